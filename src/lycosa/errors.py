@@ -1,0 +1,34 @@
+"""The errors that reach a person, and the exit code each ends the program with.
+
+    LycosaError              1
+    ├── UsageError           2   a wrong option, file, value; nothing was written
+    ├── DiskFull             3
+    ├── NothingFetched       4   no seed could be fetched
+    └── CollectionError      2   a collection that is locked, newer, damaged, not writable
+
+What comes from the network never raises: it becomes a recorded reason.
+"""
+
+from __future__ import annotations
+
+
+class LycosaError(Exception):
+    """Its text is a whole sentence: what was found, where, what is allowed, what to do."""
+
+    exit_code = 1
+
+
+class UsageError(LycosaError):
+    exit_code = 2
+
+
+class DiskFull(LycosaError):
+    exit_code = 3
+
+
+class NothingFetched(LycosaError):
+    exit_code = 4
+
+
+class CollectionError(LycosaError):
+    exit_code = 2

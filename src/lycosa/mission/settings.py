@@ -1,0 +1,206 @@
+"""Every setting of a mission, with its default: one frozen struct a section.
+
+The names here are the names in a TOML mission (`[limits] pages = 100`), in the environment (`LYCOSA_LIMITS_PAGES`) and
+after `--set` (`limits.pages=100`). The docstring under each field is what `docs/settings.md` and `lycosa check` show.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Scope = Literal["free", "domain", "host", "path"]
+Order = Literal["bfs", "dfs", "best"]
+Robots = Literal["obey", "ignore"]
+
+MIB = 1 << 20
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone."""
+
+    pages: int = 0
+    """pages stored, exactly, whatever the number of workers"""
+    time_s: float = 0.0
+    """seconds of crawling"""
+    depth: int = -1
+    """links followed from a seed; -1 without limit"""
+    host_pages: int = 0
+    """pages stored of one host"""
+    html_bytes: int = 10 * MIB
+    """bytes of an HTML page, after decompression"""
+    body_bytes: int = 100 * MIB
+    """bytes of any other answer, after decompression"""
+
+
+class Agent(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the crawler names itself (T13)."""
+
+    name: str = "lycosa"
+    """product token: the name robots.txt groups are looked up by"""
+    contact: str = ""
+    """an address or a URL by which a site's owner reaches you"""
+    header: str = ""
+    """the whole User-Agent header, in place of the one made from name and contact"""
+
+
+class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
+    """How answers are got, and when they are given up (T12, T13, T16)."""
+
+    delay_s: float = 1.0
+    """seconds between two requests to one host"""
+    per_host: int = 1
+    """requests to one host at a time"""
+    connections: int = 64
+    """requests at a time, all hosts together, for each worker"""
+    robots: Robots = "obey"
+    """obey robots.txt, or ignore it (for sites you own)"""
+    nofollow: Literal["obey", "ignore"] = "obey"
+    """honour nofollow of the page (meta robots, X-Robots-Tag)"""
+    rel_nofollow: Literal["obey", "ignore"] = "ignore"
+    """honour rel=nofollow of single links"""
+    noarchive: Literal["obey", "ignore"] = "ignore"
+    """honour noarchive and noindex: read the page for its links, do not keep it"""
+    crawl_delay_max_s: float = 30.0
+    """a longer Crawl-delay counts as this"""
+    retry_after_max_s: float = 600.0
+    """a longer Retry-After counts as this"""
+    retries: int = 3
+    """tries again after a passing failure"""
+    retry_delay_s: float = 10.0
+    """seconds before the first new try; each later one waits twice as long"""
+    redirects: int = 10
+    """redirects followed one after the other"""
+    connect_timeout_s: float = 20.0
+    """seconds to reach a host"""
+    idle_timeout_s: float = 30.0
+    """seconds without a byte"""
+    total_timeout_s: float = 600.0
+    """seconds for a whole answer"""
+    min_speed_bps: int = 50
+    """bytes a second below which an answer is given up after idle_timeout_s"""
+    header_bytes: int = 256 * 1024
+    """bytes of an answer's header"""
+    robots_ttl_s: float = 86400.0
+    """seconds for which a robots.txt is believed"""
+    sitemaps: bool = True
+    """follow the sitemaps that robots.txt names"""
+    cookies: bool = False
+    """keep the cookies that a host sets, for that host, during the crawl"""
+    proxy: str = ""
+    """proxy for every host"""
+    connect_to: tuple[str, ...] = ()
+    """HOST[:PORT]=ADDRESS:PORT: connect there instead; * for every host"""
+    allow_private: tuple[str, ...] = ()
+    """private or loopback networks that may be reached, as 10.0.0.0/8"""
+    ca: str = ""
+    """file of certificate authorities to trust"""
+    verify: bool = True
+    """refuse certificates that do not check out"""
+
+
+class Urls(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which addresses count as one (T11)."""
+
+    drop_session: bool = False
+    """remove session ids (jsessionid, PHPSESSID, sid…)"""
+    drop_tracking: bool = False
+    """remove tracking parameters (utm_*, fbclid…)"""
+    sort_query: bool = False
+    """sort the parameters of a query"""
+    drop: tuple[str, ...] = ()
+    """further query parameters to remove"""
+
+
+class Traps(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds against endless sites (T19). Zero: no bound."""
+
+    url_length: int = 2083
+    """characters of a URL"""
+    path_depth: int = 20
+    """segments of a path"""
+    repeats: int = 3
+    """times that one segment, or one group of segments, may follow itself or recur"""
+    queries_per_path: int = 5000
+    """different query strings under one path"""
+    calendar: int = 100
+    """addresses with a date in them under one path pattern"""
+    hosts_per_domain: int = 1000
+    """hosts below one registered domain"""
+    links_per_page: int = 6000
+    """links taken from one page"""
+
+
+class Keep(Struct, frozen=True, forbid_unknown_fields=True):
+    """What lasts (T8, T9, T10)."""
+
+    collection: str = "collection"
+    """folder of the collection"""
+    warc_bytes: int = 1_000_000_000
+    """bytes after which a new archive file is begun"""
+    mirror: str = ""
+    """folder that gets the mirror tree at the end of the crawl; empty: none"""
+    index: str = ""
+    """file that gets the index at the end of the crawl; empty: none"""
+    context_chars: int = 30
+    """characters of text kept on each side of a link"""
+
+
+class Log(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is written down of the crawl (T15)."""
+
+    file: str = ""
+    """log file; empty: logs/crawl.log in the collection; - for the screen"""
+    level: int = 1
+    """0 only what is necessary, 1 every action, 2 debugging"""
+
+
+class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a page is fetched again (T14)."""
+
+    period_h: float = 0.0
+    """hours from the start of one round to the start of the next; 0: one round"""
+
+
+class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings for the hosts that a name or *.name matches."""
+
+    robots: Robots | None = None
+    delay_s: float | None = None
+    per_host: int | None = None
+    user: str = ""
+    """user name and password for basic authentication"""
+    password: str = ""
+    headers: dict[str, str] = {}
+    cookies: dict[str, str] = {}
+    proxy: str | None = None
+
+
+class Mission(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to hunt, where, and within which bounds."""
+
+    name: str = "mirror"
+    """the mission's name; the first that collections, logs and archives tell of it"""
+    seeds: tuple[str, ...] = ()
+    """where the crawl begins"""
+    scope: Scope = "domain"
+    """free: any host; domain: the seeds' hosts and those below; host: the seeds' hosts; path: below the seeds' folders"""
+    order: Order = "bfs"
+    """bfs: oldest first; dfs: newest first; best: highest score first"""
+    accept: tuple[str, ...] = ()
+    """regular expressions; a URL is visited only if one matches (all, when there is none)"""
+    reject: tuple[str, ...] = ()
+    """regular expressions; a match rejects, and wins over accept"""
+    workers: int = 0
+    """processes that crawl; 0: one for each processor"""
+    limits: Limits = Limits()
+    agent: Agent = Agent()
+    fetch: Fetch = Fetch()
+    urls: Urls = Urls()
+    traps: Traps = Traps()
+    keep: Keep = Keep()
+    log: Log = Log()
+    recrawl: Recrawl = Recrawl()
+    hosts: dict[str, HostRule] = {}
+    """settings for single hosts, by name or *.name"""

@@ -1,0 +1,193 @@
+"""The nouns that flow between the stages: plain structs, no behaviour.
+
+A `Target` leaves the frontier, `fetch` turns it into an `Answer`, `parse` reads that into a `Doc`, `judge` gives each
+link a `Verdict`, and one `Batch` of `Found` and `Done` rows goes back to the frontier when the archive holds the bytes.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from msgspec import Struct
+
+
+class State(IntEnum):
+    """What became of a URL (T17). The numbers are stored; never renumber."""
+
+    PENDING = 0
+    FETCHED = 1
+    UNCHANGED = 2
+    DUPLICATE = 3
+    MOVED = 4
+    MOVED_FOR_GOOD = 5
+    GONE = 6
+    FAILED = 7
+    REJECTED = 8
+    WAITING = 9  # to be tried again, not before `due`
+
+
+#: The word a person reads for each state, in exports, `status` and `why`.
+STATE_NAMES = {
+    State.PENDING: "unfetched",
+    State.FETCHED: "fetched",
+    State.UNCHANGED: "not modified",
+    State.DUPLICATE: "duplicate",
+    State.MOVED: "redirected for now",
+    State.MOVED_FOR_GOOD: "redirected for good",
+    State.GONE: "gone",
+    State.FAILED: "failed",
+    State.REJECTED: "rejected",
+    State.WAITING: "waiting for a retry",
+}
+
+
+class Target(Struct, frozen=True, gc=False):
+    """A URL that the frontier hands out for fetching."""
+
+    n: int  # the frontier's row number; 0 for what is not in it (robots.txt)
+    id: int  # signed xxh3 of the URL: urls.url_id
+    url: str  # normalised
+    host: str  # name without port, the unit of politeness
+    depth: int = 0
+    hops: int = 0  # redirects that led here
+    retries: int = 0
+    seed: bool = False
+    score: float = 0.0
+    parent: int = 0  # row number of the page it was found on, 0 for a seed
+    etag: str = ""
+    modified: str = ""  # Last-Modified of the copy we hold, for conditional requests
+    digest: bytes = b""  # content digest of the copy we hold
+
+
+class Answer(Struct, gc=False):
+    """What the network said to a target, or why it said nothing."""
+
+    target: Target
+    status: int = 0  # HTTP status; 0 when there was none
+    failure: str = ""  # a reason code ("dns", "timeout", "too-large"…), empty when the answer is whole
+    detail: str = ""  # for people: what exactly was found
+    head: bytes = b""  # status line and header fields as received, ended by a blank line
+    headers: dict[str, str] = {}  # lower-case names; repeated fields joined with ", "
+    body: bytes = b""  # as received after transfer decoding: still content-encoded
+    spool: str = ""  # path of a file that holds the body instead, when it is large
+    size: int = 0  # bytes of the body
+    request: bytes = b""  # the request as sent, without secrets
+    address: str = ""  # IP address of the peer
+    began: float = 0.0  # Unix time
+    took_s: float = 0.0
+
+
+class Link(Struct, gc=False):
+    """A reference found in a document, as written there."""
+
+    href: str
+    text: str = ""  # anchor text, white space folded
+    kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap xml script
+    rel: str = ""  # lower case, as written
+
+
+class Verdict(Struct, frozen=True, gc=False):
+    """One rule's decision. `reason` is a stable code; `detail` tells a person what was found and what is allowed."""
+
+    ok: bool
+    reason: str = ""
+    detail: str = ""
+
+
+class Found(Struct, gc=False):
+    """A URL seen for the first time by this worker, on its way into the frontier."""
+
+    id: int
+    url: str
+    host: str
+    state: int = 0  # State.PENDING or State.REJECTED
+    reason: str = ""
+    score: float = 0.0
+    depth: int = 0
+    hops: int = 0
+    parent: int = 0
+    seed: bool = False
+    anchor: str = ""
+    context: str = ""
+
+
+class PageRow(Struct, gc=False):
+    """What is kept of a stored page (T10), beside its bytes in the archive."""
+
+    fetched_at: float
+    status: int
+    mime: str = ""
+    charset: str = ""
+    title: str = ""
+    language: str = ""
+    kind: str = ""  # refined by a quarry: "ogc:wms/1.3.0"
+    size: int = 0
+    digest: bytes = b""  # SHA-1 of the body
+    etag: str = ""
+    last_modified: str = ""  # as the header gave it
+    server_date: str = ""
+    warc: str = ""  # file name in archive/
+    offset: int = 0
+    length: int = 0
+    links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
+
+
+class Done(Struct, gc=False):
+    """The outcome of one target."""
+
+    n: int
+    host: str
+    state: int
+    reason: str = ""
+    http: int = 0
+    at: float = 0.0
+    due: float = 0.0  # for State.WAITING: not before this time
+    retries: int = 0
+    page: PageRow | None = None
+    redirect: str = ""  # normalised address of a redirect's target
+
+
+class HostRow(Struct, gc=False):
+    """What is remembered of a host between runs."""
+
+    host: str
+    next_at: float = 0.0
+    delay_s: float = 0.0  # adaptive back-off on top of the configured delay
+    pages: int = 0  # stored so far
+    errors: int = 0
+
+
+class RobotsRow(Struct, gc=False):
+    """A robots.txt as kept between runs."""
+
+    origin: str  # scheme://host:port
+    fetched_at: float
+    status: int  # 0: unreachable
+    body: bytes = b""
+
+
+class Batch(Struct, gc=False):
+    """What one worker commits at once; the archive already holds its bytes."""
+
+    found: list[Found]
+    done: list[Done]
+    hosts: list[HostRow]
+    robots: list[RobotsRow]
+    tallies: dict[tuple[str, str], int]  # (host, trap pattern) -> newly counted
+    warc: str = ""
+    warc_size: int = 0
+
+
+class Committed(Struct, gc=False):
+    """What the frontier made of a batch."""
+
+    hosts: set[str]  # own hosts that now have pending URLs
+    duplicates: set[int]  # row numbers whose content another page already holds
+    stored: int = 0  # pages that count against the page limit
+
+
+class Record(Struct, frozen=True, gc=False):
+    """What a quarry extracted from a document."""
+
+    kind: str
+    data: dict[str, object]
