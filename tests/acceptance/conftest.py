@@ -1,0 +1,19 @@
+"""Where the shared test material is; tests that need it are skipped where it is absent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared material: LYCOSA_SHARED, by default ../shared beside the project."""
+    path = Path(os.environ.get("LYCOSA_SHARED", _ROOT.parent / "shared")).resolve()
+    if not path.is_dir():
+        pytest.skip(f"no shared test material at {path} (set LYCOSA_SHARED)")
+    return path
