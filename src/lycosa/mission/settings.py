@@ -1,18 +1,25 @@
 """Every setting of a mission, with its default: one frozen struct a section.
 
 The names here are the names in a TOML mission (`[limits] pages = 100`), in the environment (`LYCOSA_LIMITS_PAGES`) and
-after `--set` (`limits.pages=100`). The docstring under each field is what `docs/settings.md` and `lycosa check` show.
+after `--set` (`limits.pages=100`). The docstring under each field is what `docs/settings.md` and `lycosa check` show;
+`_s`, `_h` and `_bytes` at the end of a name are its unit, and such fields are also written "1h30m" and "10 MB".
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Scope = Literal["free", "domain", "host", "path"]
 Order = Literal["bfs", "dfs", "best"]
 Robots = Literal["obey", "ignore"]
+
+Count = Annotated[int, Meta(ge=0)]
+Several = Annotated[int, Meta(ge=1, le=10_000)]
+Few = Annotated[int, Meta(ge=0, le=100)]
+Seconds = Annotated[float, Meta(ge=0)]
+Patience = Annotated[float, Meta(gt=0)]
 
 MIB = 1 << 20
 
@@ -48,11 +55,11 @@ class Agent(Struct, frozen=True, forbid_unknown_fields=True):
 class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """How answers are got, and when they are given up (T12, T13, T16)."""
 
-    delay_s: float = 1.0
+    delay_s: Seconds = 1.0
     """seconds between two requests to one host"""
-    per_host: int = 1
+    per_host: Several = 1
     """requests to one host at a time"""
-    connections: int = 64
+    connections: Several = 64
     """requests at a time, all hosts together, for each worker"""
     robots: Robots = "obey"
     """obey robots.txt, or ignore it (for sites you own)"""
@@ -62,27 +69,27 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """honour rel=nofollow of single links"""
     noarchive: Literal["obey", "ignore"] = "ignore"
     """honour noarchive and noindex: read the page for its links, do not keep it"""
-    crawl_delay_max_s: float = 30.0
+    crawl_delay_max_s: Seconds = 30.0
     """a longer Crawl-delay counts as this"""
-    retry_after_max_s: float = 600.0
+    retry_after_max_s: Seconds = 600.0
     """a longer Retry-After counts as this"""
-    retries: int = 3
+    retries: Few = 3
     """tries again after a passing failure"""
-    retry_delay_s: float = 10.0
+    retry_delay_s: Seconds = 10.0
     """seconds before the first new try; each later one waits twice as long"""
-    redirects: int = 10
+    redirects: Few = 10
     """redirects followed one after the other"""
-    connect_timeout_s: float = 20.0
+    connect_timeout_s: Patience = 20.0
     """seconds to reach a host"""
-    idle_timeout_s: float = 30.0
+    idle_timeout_s: Patience = 30.0
     """seconds without a byte"""
-    total_timeout_s: float = 600.0
+    total_timeout_s: Patience = 600.0
     """seconds for a whole answer"""
-    min_speed_bps: int = 50
+    min_speed_bps: Count = 50
     """bytes a second below which an answer is given up after idle_timeout_s"""
-    header_bytes: int = 256 * 1024
+    header_bytes: Annotated[int, Meta(ge=1024)] = 256 * 1024
     """bytes of an answer's header"""
-    robots_ttl_s: float = 86400.0
+    robots_ttl_s: Seconds = 86400.0
     """seconds for which a robots.txt is believed"""
     sitemaps: bool = True
     """follow the sitemaps that robots.txt names"""
@@ -116,19 +123,19 @@ class Urls(Struct, frozen=True, forbid_unknown_fields=True):
 class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds against endless sites (T19). Zero: no bound."""
 
-    url_length: int = 2083
+    url_length: Count = 2083
     """characters of a URL"""
-    path_depth: int = 20
+    path_depth: Count = 20
     """segments of a path"""
-    repeats: int = 3
+    repeats: Count = 3
     """times that one segment, or one group of segments, may follow itself or recur"""
-    queries_per_path: int = 5000
+    queries_per_path: Count = 5000
     """different query strings under one path"""
-    calendar: int = 100
+    calendar: Count = 100
     """addresses with a date in them under one path pattern"""
-    hosts_per_domain: int = 1000
+    hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
-    links_per_page: int = 6000
+    links_per_page: Count = 6000
     """links taken from one page"""
 
 
@@ -137,13 +144,13 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
 
     collection: str = "collection"
     """folder of the collection"""
-    warc_bytes: int = 1_000_000_000
+    warc_bytes: Annotated[int, Meta(ge=1024)] = 1_000_000_000
     """bytes after which a new archive file is begun"""
     mirror: str = ""
     """folder that gets the mirror tree at the end of the crawl; empty: none"""
     index: str = ""
     """file that gets the index at the end of the crawl; empty: none"""
-    context_chars: int = 30
+    context_chars: Annotated[int, Meta(ge=0, le=10_000)] = 30
     """characters of text kept on each side of a link"""
 
 
@@ -152,29 +159,36 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
 
     file: str = ""
     """log file; empty: logs/crawl.log in the collection; - for the screen"""
-    level: int = 1
+    level: Annotated[int, Meta(ge=0, le=2)] = 1
     """0 only what is necessary, 1 every action, 2 debugging"""
 
 
 class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page is fetched again (T14)."""
 
-    period_h: float = 0.0
+    period_h: Annotated[float, Meta(ge=0)] = 0.0
     """hours from the start of one round to the start of the next; 0: one round"""
 
 
 class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings for the hosts that a name or *.name matches."""
+    """Settings for the hosts that a name or *.name matches; what is left out is as for every host."""
 
     robots: Robots | None = None
-    delay_s: float | None = None
-    per_host: int | None = None
+    """obey or ignore the robots.txt of these hosts"""
+    delay_s: Seconds | None = None
+    """seconds between two requests to one of them"""
+    per_host: Several | None = None
+    """requests to one of them at a time"""
     user: str = ""
-    """user name and password for basic authentication"""
+    """user name for basic authentication"""
     password: str = ""
+    """password for basic authentication"""
     headers: dict[str, str] = {}
+    """header fields sent with every request to them"""
     cookies: dict[str, str] = {}
+    """cookies sent with every request to them"""
     proxy: str | None = None
+    """proxy for these hosts; empty: none, straight to them"""
 
 
 class Mission(Struct, frozen=True, forbid_unknown_fields=True):
@@ -185,14 +199,14 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     seeds: tuple[str, ...] = ()
     """where the crawl begins"""
     scope: Scope = "domain"
-    """free: any host; domain: the seeds' hosts and those below; host: the seeds' hosts; path: below the seeds' folders"""
+    """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
     order: Order = "bfs"
     """bfs: oldest first; dfs: newest first; best: highest score first"""
     accept: tuple[str, ...] = ()
     """regular expressions; a URL is visited only if one matches (all, when there is none)"""
     reject: tuple[str, ...] = ()
     """regular expressions; a match rejects, and wins over accept"""
-    workers: int = 0
+    workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
     limits: Limits = Limits()
     agent: Agent = Agent()
