@@ -1,0 +1,359 @@
+"""Answers go in; WARC 1.1 files come out, one gzip member a record, with the offset of each answer.
+
+One `Archive` belongs to one worker process. Records gather in memory; `flush` appends them with one write and tells the
+size that the frontier commits. Whatever a crash leaves beyond a committed size is cut by `keep.repair`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from isal import igzip_lib, isal_zlib
+
+from lycosa.errors import CollectionError, DiskFull
+from lycosa.keep.head import tidy
+from lycosa.model import Answer
+
+Profile = Literal["identical-payload-digest", "server-not-modified"]
+Place = tuple[str, int, int]
+
+_PROFILE_URI = b"http://netpreserve.org/warc/1.1/revisit/"
+_GZIP = igzip_lib.COMP_GZIP
+_LEVEL = 1  # 38 KB of HTML: 38 µs and a quarter of the size; level 0 saves 8 µs and is a fifth larger
+_SMALL = 1024  # below this level 0 costs a sixth of level 1, and the sizes hardly differ
+_CHUNK = 1 << 20
+_BUFFER_KEPT = 8 << 20
+_STORED_MAX = 65535  # RFC 1951: bytes of one stored block
+_GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+_PACKED_CODINGS = ("gzip", "br", "zstd", "deflate", "x-gzip", "compress")
+#: How files begin that deflate cannot make smaller: gzip, zip, PNG, JPEG, GIF, WebP, 7z, xz, zstd, WOFF2, Ogg, bzip2.
+_PACKED_MAGIC = (
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"RIFF",
+    b"7z\xbc\xaf",
+    b"\xfd7zXZ",
+    b"\x28\xb5\x2f\xfd",
+    b"wOF2",
+    b"OggS",
+    b"BZh",
+)
+_WARCINFO = (
+    b"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Filename: %b\r\n"
+    b"Content-Type: application/warc-fields\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
+)
+_REQUEST = (
+    b"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n"
+    b"WARC-Concurrent-To: <urn:uuid:%b>\r\nContent-Type: application/http; msgtype=request\r\n"
+    b"Content-Length: %d\r\n\r\n%b\r\n\r\n"
+)
+_RESPONSE = (
+    b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n%b"
+    b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n"
+)
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
+_SHIFTS = range(150, -10, -10)
+_FIELD_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_UNSAFE = re.compile(r"[^!-~]+")
+
+
+class Archive:
+    """Writes the archive files of one worker; nothing reaches the disk before `flush`, but bodies held in a spool."""
+
+    def __init__(self, folder: Path, *, prefix: str, max_bytes: int, software: str, info: Mapping[str, str]) -> None:
+        self._folder = Path(folder)
+        self._prefix = prefix
+        self._max_bytes = max_bytes
+        self._fields = {
+            "software": software,
+            "format": "WARC File Format 1.1",
+            "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+            **info,
+        }
+        # The buffer keeps its memory between flushes: fresh pages from the system cost more than what is put into them.
+        self._buffer = bytearray()
+        self._filled = 0
+        self._fd = -1
+        self._name = ""
+        self._size = 0  # bytes on disk
+        self._sequence = 0
+        self._full = False
+        self._unsynced_name = False
+        self._ids: list[bytes] = []
+        self._second = -1
+        self._second_text = ""
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that wait for the next flush."""
+        return self._filled
+
+    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> Place:
+        """Take an answer in; `digest` is the SHA-1 of its body as received. Gives file name, offset, length."""
+        size = os.stat(answer.spool).st_size if answer.spool else len(answer.body)
+        head = tidy(answer.head, status=answer.status, size=size)
+        extra = b"WARC-Payload-Digest: sha1:%b\r\n" % _base32(digest)
+        if mime:
+            extra += b"WARC-Identified-Payload-Type: %b\r\n" % _word(mime)
+        if truncated:
+            extra += b"WARC-Truncated: %b\r\n" % _word(truncated)
+        request, start = self._describe(b"response", answer, extra=extra, size=len(head) + size)
+        if answer.spool:
+            place = self._stream(answer, start + head, size=size)
+        else:
+            record = b"".join((start, head, answer.body, b"\r\n\r\n"))
+            place = self._gather(_store_whole(record) if _is_packed(answer) else _pack(record))
+        if answer.request:
+            self._gather(_pack(request))
+        return place
+
+    def add_revisit(
+        self, answer: Answer, *, refers_to_url: str, refers_to_date: float, digest: bytes, profile: Profile
+    ) -> Place:
+        """Take an answer in whose body is held already, in the record of that URL and Unix time (its `began`)."""
+        head = tidy(answer.head, status=answer.status, size=None)
+        extra = b"WARC-Profile: %b%b\r\n" % (_PROFILE_URI, profile.encode())
+        if digest:
+            extra += b"WARC-Payload-Digest: sha1:%b\r\n" % _base32(digest)
+        if refers_to_url:
+            extra += b"WARC-Refers-To-Target-URI: %b\r\n" % _word(refers_to_url)
+        if refers_to_date:
+            extra += b"WARC-Refers-To-Date: %b\r\n" % self._date(refers_to_date)
+        if profile == "identical-payload-digest":
+            # The specification wants this reason wherever a body was left out because it is held elsewhere.
+            extra += b"WARC-Truncated: length\r\n"
+        request, start = self._describe(b"revisit", answer, extra=extra, size=len(head))
+        place = self._gather(_pack(b"".join((start, head, b"\r\n\r\n"))))
+        if answer.request:
+            self._gather(_pack(request))
+        return place
+
+    def flush(self) -> tuple[str, int]:
+        """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again."""
+        self._append()
+        self._full = self._size >= self._max_bytes
+        return self._name, self._size
+
+    def sync(self) -> None:
+        """Make what was flushed survive a loss of power."""
+        if self._fd < 0:
+            return
+        os.fdatasync(self._fd)
+        if self._unsynced_name:
+            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            self._unsynced_name = False
+
+    def close(self) -> None:
+        """Flush, sync and close; the archive can be used again and then begins a new file."""
+        if self._fd < 0:
+            return
+        self.flush()
+        self._close_file()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _close_file(self) -> None:
+        self.sync()
+        os.close(self._fd)
+        self._fd = -1
+
+    def _open_next(self) -> None:
+        """Reserve a new name on disk, so that no two writers share one, and put the warcinfo record first."""
+        if self._fd >= 0:
+            self._close_file()
+        stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime())
+        while self._fd < 0:
+            name = f"{self._prefix}-{stamp}-{self._sequence:05d}.warc.gz"
+            self._sequence += 1
+            try:
+                self._fd = os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise self._failure(error, "begin") from error
+        self._name, self._size, self._full, self._unsynced_name = name, 0, False, True
+        lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
+        block = "".join(lines).encode()
+        values = (self._make_ids().pop(), self._date(time.time()), name.encode(), len(block), block)
+        self._gather(_pack(_WARCINFO % values))
+
+    def _describe(self, kind: bytes, answer: Answer, *, extra: bytes, size: int) -> tuple[bytes, bytes]:
+        """The whole request record of an answer, and the WARC header of its response; begins a file where needed."""
+        if self._fd < 0 or self._full:
+            self._open_next()
+        ids = self._ids if len(self._ids) > 1 else self._make_ids()
+        response_id = ids.pop()
+        date = self._date(answer.began)
+        url = _word(answer.target.url)
+        if answer.address:
+            extra = b"WARC-IP-Address: %b\r\n%b" % (_word(answer.address), extra)
+        return _REQUEST % (ids.pop(), date, url, response_id, len(answer.request), answer.request), _RESPONSE % (
+            kind,
+            response_id,
+            date,
+            url,
+            extra,
+            size,
+        )
+
+    def _gather(self, packed: bytes) -> Place:
+        at, length = self._filled, len(packed)
+        self._buffer[at : at + length] = packed
+        self._filled = at + length
+        return self._name, self._size + at, length
+
+    def _stream(self, answer: Answer, start: bytes, *, size: int) -> Place:
+        """Write a record whose body is a file straight to disk; the file stays as it was if that fails."""
+        self._append()
+        offset = self._size
+        try:
+            with FileIO(answer.spool) as spool:
+                chunks = _chunks(start, spool, size)
+                stored = _is_packed(answer) or spool.read(8).startswith(_PACKED_MAGIC)
+                spool.seek(0)
+                for piece in _store(chunks) if stored else _squeeze(chunks):
+                    _write_all(self._fd, piece)
+                    self._size += len(piece)
+        except OSError as error:
+            self._size = offset
+            os.ftruncate(self._fd, offset)
+            os.lseek(self._fd, offset, os.SEEK_SET)
+            raise self._failure(error, "write to") from error
+        return self._name, offset, self._size - offset
+
+    def _append(self) -> None:
+        if not self._filled:
+            return
+        try:
+            with memoryview(self._buffer) as view:
+                _write_all(self._fd, view[: self._filled])
+        except OSError as error:
+            # Half a record must not stay: the offsets already given out count from the old size.
+            os.ftruncate(self._fd, self._size)
+            os.lseek(self._fd, self._size, os.SEEK_SET)
+            raise self._failure(error, "write to") from error
+        self._size += self._filled
+        self._filled = 0
+        if len(self._buffer) > _BUFFER_KEPT:
+            self._buffer = bytearray()
+
+    def _failure(self, error: OSError, what: str) -> DiskFull | CollectionError:
+        if error.errno in _FULL_DISK:
+            return DiskFull(
+                f"There is no room to {what} an archive file in {self._folder} ({error.strerror}); nothing is lost: "
+                "make room and run the same command again."
+            )
+        return CollectionError(f"Cannot {what} an archive file in {self._folder}: {error.strerror}.")
+
+    def _make_ids(self) -> list[bytes]:
+        """Random UUIDs by the hundred, because one call to the system costs as much as ten of them."""
+        text = os.urandom(16 * 128).hex()
+        self._ids = [
+            f"{text[i : i + 8]}-{text[i + 8 : i + 12]}-4{text[i + 13 : i + 16]}-a{text[i + 17 : i + 20]}"
+            f"-{text[i + 20 : i + 32]}".encode()
+            for i in range(0, len(text), 32)
+        ]
+        return self._ids
+
+    def _date(self, at: float) -> bytes:
+        second = int(at)
+        if second != self._second:
+            self._second = second
+            self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._second_text}.{int((at - second) * 1e6):06d}Z".encode()
+
+
+def _word(text: str) -> bytes:
+    """A value without spaces, line breaks or other characters that could end a header field."""
+    if text.isascii() and text.isprintable() and " " not in text:
+        return text.encode()
+    return _UNSAFE.sub(lambda bad: "".join(f"%{byte:02X}" for byte in bad[0].encode(errors="replace")), text).encode()
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).encode(errors="replace").decode()
+
+
+def _is_packed(answer: Answer) -> bool:
+    """Whether the body is compressed already, so that a second time costs time and saves nothing."""
+    coding = answer.headers.get("content-encoding", "")
+    return (bool(coding) and coding.lower().startswith(_PACKED_CODINGS)) or answer.body.startswith(_PACKED_MAGIC)
+
+
+def _base32(digest: bytes) -> bytes:
+    """RFC 4648 base 32 of a SHA-1; the standard library's takes twice as long."""
+    n = int.from_bytes(digest, "big")
+    return b"".join([_PAIRS[n >> shift & 1023] for shift in _SHIFTS])
+
+
+def _pack(record: bytes) -> bytes:
+    """One gzip member of one record."""
+    packed: bytes = igzip_lib.compress(record, _LEVEL if len(record) > _SMALL else 0, _GZIP)
+    return packed
+
+
+def _store_whole(record: bytes) -> bytes:
+    return b"".join(_store((record,)))
+
+
+def _squeeze(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, 31)
+    for chunk in chunks:
+        yield packer.compress(chunk)
+    yield packer.flush()
+
+
+def _store(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """A gzip member of stored blocks (RFC 1951, 3.2.4): readers see no difference, and it costs a checksum."""
+    yield _GZIP_HEAD
+    crc, size = 0, 0
+    for chunk in chunks:
+        crc = isal_zlib.crc32(chunk, crc)
+        size += len(chunk)
+        for at in range(0, len(chunk), _STORED_MAX):
+            block = chunk[at : at + _STORED_MAX]
+            yield b"\0" + len(block).to_bytes(2, "little") + (len(block) ^ 0xFFFF).to_bytes(2, "little")
+            yield block
+    yield b"\1\0\0\xff\xff" + crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def _chunks(start: bytes, spool: FileIO, size: int) -> Iterator[bytes]:
+    """A record in pieces: its beginning, exactly `size` bytes of the file, its end."""
+    yield start
+    while size:
+        chunk = spool.read(min(size, _CHUNK))
+        if not chunk:
+            raise OSError(errno.EIO, f"the spooled body {spool.name} is shorter than it was")
+        size -= len(chunk)
+        yield chunk
+    yield b"\r\n\r\n"
+
+
+def _write_all(fd: int, data: bytes | memoryview) -> None:
+    """Write everything: the system may take less at once, near a full disk or above 2 GiB."""
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, data[written:])

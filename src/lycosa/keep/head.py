@@ -1,0 +1,139 @@
+"""A header block as the network sent it goes in; one that every WARC reader accepts comes out.
+
+The client hands bodies over after transfer decoding, so the block must stop promising chunks, and its length must be
+that of the stored body. What is renamed keeps its value under an `X-Crawler-` name; nothing is silently dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+
+#: fastwarc refuses header blocks above 32 KiB unless told otherwise; a little is left for what is added here.
+MAX_HEAD = 30_000
+#: Of an oversized block these fields are kept first: without them the body cannot be read or revisited.
+_ESSENTIAL = frozenset(
+    (b"content-type", b"content-encoding", b"content-length", b"last-modified", b"etag", b"date", b"location")
+)
+_ESSENTIAL_BYTES = 2048
+
+_NAME = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # RFC 9110 token
+_TEXT = rb"[^\0-\x08\n-\x1f\x7f]*"
+_CLEAN = re.compile(rb"HTTP/1\.[01] \d\d\d(?: " + _TEXT + rb")?\r\n(?:" + _NAME + rb":" + _TEXT + rb"\r\n)*\r\n")
+_STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.\d)? (\d\d\d)(?: (.*))?", re.DOTALL)
+_LENGTH = re.compile(rb"\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r\n")
+_TOKEN = re.compile(_NAME)
+_REASONS = {int(status): status.phrase.encode() for status in HTTPStatus}
+#: Control characters, which would end a line or a string in some reader, become spaces; tabs and line feeds stay.
+_NO_CONTROLS = bytes(32 if (b < 32 and b not in b"\t\n") or b == 127 else b for b in range(256))
+
+
+def tidy(head: bytes, *, status: int, size: int | None) -> bytes:
+    """Make a header block agree with a stored body of `size` bytes; None leaves Content-Length alone (revisits)."""
+    if head[:7] in (b"HTTP/2 ", b"HTTP/3 ") and head[7:10].isdigit():
+        code = head[7:10]
+        head = b"HTTP/1.1 %b %b%b" % (code, _REASONS.get(int(code), b""), head[head.find(b"\r\n") :])
+    if len(head) > MAX_HEAD or _CLEAN.fullmatch(head) is None:
+        return _rebuild(head, status=status, size=size)
+    lower = head.lower()
+    lengths = 0 if size is None else lower.count(b"\ncontent-length:")
+    if lengths:
+        length = _LENGTH.search(lower)
+        if lengths > 1 or length is None or int(length[1]) != size:
+            return _rebuild(head, status=status, size=size)
+    if b"\ntransfer-encoding:" in lower:
+        return _rename_coding(head, lower)
+    return head
+
+
+def _rename_coding(head: bytes, lower: bytes) -> bytes:
+    """Rename every Transfer-Encoding of a clean block: the most common repair, so it has its own short way."""
+    at = lower.find(b"\ntransfer-encoding:") + 1
+    parts: list[bytes] = []
+    done = 0
+    while at:
+        parts += (head[done:at], b"X-Crawler-")
+        done = at
+        at = lower.find(b"\ntransfer-encoding:", at) + 1
+    parts.append(head[done:])
+    return b"".join(parts)
+
+
+def _rebuild(head: bytes, *, status: int, size: int | None) -> bytes:
+    """Write a block anew from whatever can be read of it."""
+    text = head.replace(b"\r\n", b"\n").replace(b"\r", b" ")
+    # An interim answer (100, a proxy's 200) may stand before the real one; the last one counts.
+    blocks = [block for block in text.split(b"\n\n") if block.startswith(b"HTTP/")]
+    lines = (blocks[-1] if blocks else text).translate(_NO_CONTROLS).strip(b"\n").split(b"\n")
+    first = lines[0] if lines else b""
+    parsed = _STATUS_LINE.fullmatch(first)
+    fields: list[bytes] = []
+    if parsed is None:
+        opening = b"HTTP/1.1 %03d %b" % (status, _REASONS.get(status, b""))
+        if _TOKEN.match(first) and b":" in first and not first.startswith(b"HTTP/"):
+            lines.insert(0, b"")
+        elif first:
+            fields.append(b"X-Crawler-Status-Line: " + first)
+    else:
+        code, reason = parsed[2], parsed[3]
+        reason = reason if reason else _REASONS.get(int(code), b"")
+        version = first[:8] if parsed[1] == b"1" and first[5:8] in (b"1.0", b"1.1") else b"HTTP/1.1"
+        opening = b"%b %b %b" % (version, code, reason)
+    fields += _read_fields(lines[1:], size=size)
+    fields = _fit(fields, room=MAX_HEAD - min(len(opening), 1024))
+    return b"\r\n".join((opening[:1024], *fields, b"", b""))
+
+
+def _read_fields(lines: list[bytes], *, size: int | None) -> list[bytes]:
+    """Unfold the lines into fields, set malformed ones aside under a name of ours, and correct the length."""
+    unfolded: list[bytearray] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and unfolded:
+            unfolded[-1] += b" " + line.strip()
+        elif line:
+            unfolded.append(bytearray(line))
+    fields: list[bytes] = []
+    lengths: list[int] = []
+    right = b"%d" % (size or 0)
+    wrong = False
+    for raw in unfolded:
+        name, colon, value = bytes(raw).partition(b":")
+        name = name.strip()
+        value = value.strip()
+        if not colon or _TOKEN.fullmatch(name) is None:
+            fields.append(b"X-Crawler-Malformed: " + bytes(raw).strip())
+            continue
+        lower = name.lower()
+        if lower == b"transfer-encoding":
+            name = b"X-Crawler-" + name
+        elif lower == b"content-length":
+            wrong = wrong or bool(lengths) or value != right
+            lengths.append(len(fields))
+        fields.append(name + b": " + value)
+    if wrong and size is not None:
+        for index in lengths:
+            fields[index] = b"X-Crawler-" + fields[index]
+        fields.append(b"Content-Length: " + right)
+    return fields
+
+
+def _fit(fields: list[bytes], *, room: int) -> list[bytes]:
+    """Keep the fields that fit into `room` bytes, those that the body needs first, and say how many were left out."""
+    if sum(map(len, fields)) + 2 * len(fields) <= room:
+        return fields
+    first: dict[bytes, int] = {}
+    for index, field in enumerate(fields):
+        name = field[: field.find(b":")].lower()
+        if name in _ESSENTIAL:
+            first.setdefault(name, index)
+    essential = set(first.values())
+    room -= len(essential) * (_ESSENTIAL_BYTES + 2) + 64
+    kept: list[bytes] = []
+    for index, field in enumerate(fields):
+        if index in essential:
+            kept.append(field[:_ESSENTIAL_BYTES])
+        elif len(field) + 2 <= room:
+            kept.append(field)
+            room -= len(field) + 2
+    kept.append(b"X-Crawler-Dropped-Fields: %d" % (len(fields) - len(kept)))
+    return kept

@@ -1,0 +1,584 @@
+"""The archive writer, the reader of archive files, and the repair after a crash."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import resource
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+from lycosa.errors import DiskFull
+from lycosa.keep import head as head_block
+from lycosa.keep.archive import Archive
+from lycosa.keep.repair import repair, whole_size
+from lycosa.keep.warc import StoredAnswer, iter_records, read_record
+from lycosa.model import Answer, Target
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc 1.1 trips over its own on import
+    import fastwarc
+
+BODY = b"<html><title>Spiders</title>" + b"<p>A wolf spider hunts on foot.</p>" * 50
+REQUEST = b"GET /a?b=1 HTTP/1.1\r\nHost: example.org\r\nUser-Agent: lycosa/0.1\r\n\r\n"
+BEGAN = 1_700_000_000.25
+
+
+def make_head(size: int | None, *lines: bytes) -> bytes:
+    length = [] if size is None else [b"Content-Length: %d" % size]
+    return b"\r\n".join((b"HTTP/1.1 200 OK", b"Content-Type: text/html", *length, *lines, b"", b""))
+
+
+def make_answer(body: bytes = BODY, *, head: bytes | None = None, url: str = "http://example.org/a?b=1") -> Answer:
+    return Answer(
+        target=Target(n=1, id=1, url=url, host="example.org"),
+        status=200,
+        head=make_head(len(body)) if head is None else head,
+        body=body,
+        size=len(body),
+        request=REQUEST,
+        address="192.0.2.7",
+        began=BEGAN,
+    )
+
+
+def make_archive(folder: Path, *, max_bytes: int = 1 << 30, prefix: str = "test") -> Archive:
+    info = {"robots": "obey", "http-header-user-agent": "lycosa/0.1", "operator": "ana@example.org", "bad name": "x"}
+    return Archive(folder, prefix=prefix, max_bytes=max_bytes, software="lycosa/0.1", info=info)
+
+
+def add(archive: Archive, answer: Answer, **more: str) -> tuple[str, int, int]:
+    body = Path(answer.spool).read_bytes() if answer.spool else answer.body
+    return archive.add(answer, digest=hashlib.sha1(body).digest(), mime="text/html", **more)
+
+
+def read_warcio(path: Path) -> list[tuple[str, str, bytes, dict[str, str]]]:
+    """Type, URL, payload and WARC fields of each record, by warcio, which raises on a wrong digest."""
+    found = []
+    with open(path, "rb") as file:
+        for record in ArchiveIterator(file, check_digests="raise"):
+            fields = record.rec_headers
+            payload = record.raw_stream.read()
+            found.append((record.rec_type, fields.get_header("WARC-Target-URI") or "", payload, dict(fields.headers)))
+    return found
+
+
+def read_fastwarc(path: Path) -> list[tuple[str, bytes]]:
+    found = []
+    for record in fastwarc.ArchiveIterator(str(path)):
+        if record.headers.get("WARC-Payload-Digest") and record.record_type != fastwarc.WarcRecordType.revisit:
+            assert record.verify_payload_digest()
+        found.append((str(record.record_type), record.reader.read()))
+    return found
+
+
+def test_a_file_begins_with_a_warcinfo_that_says_who_wrote_it(tmp_path: Path) -> None:
+    """The first record names software, format, robots policy, agent and operator; unusable names are left out."""
+    with make_archive(tmp_path) as archive:
+        name, _, _ = add(archive, make_answer())
+    kind, _, block, fields = read_warcio(tmp_path / name)[0]
+    assert kind == "warcinfo"
+    assert fields["WARC-Filename"] == name
+    lines = dict(line.split(": ", 1) for line in block.decode().splitlines())
+    assert lines["software"] == "lycosa/0.1"
+    assert lines["format"] == "WARC File Format 1.1"
+    assert lines["robots"] == "obey"
+    assert lines["operator"] == "ana@example.org"
+    assert "bad name" not in lines
+
+
+def test_an_answer_becomes_a_response_and_a_request_that_every_reader_accepts(tmp_path: Path) -> None:
+    """warcio and fastwarc read both records, the digests hold, and the request points at its response."""
+    with make_archive(tmp_path) as archive:
+        name, _, _ = add(archive, make_answer())
+    _, response, request = read_warcio(tmp_path / name)
+    assert response[:3] == ("response", "http://example.org/a?b=1", BODY)
+    assert request[0] == "request"
+    assert request[3]["WARC-Concurrent-To"] == response[3]["WARC-Record-ID"]
+    assert response[3]["WARC-IP-Address"] == "192.0.2.7"
+    assert response[3]["WARC-Date"] == "2023-11-14T22:13:20.250000Z"
+    assert response[3]["WARC-Identified-Payload-Type"] == "text/html"
+    assert [kind for kind, _ in read_fastwarc(tmp_path / name)] == ["warcinfo", "response", "request"]
+
+
+def test_a_stored_answer_is_found_again_by_its_offset(tmp_path: Path) -> None:
+    """Name, offset and length lead to the same URL, date, status, header block and body."""
+    bodies = [BODY, b"", b"x", gzip.compress(BODY), BODY * 100]
+    with make_archive(tmp_path) as archive:
+        places = [add(archive, make_answer(body, url=f"http://example.org/{i}")) for i, body in enumerate(bodies)]
+    for i, (body, (name, offset, length)) in enumerate(zip(bodies, places, strict=True)):
+        for known in (length, 0):
+            stored = read_record(tmp_path / name, offset, length=known)
+            assert stored.problem == ""
+            assert (stored.kind, stored.url, stored.status) == ("response", f"http://example.org/{i}", 200)
+            assert stored.body_raw == body
+            assert stored.head == make_head(len(body))
+            assert stored.headers["content-type"] == "text/html"
+            assert stored.mime == "text/html"
+            assert stored.date == "2023-11-14T22:13:20.250000Z"
+        assert gzip.decompress((tmp_path / name).read_bytes()[offset : offset + length]).startswith(b"WARC/1.1")
+
+
+def test_nothing_is_on_disk_before_a_flush(tmp_path: Path) -> None:
+    """`buffered` counts what waits; flush writes it and gives the size that the file then has."""
+    archive = make_archive(tmp_path)
+    name, offset, length = add(archive, make_answer())
+    assert (tmp_path / name).stat().st_size == 0
+    assert archive.buffered > offset + length
+    flushed = archive.flush()
+    assert flushed == (name, (tmp_path / name).stat().st_size)
+    assert archive.buffered == 0
+    assert archive.flush() == flushed
+    archive.sync()
+    archive.close()
+
+
+def test_a_file_is_left_only_between_flushes(tmp_path: Path) -> None:
+    """Whatever the size, one batch lies in one file; the next batch begins a new one with its own warcinfo."""
+    archive = make_archive(tmp_path, max_bytes=10)
+    first = {add(archive, make_answer())[0] for _ in range(5)}
+    assert {archive.flush()[0]} == first
+    second, offset, _ = add(archive, make_answer())
+    assert second not in first
+    assert offset > 0
+    archive.close()
+    assert all(read_warcio(tmp_path / name)[0][0] == "warcinfo" for name in (*first, second))
+
+
+def test_names_are_never_used_twice(tmp_path: Path) -> None:
+    """Two writers with the same prefix in the same second write to different files."""
+    archives = [make_archive(tmp_path) for _ in range(3)]
+    names = {add(archive, make_answer())[0] for archive in archives}
+    assert len(names) == 3
+    for archive in archives:
+        archive.close()
+    assert all(len(read_warcio(tmp_path / name)) == 3 for name in names)
+
+
+def test_an_archive_goes_on_after_close(tmp_path: Path) -> None:
+    """Closing twice is harmless, and what is added afterwards goes to a new file."""
+    archive = make_archive(tmp_path)
+    archive.close()
+    first, _, _ = add(archive, make_answer())
+    archive.close()
+    archive.close()
+    second, _, _ = add(archive, make_answer())
+    archive.close()
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (
+            make_head(None, b"Transfer-Encoding: chunked", b"transfer-encoding: x"),
+            make_head(None, b"X-Crawler-Transfer-Encoding: chunked", b"X-Crawler-transfer-encoding: x"),
+        ),
+        (b"HTTP/2 200 \r\na: b\r\n\r\n", b"HTTP/1.1 200 OK\r\na: b\r\n\r\n"),
+        (b"HTTP/3 404\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n\r\n"),
+        (
+            b"HTTP/1.0 200 Fine\r\nContent-Length: 9\r\nA: b\r\n\r\n",
+            b"HTTP/1.0 200 Fine\r\nX-Crawler-Content-Length: 9\r\nA: b\r\nContent-Length: 4\r\n\r\n",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n" + b"X-Crawler-Content-Length: 4\r\n" * 2 + b"Content-Length: 4\r\n\r\n",
+        ),
+        (b"HTTP/1.1 200 OK\r\nA: x\0y\rz\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: x y z\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\nA: x\n  y\n\n", b"HTTP/1.1 200 OK\r\nA: x y\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Crawler-Malformed: no colon\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nA : x\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: x\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\n\xe9: x\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Crawler-Malformed: \xe9: x\r\n\r\n"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        (b"ICY 200 OK\r\nA: b\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Crawler-Status-Line: ICY 200 OK\r\nA: b\r\n\r\n"),
+        (b"A: b\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        (b"", b"HTTP/1.1 200 OK\r\n\r\n"),
+    ],
+)
+def test_header_blocks_agree_with_the_stored_body(head: bytes, expected: bytes) -> None:
+    """Codings that were undone and wrong lengths are renamed, and malformed lines set aside under a name of ours."""
+    assert head_block.tidy(head, status=200, size=4) == expected
+
+
+def test_a_clean_header_block_is_kept_to_the_byte() -> None:
+    """Eight-bit values, odd spacing and unknown fields stay as they came."""
+    head = b"HTTP/1.1 200 \xe9t\xe9\r\nX-A:   \xff\t b \r\nContent-Length: 4\r\nx-a:\r\n\r\n"
+    assert head_block.tidy(head, status=200, size=4) == head
+
+
+def test_an_endless_header_block_keeps_what_the_body_needs() -> None:
+    """Beyond what readers accept, fields are left out and counted, but never the type and the coding."""
+    lines = [b"X-%d: " % i + b"v" * 300 for i in range(1000)]
+    head = make_head(4, *lines, b"Content-Encoding: br", b"X-Last: 1", b"Location: " + b"l" * 9999)
+    short = head_block.tidy(head, status=200, size=4)
+    assert len(short) <= head_block.MAX_HEAD
+    assert b"\r\nContent-Encoding: br\r\n" in short
+    assert b"\r\nContent-Type: text/html\r\n" in short
+    assert b"\r\nX-Crawler-Dropped-Fields: 9" in short
+
+
+def test_folded_lines_cost_no_more_than_others() -> None:
+    """A block of a hundred thousand folds is read in linear time."""
+    short = head_block.tidy(b"HTTP/1.1 200 OK\r\nA: b\r\n" + b" c\r\n" * 100_000 + b"\r\n", status=200, size=0)
+    assert len(short) <= head_block.MAX_HEAD
+
+
+HOSTILE = st.one_of(
+    st.binary(max_size=300),
+    st.lists(
+        st.sampled_from(
+            [b"HTTP/1.1 200 OK", b"HTTP/2 200", b"A: b", b"\r\n", b"\n", b"\r", b" c", b":", b"\0", b"\xff"]
+            + [b"Content-Length: 3", b"content-length : -1", b"Transfer-Encoding: chunked", b"WARC/1.1", b"\x1b[2J"]
+        ),
+        max_size=30,
+    ).map(b"".join),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(head=HOSTILE, body=st.binary(max_size=100), url=st.text(max_size=30), mime=st.text(max_size=10))
+def test_no_header_block_spoils_a_record(
+    tmp_path_factory: pytest.TempPathFactory, head: bytes, body: bytes, url: str, mime: str
+) -> None:
+    """Whatever a server sends, both readers and our own give the same body, and the records around it are whole."""
+    folder = tmp_path_factory.mktemp("archive")
+    with make_archive(folder) as archive:
+        answer = make_answer(body, head=head, url="http://example.org/" + url)
+        digest = hashlib.sha1(body).digest()
+        name, offset, length = archive.add(answer, digest=digest, mime=mime)
+        archive.add_revisit(
+            answer, refers_to_url=url, refers_to_date=BEGAN, digest=digest, profile="server-not-modified"
+        )
+        add(archive, make_answer())
+    by_warcio = read_warcio(folder / name)
+    kinds = ["warcinfo", "response", "request", "revisit", "request", "response", "request"]
+    assert [kind for kind, *_ in by_warcio] == kinds
+    assert by_warcio[1][2] == body
+    by_fastwarc = read_fastwarc(folder / name)
+    assert [kind for kind, _ in by_fastwarc] == kinds
+    assert by_fastwarc[1][1] == body
+    stored = read_record(folder / name, offset, length=length)
+    assert (stored.body_raw, stored.status, stored.problem) == (
+        body,
+        200 if stored.head[9:12] == b"200" else stored.status,
+        "",
+    )
+
+
+def test_what_was_cut_says_why(tmp_path: Path) -> None:
+    """A truncated body carries WARC-Truncated with its reason."""
+    with make_archive(tmp_path) as archive:
+        name, offset, _ = add(archive, make_answer(), truncated="length")
+    assert read_record(tmp_path / name, offset).truncated == "length"
+
+
+def test_a_revisit_points_at_the_record_that_holds_the_body(tmp_path: Path) -> None:
+    """Its profile, the other record's URL and date, and the digest are there; the body is not."""
+    digest = hashlib.sha1(BODY).digest()
+    with make_archive(tmp_path) as archive:
+        add(archive, make_answer())
+        same = archive.add_revisit(
+            make_answer(url="http://example.org/copy"),
+            refers_to_url="http://example.org/a?b=1",
+            refers_to_date=BEGAN,
+            digest=digest,
+            profile="identical-payload-digest",
+        )
+        unchanged = archive.add_revisit(
+            make_answer(b"", head=b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1778\r\n\r\n"),
+            refers_to_url="http://example.org/a?b=1",
+            refers_to_date=0.0,
+            digest=b"",
+            profile="server-not-modified",
+        )
+    copy = read_record(tmp_path / same[0], same[1])
+    original = read_warcio(tmp_path / same[0])[1][3]
+    assert (copy.kind, copy.url, copy.body_raw) == ("revisit", "http://example.org/copy", b"")
+    assert copy.refers_to_url == original["WARC-Target-URI"]
+    assert copy.refers_to_date == original["WARC-Date"]
+    assert copy.digest == original["WARC-Payload-Digest"]
+    assert copy.profile.endswith("/identical-payload-digest")
+    assert copy.truncated == "length"
+    again = read_record(tmp_path / unchanged[0], unchanged[1])
+    assert (again.status, again.digest, again.truncated) == (304, "", "")
+    assert again.profile.endswith("/server-not-modified")
+    assert again.headers["content-length"] == "1778"
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_spooled_body_goes_to_the_archive_in_pieces(tmp_path: Path, packed: bool) -> None:
+    """Bodies that live in a file are stored like others, between others, compressed only if that helps."""
+    body = (b"\x1f\x8b" + os.urandom(3 << 20)) if packed else b"wolf spider " * 300_000
+    spool = tmp_path / "spool"
+    spool.write_bytes(body)
+    answer = make_answer(b"", head=make_head(len(body)))
+    answer.spool = str(spool)
+    with make_archive(tmp_path) as archive:
+        before = add(archive, make_answer())
+        place = add(archive, answer)
+        after = add(archive, make_answer())
+    assert [payload for kind, payload in read_fastwarc(tmp_path / place[0]) if kind == "response"] == [BODY, body, BODY]
+    assert read_warcio(tmp_path / place[0])[3][2] == body
+    assert read_record(tmp_path / place[0], place[1], length=place[2]).body_raw == body
+    assert [read_record(tmp_path / name, at).body_raw for name, at, _ in (before, after)] == [BODY, BODY]
+    assert (place[2] > len(body)) == packed
+    cut = read_record(tmp_path / place[0], place[1], limit=1000)
+    assert len(cut.head + cut.body_raw) == 1000
+    assert "first 1000" in cut.problem
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """Files may grow to 20,000 bytes only, which fails as a full disk does, in the middle of a write."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, small_disk: None) -> None:
+    """The failed flush leaves the file as it was and the records in memory; once there is room it succeeds."""
+    archive = make_archive(tmp_path)
+    add(archive, make_answer())
+    name, size = archive.flush()
+    bodies = [os.urandom(1000) for _ in range(30)]
+    places = [add(archive, make_answer(body)) for body in bodies]
+    for _ in range(2):
+        with pytest.raises(DiskFull, match="nothing is lost"):
+            archive.flush()
+        assert (tmp_path / name).stat().st_size == size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    assert archive.flush()[0] == name
+    archive.close()
+    assert [read_record(tmp_path / name, offset).body_raw for name, offset, _ in places] == bodies
+    assert len(read_warcio(tmp_path / name)) == 1 + 2 * 31
+
+
+def test_a_full_disk_leaves_no_half_of_a_spooled_body(tmp_path: Path) -> None:
+    """A body that does not fit is not there at all, and can be added again."""
+    spool = tmp_path / "spool"
+    spool.write_bytes(b"\x1f\x8b" + os.urandom(50_000))
+    answer = make_answer(b"", head=make_head(50_002))
+    answer.spool = str(spool)
+    archive = make_archive(tmp_path)
+    add(archive, make_answer())
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(DiskFull):
+            add(archive, answer)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    add(archive, make_answer())
+    name, offset, _ = add(archive, answer)
+    archive.close()
+    assert len(read_warcio(tmp_path / name)) == 7
+    assert read_record(tmp_path / name, offset).body_raw == spool.read_bytes()
+
+
+def test_repair_leaves_exactly_what_was_committed(tmp_path: Path) -> None:
+    """A tail is cut, an uncommitted file removed, a short or missing file reported; foreign files are not touched."""
+    archive = make_archive(tmp_path, max_bytes=1)
+    sizes: dict[str, int] = {}
+    for _ in range(5):
+        add(archive, make_answer())
+        add(archive, make_answer())
+        name, size = archive.flush()
+        sizes[name] = size
+    archive.close()
+    fine, tail, short, missing, uncommitted = sizes
+    with open(tmp_path / tail, "ab") as file:
+        file.write(b"\x1f\x8b half a record")
+    os.truncate(tmp_path / short, sizes[short] - 50)
+    (tmp_path / missing).unlink()
+    del sizes[uncommitted]
+    (tmp_path / "other-tool.warc.gz").write_bytes(b"theirs")
+    (tmp_path / "link-20200101000000-00000.warc.gz").symlink_to(tmp_path / fine)
+    done = {item.name: item for item in repair(tmp_path, sizes)}
+    assert {name: item.action for name, item in done.items()} == {
+        tail: "cut",
+        short: "short",
+        missing: "missing",
+        uncommitted: "removed",
+    }
+    assert all(item.name in item.says and item.says.endswith(".") for item in done.values())
+    assert (tmp_path / tail).stat().st_size == sizes[tail] == done[tail].kept
+    assert (tmp_path / short).stat().st_size == done[short].kept == whole_size(tmp_path / short)
+    assert [kind for kind, *_ in read_warcio(tmp_path / short)] == ["warcinfo", "response", "request", "response"]
+    assert not (tmp_path / uncommitted).exists()
+    assert (tmp_path / "other-tool.warc.gz").read_bytes() == b"theirs"
+    sizes.update({name: item.kept for name, item in done.items() if item.action in ("short", "missing")})
+    assert repair(tmp_path, sizes) == []
+    assert repair(tmp_path / "absent", {}) == []
+
+
+def test_a_damaged_member_costs_only_its_own_record(tmp_path: Path) -> None:
+    """Reading goes on behind broken bytes, and an item says what is broken and where."""
+    with make_archive(tmp_path) as archive:
+        places = [add(archive, make_answer(os.urandom(2000))) for _ in range(4)]
+    path = tmp_path / places[0][0]
+    data = bytearray(path.read_bytes())
+    data[places[1][1] + 900] ^= 0xFF
+    path.write_bytes(data)
+    records = list(iter_records(path))
+    assert [record.kind for record in records].count("response") == 3
+    broken = [record for record in records if record.kind == "unreadable"]
+    assert len(broken) == 1
+    assert str(places[1][1]) in broken[0].problem
+    assert read_record(path, places[1][1]).problem
+
+
+def test_a_file_that_ends_early_gives_what_is_there(tmp_path: Path) -> None:
+    """Cut at any byte, a file yields its whole records, then perhaps a part of one, and the problem."""
+    with make_archive(tmp_path) as archive:
+        name, *_ = add(archive, make_answer(os.urandom(500)))
+    data = (tmp_path / name).read_bytes()
+    whole = list(iter_records(tmp_path / name))
+    assert sum(record.length for record in whole) == len(data)
+    ends = [record.offset + record.length for record in whole]
+    cut = tmp_path / "cut.warc.gz"
+    for size in range(1, len(data), 7):
+        cut.write_bytes(data[:size])
+        found = list(iter_records(cut))
+        expected = [record.kind for record in whole if record.offset + record.length <= size]
+        assert [record.kind for record in found[: len(expected)]] == expected
+        assert len(found) <= len(expected) + 2
+        assert bool(found[-1].problem) == (size not in ends)
+
+
+def make_record(block: bytes, *, length: int | None = None, kind: str = "response") -> bytes:
+    fields = f"WARC-Type: {kind}\r\nWARC-Target-URI: <http://example.org/a b>\r\nWARC-Date: 2020-01-01T00:00:00Z"
+    size = len(block) if length is None else length
+    return f"WARC/1.0\r\n{fields}\r\nContent-Length: {size}\r\n\r\n".encode() + block + b"\r\n\r\n"
+
+
+ANSWER = b"HTTP/1.1 200 OK\r\nA: 1\r\nA: 2\r\n\r\nbody"
+
+
+@pytest.mark.parametrize("form", ["plain", "gzip by record", "gzip as a whole", "gzip across records"])
+def test_files_of_other_tools_are_read_in_every_form(tmp_path: Path, form: str) -> None:
+    """Plain, gzipped by the record as the standard wants, gzipped whole, or with members that end anywhere."""
+    records = [make_record(ANSWER + b"%d" % i) for i in range(20)]
+    whole = b"".join(records)
+    data = {
+        "plain": whole,
+        "gzip by record": b"".join(map(gzip.compress, records)),
+        "gzip as a whole": gzip.compress(whole),
+        "gzip across records": b"".join(gzip.compress(whole[i : i + 170]) for i in range(0, len(whole), 170)),
+    }[form]
+    path = tmp_path / "theirs.warc"
+    path.write_bytes(data)
+    found = list(iter_records(path))
+    assert [record.body_raw for record in found] == [b"body%d" % i for i in range(20)]
+    assert {record.url for record in found} == {"http://example.org/a%20b"}
+    assert found[0].headers == {"a": "1, 2"}
+    assert not any(record.problem for record in found)
+    if form in ("plain", "gzip by record"):
+        assert [read_record(path, r.offset, length=r.length).body_raw for r in found] == [r.body_raw for r in found]
+
+
+def test_chunked_bodies_of_other_tools_come_joined(tmp_path: Path) -> None:
+    """Transfer coding is undone where it is there, and left alone where it is only claimed."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    bodies = {
+        b"4\r\nwolf\r\n8;x=y\r\n spiders\r\n0\r\n\r\n": b"wolf spiders",
+        b"4\r\nwolf\r\n8\r\n spi": b"wolf spi",
+        b"<html>not chunked": b"<html>not chunked",
+        b"4\r\nwolfish": b"4\r\nwolfish",
+        b"": b"",
+    }
+    path = tmp_path / "theirs.warc"
+    path.write_bytes(b"".join(make_record(head + body) for body in bodies))
+    assert [record.body_raw for record in iter_records(path)] == list(bodies.values())
+
+
+def test_a_wrong_length_costs_no_other_record(tmp_path: Path) -> None:
+    """After too small a Content-Length the next record is looked for; a senseless one is said to be so."""
+    path = tmp_path / "theirs.warc"
+    path.write_bytes(make_record(ANSWER, length=len(ANSWER) - 2) + make_record(ANSWER, length=-5) + make_record(ANSWER))
+    records = list(iter_records(path))
+    assert [record.kind for record in records] == ["response", "unreadable", "response", "unreadable", "response"]
+    assert "'-5'" in records[2].problem
+    assert records[-1].body_raw == b"body"
+
+
+def test_arc_files_are_read(tmp_path: Path) -> None:
+    """Version 1 of the older format, with spaces in a URL and lines that end in a line feed."""
+    about = b"1 0 Somebody\nURL IP-address Archive-date Content-type Archive-length\n"
+    answer = b"HTTP/1.1 404 Gone\nContent-Type: text/html\n\nbody"
+    path = tmp_path / "old.arc"
+    path.write_bytes(
+        b"filedesc://old.arc 0.0.0.0 20140216050221 text/plain %d\n%b\n" % (len(about), about)
+        + b"http://example.org/a b 192.0.2.7 20140216050222 text/html %d\n%b\n" % (len(answer), answer)
+    )
+    about_file, page = iter_records(path)
+    assert (about_file.kind, page.kind, page.url) == ("warcinfo", "response", "http://example.org/a%20b")
+    assert (page.status, page.date, page.body_raw) == (404, "2014-02-16T05:02:22Z", b"body")
+    assert (page.mime, page.address) == ("text/html", "192.0.2.7")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"<html>", b"\x1f\x8b", b"\x1f\x8b\x08\0", b"\0" * 100_000, b"WARC/1.0"]
+)
+def test_what_is_no_archive_yields_a_problem_at_most(tmp_path: Path, content: bytes) -> None:
+    """Empty files, other files and missing files raise nothing."""
+    path = tmp_path / "x.warc.gz"
+    path.write_bytes(content)
+    assert all(record.problem for record in iter_records(path))
+    assert read_record(path, 0).problem
+    assert read_record(path, 1 << 40).kind == "unreadable"
+    assert read_record(path, -1).kind == "unreadable"
+    assert [record.kind for record in iter_records(tmp_path / "absent")] == ["unreadable"]
+    assert read_record(tmp_path / "absent", 0).problem.startswith("cannot be read")
+
+
+def test_a_bomb_is_read_within_the_limit(tmp_path: Path) -> None:
+    """A member that inflates to 64 MiB gives `limit` bytes of body, and the record behind it is read."""
+    path = tmp_path / "bomb.warc.gz"
+    bomb = b"HTTP/1.1 200 OK\r\n\r\n" + bytes(64 << 20)
+    path.write_bytes(gzip.compress(make_record(bomb), 1) + gzip.compress(make_record(ANSWER)))
+    first, second = iter_records(path, limit=1000)
+    assert len(first.head + first.body_raw) == 1000
+    assert "first 1000" in first.problem
+    assert second.body_raw == b"body"
+
+
+SAMPLE = b"".join(
+    map(gzip.compress, (make_record(b"x: y\r\n", kind="warcinfo"), make_record(ANSWER), make_record(ANSWER)))
+)
+PLAIN = gzip.decompress(SAMPLE)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_mutated_files_never_raise(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Bytes replaced, removed or put in anywhere change what is read, never that reading ends in order."""
+    mutant = bytearray(data.draw(st.sampled_from([SAMPLE, PLAIN])))
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(mutant)))
+        mutant[at : at + data.draw(st.integers(0, 20))] = data.draw(st.binary(max_size=20))
+    path = tmp_path_factory.mktemp("mutant") / "x.warc.gz"
+    path.write_bytes(mutant)
+    for record in iter_records(path):
+        assert isinstance(record, StoredAnswer)
+        assert isinstance(read_record(path, record.offset), StoredAnswer)
+
+
+def test_reading_needs_no_order(tmp_path: Path) -> None:
+    """Records can be read in any order while the archive is being written."""
+    archive = make_archive(tmp_path)
+    places = [add(archive, make_answer(b"%d" % i)) for i in range(20)]
+    archive.flush()
+    for i in (7, 3, 19, 0):
+        name, offset, length = places[i]
+        assert read_record(tmp_path / name, offset, length=length).body_raw == b"%d" % i
+    archive.close()
+    assert io.BytesIO((tmp_path / places[0][0]).read_bytes()).read(2) == b"\x1f\x8b"
