@@ -133,6 +133,8 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """different query strings under one path"""
     calendar: Count = 100
     """addresses with a date in them under one path pattern"""
+    sessions: Count = 3
+    """addresses of one page that differ in nothing but a session id"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
     links_per_page: Count = 6000
@@ -195,7 +197,7 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """What to hunt, where, and within which bounds."""
 
     name: str = "mirror"
-    """the mission's name; the first that collections, logs and archives tell of it"""
+    """what the mission is called in collections, logs and archives"""
     seeds: tuple[str, ...] = ()
     """where the crawl begins"""
     scope: Scope = "domain"

@@ -1,0 +1,224 @@
+"""The settings as a flat table: the structs of `settings` go in, one `Field` a path that takes a value comes out.
+
+A path is a tuple (`("limits", "pages")`); `dotted` and `split` turn it into the text people write and back. `Given` is
+a value as one source gave it, before anything was checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from types import UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
+
+from msgspec import Meta, Struct
+from msgspec.structs import fields as struct_fields
+
+from lycosa.mission.settings import HostRule, Mission
+
+Path = tuple[str, ...]
+
+#: What people call a setting elsewhere, so that the error can name ours.
+SYNONYMS = {
+    "agent": "agent.name",
+    "allow": "accept",
+    "allowed_domains": "scope",
+    "concurrency": "fetch.connections",
+    "crawl_delay": "fetch.delay_s",
+    "deny": "reject",
+    "exclude": "reject",
+    "include": "accept",
+    "limit": "limits.pages",
+    "max_pages": "limits.pages",
+    "max_time": "limits.time_s",
+    "output": "keep.collection",
+    "repository": "keep.mirror",
+    "start_urls": "seeds",
+    "starting_points": "seeds",
+    "threads": "fetch.connections",
+    "timeout": "fetch.total_timeout_s",
+    "traversal_algorithm": "order",
+    "urls": "seeds",
+    "user_agent": "agent.header",
+}
+
+# Patterns are compiled when they are first used: most runs need few of them.
+_BARE = r"[A-Za-z0-9_-]+"
+_SPLIT = r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([^.]+)'
+
+
+class Field(Struct, frozen=True):
+    """One setting: what may stand there."""
+
+    name: str
+    kind: Literal["whole", "number", "yes-no", "text", "choice", "list"]
+    default: object
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    above: float | None = None  # must be greater, where `low` may be equalled
+    high: float | None = None
+
+    @property
+    def unit(self) -> str:
+        """`s`, `h` or `bytes` for a setting that is also written with a unit, else nothing."""
+        last = self.name.rpartition("_")[2]
+        return last if last in ("s", "h", "bytes") and self.name != last else ""
+
+
+class Given(Struct, frozen=True):
+    """One value as a source gave it."""
+
+    path: Path
+    value: object
+    source: str  # a file, an environment variable, an option
+    line: int = 0
+    item_lines: tuple[int, ...] = ()  # for a list in a file: the line of each item
+    name: str = ""  # what the source calls it, where that is not the dotted path
+    is_text: bool = False  # a text whose type the setting decides, where TOML brings types of its own
+
+    def place(self, item: int | None = None) -> str:
+        """Where it stands: `mission.toml:12`, `LYCOSA_SCOPE`, `--limit`."""
+        line = self.item_lines[item] if item is not None and item < len(self.item_lines) else self.line
+        return f"{self.source}:{line}" if line else self.source
+
+
+def dotted(path: Iterable[str]) -> str:
+    """The path as TOML writes it: `hosts."example.org".robots`."""
+    return ".".join(part if re.fullmatch(_BARE, part) else quoted(part) for part in path)
+
+
+def quoted(text: str) -> str:
+    """The text as a TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m.group()):04x}", escaped) + '"'
+
+
+def split(text: str) -> Path:
+    """A dotted key as written on the command line; a host's name needs no quotes there."""
+    path = tuple(a or b or c for a, b, c in re.findall(_SPLIT, text))
+    if path[:1] != ("hosts",) or len(path) < 4 or '"' in text or "'" in text:
+        return path
+    table = next((i for i in range(len(path) - 2, 1, -1) if path[i] in ("headers", "cookies")), len(path) - 1)
+    tail = (path[table], ".".join(path[table + 1 :])) if table < len(path) - 1 else (path[-1],)
+    return ("hosts", ".".join(path[1:table]), *tail)
+
+
+@cache
+def sections() -> dict[str, dict[str, Field]]:
+    """The fields of each section, in order; the top of the mission is the section without a name."""
+    top: dict[str, Field] = {}
+    found: dict[str, dict[str, Field]] = {"": top}
+    for info in struct_fields(Mission):
+        if isinstance(info.type, type) and issubclass(info.type, Struct):
+            found[info.name] = _fields_of(info.type)
+        elif info.name != "hosts":
+            top[info.name] = _field(info.name, info.type, info.default)
+    return found
+
+
+@cache
+def host_fields() -> dict[str, Field]:
+    """The fields of one host's rule, without its tables of headers and cookies."""
+    return {name: field for name, field in _fields_of(HostRule).items() if name not in ("headers", "cookies")}
+
+
+@cache
+def all_fields() -> dict[Path, Field]:
+    """Every setting that does not belong to a single host, by its path."""
+    return {
+        (section, name) if section else (name,): field
+        for section, members in sections().items()
+        for name, field in members.items()
+    }
+
+
+def field_at(path: Path) -> Field | None:
+    """The field at this path, or None: a table, or nothing of ours."""
+    if path[:1] != ("hosts",):
+        return all_fields().get(path)
+    if len(path) == 4 and path[2] in ("headers", "cookies"):
+        return Field(path[3], "text", "")
+    return host_fields().get(path[2]) if len(path) == 3 else None
+
+
+def is_table(path: Path) -> bool:
+    """Whether this path holds further keys."""
+    if path[:1] == ("hosts",):
+        return len(path) < 3 or (len(path) == 3 and path[2] in ("headers", "cookies"))
+    return not path or (len(path) == 1 and path[0] in sections())
+
+
+def names_at(path: Path) -> list[str]:
+    """The keys that may stand in this table; none when any may."""
+    if path == ():
+        return [*sections()[""], *(name for name in sections() if name), "hosts"]
+    if path[0] == "hosts":
+        return [*host_fields(), "headers", "cookies"] if len(path) == 2 else []
+    return list(sections().get(path[0], ()))
+
+
+def env_name(path: Path) -> str:
+    """The environment variable of a setting."""
+    return "LYCOSA_" + "_".join(path).upper()
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The choice that was most likely meant, or nothing."""
+    known = {choice.lower(): choice for choice in choices}
+    word = word.lower()
+    longer = [name for name in known if name.startswith(word)] if len(word) > 2 else []
+    if len(longer) == 1:
+        return known[longer[0]]
+    from difflib import get_close_matches  # 10 ms that only a mistake has to pay
+
+    close = get_close_matches(word[:100], list(known), n=1, cutoff=0.6)
+    return known[close[0]] if close else ""
+
+
+def nearest_key(path: Path) -> str:
+    """The dotted key that was most likely meant by an unknown one, or nothing."""
+    word = path[-1].lower().replace("-", "_")
+    elsewhere = [known for known in all_fields() if known[-1] == word]
+    if elsewhere:
+        return dotted(elsewhere[0])
+    if word in SYNONYMS:
+        return SYNONYMS[word]
+    if found := nearest(word, names_at(path[:-1])):
+        return dotted((*path[:-1], found))
+    return nearest(".".join(path), [dotted(known) for known in all_fields()])
+
+
+def unknown_key(path: Path) -> str:
+    """What to tell about a key that is none of ours."""
+    if is_table(path):
+        return f"{dotted(path)} is a section; allowed: {', '.join(dotted((*path, name)) for name in names_at(path))}"
+    while len(path) > 1 and not is_table(path[:-1]):
+        path = path[:-1]
+    meant = nearest_key(path)
+    where = f"in [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of a mission"
+    return (
+        f"unknown setting {dotted(path)}"
+        + (f" (did you mean {meant}?)" if meant else "")
+        + f"; allowed {where}: {', '.join(names_at(path[:-1]))}"
+    )
+
+
+def _fields_of(struct: type[Struct]) -> dict[str, Field]:
+    return {info.name: _field(info.name, info.type, info.default) for info in struct_fields(struct)}
+
+
+def _field(name: str, annotation: object, default: object) -> Field:
+    if get_origin(annotation) in (Union, UnionType):  # only HostRule has these: a value, or None for "as everywhere"
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    meta = Meta()
+    if get_origin(annotation) is Annotated:
+        annotation, meta = get_args(annotation)[:2]
+    if annotation is int or annotation is float:
+        kind: Literal["whole", "number"] = "whole" if annotation is int else "number"
+        return Field(name, kind, default, low=meta.ge, above=meta.gt, high=meta.le)
+    if annotation is bool:
+        return Field(name, "yes-no", default)
+    if get_origin(annotation) is Literal:
+        return Field(name, "choice", default, choices=get_args(annotation))
+    return Field(name, "list" if get_origin(annotation) is tuple else "text", default)

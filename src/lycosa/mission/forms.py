@@ -1,0 +1,213 @@
+"""The forms in which single values are written: durations, sizes, patterns, networks, addresses, headers.
+
+Text goes in; the value comes out, or `Wrong` with what is allowed there. The parsers that a later stage needs as well
+(`parse_connect_to`) are public, so that a form is understood in one place only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+#: Units of time in seconds, of size in bytes. MB is 10^6 and MiB 2^20, as the standard (IEC 80000-13) has it.
+TIME_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+SIZE_UNITS = {
+    **dict.fromkeys(("", "b", "byte", "bytes"), 1),
+    **{unit: 10 ** (3 * n) for n, letter in enumerate("kmgt", 1) for unit in (letter, letter + "b")},
+    **{letter + "ib": 1 << (10 * n) for n, letter in enumerate("kmgt", 1)},
+}
+
+# Patterns are compiled when they are first used: most runs need few of them.
+_TIME = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]+)\s*"
+_SIZE = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]*)"
+_CLOCK = r"([0-9]{1,6}):([0-5][0-9])(?::([0-5][0-9]))?"
+_ENDPOINT = r"(\[[0-9a-fA-F:.]+\]|[^\[\]:=/\s]+)(?::([0-9]{1,5}))?"
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
+_PRODUCT = r"[A-Za-z0-9_-]+"
+_PROXY = r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?(?:\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)(?::[0-9]{1,5})?/?"
+_IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
+_CONTROL = r"[\x00-\x1f\x7f]"
+
+
+class Wrong(Exception):
+    """A value that cannot stand where it was found; the text says what can.
+
+    `item` counts within a list; `others` are the further wrong items of that list.
+    """
+
+    def __init__(self, allowed: str, *, item: int | None = None, others: tuple[Wrong, ...] = ()) -> None:
+        super().__init__(allowed)
+        self.allowed = allowed
+        self.item = item
+        self.others = others
+
+
+class Detour(Struct, frozen=True):
+    """Where to connect instead (`--connect-to`). Host `*` is every host, port 0 every port."""
+
+    host: str
+    port: int
+    address: str
+    address_port: int
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90s`, `1h30m`, `1 h 30 min`, `250ms`, `2d` or `1:30:00`."""
+    word = text.strip().lower()
+    if clock := re.fullmatch(_CLOCK, word):
+        hours, minutes, seconds = clock.groups(default="0")
+        return float(int(hours) * 3600 + int(minutes) * 60 + int(seconds))
+    total, at = 0.0, 0
+    while len(word) < 100 and (part := re.match(_TIME, word[at:])) and part[2] in TIME_UNITS:
+        total += float(part[1]) * TIME_UNITS[part[2]]
+        at += part.end()
+    if not word or at < len(word):
+        raise Wrong('a duration such as 90, "90s", "1h30m", "2d" (units ms s m h d w)')
+    return round(total, 6)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `1000`, `10 MB` (10^6), `10 MiB` (2^20), `1.5 GB`."""
+    part = re.fullmatch(_SIZE, text.strip().lower())
+    if not part or part[2] not in SIZE_UNITS:
+        raise Wrong('a size such as 1000000, "10 MB", "1.5 GiB" (units B kB MB GB TB KiB MiB GiB TiB)')
+    return int(float(part[1]) * SIZE_UNITS[part[2]])
+
+
+def parse_connect_to(text: str) -> Detour:
+    """`HOST[:PORT]=ADDRESS:PORT` taken apart; IPv6 addresses stand in brackets there and without them in the result."""
+    left, _, right = text.strip().partition("=")
+    host, address = re.fullmatch(_ENDPOINT, left.strip()), re.fullmatch(_ENDPOINT, right.strip())
+    if not host or not address or not address[2] or not 0 < int(address[2]) < 65536 or int(host[2] or 1) > 65535:
+        raise Wrong("HOST[:PORT]=ADDRESS:PORT, with * as HOST for every host and IPv6 addresses in brackets")
+    return Detour(host[1].strip("[]").lower(), int(host[2] or 0), address[1].strip("[]"), int(address[2]))
+
+
+def check_connect_to(text: str) -> str:
+    parse_connect_to(text)
+    return text.strip()
+
+
+def check_network(text: str) -> str:
+    """A network or a single address; bits behind the prefix are let through, as people write 10.1.2.3/8."""
+    from ipaddress import ip_network
+
+    try:
+        return str(ip_network(text.strip(), strict=False))
+    except ValueError:
+        raise Wrong("a network such as 10.0.0.0/8 or ::1/128, or a single address") from None
+
+
+def check_pattern(text: str) -> str:
+    """A regular expression that RE2 compiles."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise Wrong(f"a regular expression in RE2's syntax, which says: {said}{_pattern_hint(text)}") from None
+    return text
+
+
+def check_seed(text: str) -> str:
+    """An address at which a crawl can begin, left as written."""
+    from lycosa.mission.seeds import as_url
+
+    as_url(text)
+    return text
+
+
+def check_proxy(text: str) -> str:
+    if text and not re.fullmatch(_PROXY, text):
+        raise Wrong("http://host:port, https://, socks4://, socks4a://, socks5:// or socks5h://, or nothing")
+    return text
+
+
+def check_file(text: str) -> str:
+    """The path of a file that is there; nothing stays nothing."""
+    import os
+
+    if text and not os.path.isfile(text):
+        kind = "that is a folder" if os.path.isdir(text) else "there is none of that name"
+        raise Wrong(f"the path of a file ({kind}, looked up from {os.getcwd()})")
+    return text
+
+
+def check_folder(text: str) -> str:
+    if not text.strip():
+        raise Wrong("the path of a folder")
+    return text
+
+
+def check_product(text: str) -> str:
+    if not re.fullmatch(_PRODUCT, text):
+        raise Wrong("letters, digits, - and _ : the name that robots.txt files address")
+    return text
+
+
+def check_contact(text: str) -> str:
+    if text and not ("@" in text or "://" in text):
+        raise Wrong("an e-mail address or a URL")
+    return check_line(text)
+
+
+def check_line(text: str) -> str:
+    """Text that can go into a header field: one line of ASCII."""
+    if re.search(_CONTROL, text) or not text.isascii():
+        raise Wrong("one line of printable ASCII text")
+    return text
+
+
+def check_token(text: str) -> str:
+    """The name of a header field or of a cookie."""
+    if not re.fullmatch(_TOKEN, text):
+        raise Wrong("a name of letters, digits and any of !#$%&'*+-.^_`|~")
+    return text
+
+
+def check_user(text: str) -> str:
+    """A user name for basic authentication, where a colon would begin the password (RFC 7617)."""
+    if ":" in text or re.search(_CONTROL, text):
+        raise Wrong("one line of text without :")
+    return text
+
+
+def check_password(text: str) -> str:
+    if re.search(_CONTROL, text):
+        raise Wrong("one line of text")
+    return text
+
+
+def check_cookie(text: str) -> str:
+    if ";" in text:
+        raise Wrong("the value of one cookie, without ;")
+    return check_line(text)
+
+
+def check_host(text: str) -> str:
+    """A host's name in the one form that URLs carry it in, perhaps behind `*.`."""
+    from lycosa.urls import host_of, normalise
+
+    star, name = ("*.", text[2:]) if text.startswith("*.") else ("", text)
+    bare = name.rstrip(".")
+    if re.fullmatch(_IPV6, bare):
+        bare = "[" + bare.strip("[]") + "]"
+    elif not bare or re.search(r"[/?#@\\\s*:\[\]]", bare):
+        bare = ""
+    url = normalise(f"http://{bare}/") if bare else None
+    if not url:
+        raise Wrong("the name of a host, as example.org or *.example.org, without scheme, port or path")
+    return star + host_of(url)
+
+
+def _pattern_hint(text: str) -> str:
+    if text.startswith("*"):
+        return rf"; for file names that end so write {'.' + text.replace('.', chr(92) + '.')}"
+    if re.search(r"\(\?<?[=!]|\\[1-9]", text):
+        return "; there is no look-around and no back-reference, because they can take exponential time"
+    return ""

@@ -1,0 +1,270 @@
+"""Layers of settings: defaults < file < environment < command line become one `Mission`, with the origin of each value.
+
+All that is wrong is told at once, in one `UsageError`; nothing else is raised, whatever the file holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
+
+from lycosa.errors import UsageError
+from lycosa.mission.fields import (
+    Given,
+    Path,
+    all_fields,
+    dotted,
+    env_name,
+    field_at,
+    is_table,
+    names_at,
+    nearest,
+    quoted,
+    split,
+    unknown_key,
+)
+from lycosa.mission.forms import Wrong, check_host, check_token
+from lycosa.mission.secrets import MASK, is_secret, mask
+from lycosa.mission.settings import Mission
+from lycosa.mission.values import read, settle, split_list
+
+#: Variables that begin as ours do and are no settings.
+NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV"})
+
+#: The option of `lycosa crawl` for a setting, which is then named as the value's origin.
+OPTIONS = {
+    "scope": "--scope",
+    "order": "--order",
+    "accept": "--include",
+    "reject": "--exclude",
+    "workers": "--workers",
+    "limits.pages": "--limit",
+    "limits.time_s": "--max-time",
+    "limits.depth": "--depth",
+    "agent.contact": "--contact",
+    "fetch.delay_s": "--delay",
+    "fetch.per_host": "--per-host",
+    "fetch.robots": "--robots",
+    "fetch.connect_to": "--connect-to",
+    "fetch.allow_private": "--allow-private",
+    "fetch.ca": "--ca",
+    "fetch.proxy": "--proxy",
+    "keep.collection": "--collection",
+    "keep.mirror": "--mirror",
+    "keep.index": "--index",
+    "log.file": "--log-file",
+    "log.level": "--log-level",
+    "recrawl.period_h": "--period",
+}
+
+_SHOWN_PROBLEMS = 10
+_SHOWN_ITEMS = 20
+_SHOWN_CHARS = 200
+
+
+class Settled(Struct, frozen=True):
+    """A mission, and for each setting (dotted) where its value came from."""
+
+    mission: Mission
+    origin: dict[str, str]
+
+
+class Row(Struct, frozen=True):
+    """One setting as `lycosa check` shows it."""
+
+    key: str
+    value: str
+    origin: str
+    meaning: str
+
+
+def load(
+    file: FilePath | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    sets: Sequence[str] = (),
+) -> Settled:
+    """The mission that file, environment and command line make; None in `overrides` is an option not given."""
+    given: list[Given] = []
+    problems: list[str] = []
+    if file:
+        from lycosa.mission.source import read_file
+
+        given, problems = read_file(file)
+    for layer, wrong in (_from_environment(environ or {}), _from_sets(sets), _from_options(overrides or {})):
+        given += layer
+        problems += wrong
+    tree: dict[str, Any] = {}
+    origin = {dotted(path): "default" for path in all_fields()}
+    for item in given:
+        try:
+            path = _settle_path(item.path)
+            value = {} if is_table(path) else read(path, str(item.value)) if item.is_text else settle(path, item.value)
+        except Wrong as wrong:
+            problems += [_complain(item, one) for one in (wrong, *wrong.others)]
+            continue
+        _plant(tree, path, value)
+        origin[dotted(path)] = item.place()
+    if problems:
+        more = len(problems) - _SHOWN_PROBLEMS
+        raise UsageError("\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n… and {more} more" if more > 0 else ""))
+    try:
+        return Settled(convert(tree, Mission), origin)
+    except ValidationError as error:  # the checks above are to be at least as strict
+        raise UsageError(f"the mission does not hold together: {error}") from None
+
+
+def describe(settled: Settled) -> list[Row]:
+    """Every setting with its value, its origin and its meaning; secrets are masked."""
+    from lycosa.mission.meaning import meanings
+
+    known = meanings()
+    rows = []
+    for path in [*all_fields(), *_host_paths(settled.mission)]:
+        key = dotted(path)
+        general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
+        origin = settled.origin.get(key, "default")
+        rows.append(Row(key, _shown(path, _value_at(settled.mission, path)), origin, known[dotted(general)]))
+    return rows
+
+
+def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[str]]:
+    names = {env_name(path): path for path in all_fields()}
+    given: list[Given] = []
+    problems: list[str] = []
+    for name, text in sorted(environ.items()):
+        if not name.startswith("LYCOSA_") or name in NOT_SETTINGS or not text:
+            continue
+        if name in names:
+            given.append(Given(names[name], text, name, is_text=True))
+        elif name == "LYCOSA_HOSTS":
+            layer, wrong = _read_hosts(text, name)
+            given += layer
+            problems += wrong
+        else:
+            meant = nearest(name, names)
+            hint = f" (did you mean {meant}?)" if meant else ""
+            problems.append(
+                f"{name}: unknown variable{hint}; allowed: LYCOSA_SCOPE, LYCOSA_LIMITS_PAGES, …, as in [limits] pages"
+            )
+    return given, problems
+
+
+def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[str]]:
+    given: dict[Path, Given] = {}
+    problems: list[str] = []
+    for text in sets:
+        key, equals, value = text.partition("=")
+        path = split(key.strip())
+        field = field_at(path)
+        if not equals:
+            problems.append(f"--set: found {text[:80]!r}; allowed: KEY=VALUE, as limits.pages=100")
+        elif path == ("hosts",):
+            layer, wrong = _read_hosts(value, "--set")
+            given |= {item.path: item for item in layer}
+            problems += wrong
+        elif not field:
+            problems.append(f"--set: {unknown_key(path) if path else 'found no key before ='}")
+        elif field.kind == "list":
+            earlier = given[path].value if path in given else []
+            assert isinstance(earlier, list)
+            given[path] = Given(path, [*earlier, *split_list(path, value)], "--set")
+        else:
+            given[path] = Given(path, value, "--set", is_text=True)
+    return list(given.values()), problems
+
+
+def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[str]]:
+    given: list[Given] = []
+    problems: list[str] = []
+    for key, value in overrides.items():
+        path, name = split(key), OPTIONS.get(key, key)
+        field = field_at(path)
+        if value is None:
+            continue
+        if not field:
+            problems.append(f"{name}: {unknown_key(path) if path else 'found no key'}")
+        elif field.kind == "list":
+            texts = [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
+            items = [item for text in texts for item in split_list(path, str(text))]
+            given.append(Given(path, items, name))
+        else:
+            plain = str(value) if isinstance(value, FilePath) else value
+            given.append(Given(path, plain, name, is_text=isinstance(plain, str)))
+    return given, problems
+
+
+def _read_hosts(text: str, name: str) -> tuple[list[Given], list[str]]:
+    """The rules in an inline table: { "example.org" = { user = "me", password = "…" } }."""
+    from lycosa.mission import toml
+
+    given, problems = toml.read(f"hosts = {text}", name)
+    if problems:  # not shown in full: there may be a password in it
+        return [], [f'{name}: found no table of hosts; allowed: {{ "example.org" = {{ robots = "ignore" }} }}']
+    return [replace(item, line=0) for item in given], []
+
+
+def _settle_path(path: Path) -> Path:
+    """The path with a host's name in the form that URLs have it in."""
+    if path[0] != "hosts" or len(path) < 2:
+        return path
+    if len(path) == 4:
+        check_token(path[3])
+    return ("hosts", check_host(path[1]), *path[2:])
+
+
+def _complain(item: Given, wrong: Wrong) -> str:
+    value = item.value
+    if wrong.item is not None and isinstance(value, list | tuple):
+        value = value[wrong.item]
+    name = item.name or dotted(item.path)
+    return f"{item.place(wrong.item)}: {name} is {_shown(item.path, value)}; allowed: {wrong.allowed}"
+
+
+def _plant(tree: dict[str, Any], path: Path, value: object) -> None:
+    for part in path[:-1]:
+        tree = tree.setdefault(part, {})
+    if isinstance(value, dict):
+        tree.setdefault(path[-1], value)
+    else:
+        tree[path[-1]] = value
+
+
+def _host_paths(mission: Mission) -> Iterable[Path]:
+    for host, rule in mission.hosts.items():
+        for name in names_at(("hosts", host)):
+            value = getattr(rule, name)
+            if isinstance(value, dict):
+                yield from (("hosts", host, name, key) for key in value)
+            elif value is not None and value != "":
+                yield "hosts", host, name
+
+
+def _value_at(mission: Mission, path: Path) -> object:
+    value: Any = mission
+    for part in path:
+        value = value[part] if isinstance(value, dict) else getattr(value, part)
+    return value
+
+
+def _shown(path: Path, value: object) -> str:
+    """A value on one line, as it may be shown."""
+    if is_secret(path):
+        return MASK
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _shorten(quoted(mask(path, value)))
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_shown(path, item) for item in value[:_SHOWN_ITEMS])
+        return f"[{shown}{f', … {len(value)} in all' if len(value) > _SHOWN_ITEMS else ''}]"
+    return "a table" if isinstance(value, dict) else _shorten(str(value))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"

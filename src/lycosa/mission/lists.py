@@ -1,0 +1,226 @@
+"""Lists of addresses in files: text, CSV, sitemaps, each also compressed by gzip; a path goes in, entries come out.
+
+Nothing is checked here but the file's form. Every kind but the sitemap, whose size is capped, is read as a stream.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.mission.fields import nearest
+
+#: A sitemap holds at most 50 MB by its protocol (sitemaps.org); somewhat more is let through.
+_SITEMAP_BYTES = 64 << 20
+_LINE_BYTES = 1 << 17
+_BOM = b"\xef\xbb\xbf"
+
+#: What a column of addresses is usually called, best first.
+_COLUMN_NAMES = (
+    "url",
+    "uri",
+    "link",
+    "href",
+    "address",
+    "website",
+    "homepage",
+    "web",
+    "site",
+    "seed",
+    "domain",
+    "host",
+)
+
+
+class Entry(Struct, frozen=True, order=True, gc=False):
+    """One address as written, and where."""
+
+    text: str
+    source: str = ""  # a file; empty for the command line
+    line: int = 0
+
+
+def read_list(name: str, *, column: str = "", stdin: BinaryIO) -> Iterator[Entry]:
+    """The addresses in a file (`-`: stdin), whatever of the known kinds it is."""
+    path, column = _split_column(name, column)
+    source = "stdin" if path == "-" else path
+    import zlib
+
+    try:
+        with _opened(path, stdin) as stream:
+            start = stream.peek(512)[:512]
+            if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise UsageError(f"{source}:1: the text is in UTF-16; allowed: UTF-8 or Latin-1")
+            if start.removeprefix(_BOM).lstrip().startswith(b"<"):
+                yield from _read_sitemap(stream.read(_SITEMAP_BYTES + 1), source)
+            elif column or path.removesuffix(".gz").lower().endswith((".csv", ".tsv")):
+                yield from _read_csv(stream, source, column)
+            else:
+                yield from _read_text(stream, source)
+    except FileNotFoundError:
+        raise UsageError(f"{source}: there is no such file; allowed: a list of addresses, or - for stdin") from None
+    except IsADirectoryError:
+        raise UsageError(f"{source}: this is a folder; allowed: a list of addresses") from None
+    except (EOFError, zlib.error, OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"{source}: the list cannot be read ({reason})") from None
+
+
+def _split_column(name: str, column: str) -> tuple[str, str]:
+    path, colon, last = name.rpartition(":")
+    if not column and colon and path and last and not os.path.exists(name):
+        return path, last
+    return name, column
+
+
+@contextmanager
+def _opened(path: str, stdin: BinaryIO) -> Iterator[Any]:
+    """The file's bytes, decompressed; the stream can be peeked into."""
+    raw: Any = stdin if path == "-" else open(path, "rb")  # noqa: SIM115
+    try:
+        stream = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+        if stream.peek(2)[:2] == b"\x1f\x8b":
+            import gzip
+
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
+        yield stream
+    finally:
+        if path != "-":
+            raw.close()
+
+
+def _read_text(stream: BinaryIO, source: str) -> Iterator[Entry]:
+    for text, line in _lines(stream):
+        word = text.strip()
+        if word and word[0] != "#":
+            comment = word.find(" #")
+            yield Entry(word if comment < 0 else word[:comment].rstrip(), source, line)
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[str, int]]:
+    """The lines as text, UTF-8 or else Latin-1; of a line that is too long, its first part."""
+    line = 0
+    while chunk := stream.readline(_LINE_BYTES):
+        line += 1
+        rest = chunk
+        while len(rest) == _LINE_BYTES and rest[-1:] != b"\n":
+            rest = stream.readline(_LINE_BYTES)
+        if line == 1:
+            chunk = chunk.removeprefix(_BOM)
+        try:
+            yield chunk.decode(), line
+        except UnicodeDecodeError:
+            yield chunk.decode("latin-1"), line
+
+
+def _read_csv(stream: BinaryIO, source: str, column: str) -> Iterator[Entry]:
+    import csv
+
+    lines = _lines(stream)
+    first = next(lines, None)
+    if first is None:
+        return
+    delimiter = max("\t;,|", key=re.sub('"[^"]*"', "", first[0]).count)
+    reader = csv.reader(_with_first(first[0], lines), delimiter=delimiter)
+    try:
+        head = next(reader)
+        at, named = _find_column(head, column, source)
+        if not named and at < len(head):
+            yield Entry(head[at], source, 1)
+        for row in reader:
+            if at < len(row) and row[at].strip():
+                yield Entry(row[at], source, reader.line_num)
+    except csv.Error as error:
+        raise UsageError(f"{source}:{reader.line_num}: not valid CSV: {error}") from None
+
+
+def _with_first(first: str, lines: Iterator[tuple[str, int]]) -> Iterator[str]:
+    yield first
+    for text, _ in lines:
+        yield text
+
+
+def _find_column(head: list[str], column: str, source: str) -> tuple[int, bool]:
+    """The index of the column, and whether the first row only names it."""
+    names = [cell.strip().lower() for cell in head]
+    has_names = not any("://" in name for name in names)
+    if column.strip().lower() in names:
+        return names.index(column.strip().lower()), True
+    if column.isdecimal() and 0 < int(column[:9]) <= len(names):
+        return int(column) - 1, has_names
+    listed = ", ".join(cell.strip()[:40] for cell in head[:50])
+    if column:
+        meant = nearest(column, [cell.strip() for cell in head])
+        hint = f" (did you mean {meant}?)" if meant else ""
+        raise UsageError(f"{source}:1: no column {column[:60]!r}{hint}; allowed: {listed}, or 1 to {len(names)}")
+    if not has_names:
+        return next(i for i, name in enumerate(names) if "://" in name), False
+    found = next((names.index(name) for name in _COLUMN_NAMES if name in names), 0 if len(names) == 1 else None)
+    if found is None:
+        raise UsageError(f"{source}:1: which column holds the addresses? Allowed: {source}:COLUMN with one of {listed}")
+    return found, names[found] in _COLUMN_NAMES or "." not in names[found]
+
+
+def _read_sitemap(data: bytes, source: str) -> Iterator[Entry]:
+    """The `loc` of each `url` (or `sitemap`, in an index of sitemaps); entities are refused, nothing else is loaded."""
+    from xml.parsers import expat
+
+    if len(data) > _SITEMAP_BYTES:
+        raise UsageError(f"{source}: larger than {_SITEMAP_BYTES >> 20} MiB; allowed: a sitemap of up to that size")
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    walk = _SitemapWalk(parser, source)
+    parser.StartElementHandler = walk.start
+    parser.EndElementHandler = walk.end
+    parser.CharacterDataHandler = walk.text
+    parser.EntityDeclHandler = walk.refuse
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise UsageError(f"{source}:{parser.CurrentLineNumber}: not well-formed XML: {error}") from None
+    yield from walk.found
+
+
+class _SitemapWalk:
+    def __init__(self, parser: Any, source: str) -> None:
+        self.parser = parser
+        self.source = source
+        self.depth = 0
+        self.parent = ""
+        self.line = 0
+        self.parts: list[str] | None = None
+        self.found: list[Entry] = []
+
+    def start(self, name: str, _attributes: dict[str, str]) -> None:
+        self.depth += 1
+        local = name.rpartition(":")[2]
+        if self.depth == 1 and local not in ("urlset", "sitemapindex"):
+            line = self.parser.CurrentLineNumber
+            raise UsageError(
+                f"{self.source}:{line}: found <{name[:60]}>; allowed: a sitemap (<urlset>, <sitemapindex>)"
+            )
+        if self.depth == 2:
+            self.parent = local
+        elif self.depth == 3 and local == "loc" and self.parent in ("url", "sitemap"):
+            self.parts, self.line = [], self.parser.CurrentLineNumber
+
+    def end(self, _name: str) -> None:
+        if self.depth == 3 and self.parts is not None:
+            self.found.append(Entry("".join(self.parts), self.source, self.line))
+            self.parts = None
+        self.depth -= 1
+
+    def text(self, data: str) -> None:
+        if self.parts is not None and self.depth == 3:
+            self.parts.append(data)
+
+    def refuse(self, name: str, *_rest: object) -> None:
+        line = self.parser.CurrentLineNumber
+        raise UsageError(f"{self.source}:{line}: found the declaration of an entity ({name[:60]}); allowed: none")

@@ -1,0 +1,88 @@
+"""What each setting means: the docstrings of `settings` by dotted key, and the table of them in `docs/settings.md`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+from lycosa.mission import settings
+from lycosa.mission.fields import Field, dotted, host_fields, sections
+
+_WORDS = {
+    "whole": "whole number",
+    "number": "number",
+    "yes-no": "true or false",
+    "text": "text",
+    "list": "list of texts",
+}
+
+_TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """The meaning of each setting; a section's own stands under its name, a host's under `hosts.`"""
+    structs = _docstrings()
+    found = {name: text for name, text in structs["Mission"].items() if name}
+    for section in [*sections(), "hosts"]:
+        struct = "HostRule" if section == "hosts" else section.capitalize()
+        for name, text in structs[struct].items() if section else ():
+            found[f"{section}.{name}" if name else section] = text
+    return found
+
+
+def table() -> str:
+    """The settings as Markdown: one table a section."""
+    known = meanings()
+    out = []
+    for section, members in [*sections().items(), ("hosts", host_fields())]:
+        title = (
+            f"`[{section}]`" if section not in ("", "hosts") else section and '`[hosts."example.org"]`' or "At the top"
+        )
+        out += [f"### {title}", ""]
+        out += [known[section], ""] if section else []
+        out += ["| setting | value | default | meaning |", "| --- | --- | --- | --- |"]
+        names = [*members, "headers", "cookies"] if section == "hosts" else members
+        for name in names:
+            field = members.get(name)
+            default = _default(field) if field else "`{}`"
+            key = dotted((section, name)) if section else name
+            out.append(f"| `{name}` | {_kind(field)} | {default} | {known[key]} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _docstrings() -> dict[str, dict[str, str]]:
+    """Class → field → the text under it, from the source because Python does not keep it; "" is the class's own."""
+    tree = ast.parse(Path(settings.__file__).read_text(encoding="utf-8"))
+    found: dict[str, dict[str, str]] = {}
+    for struct in tree.body:
+        if isinstance(struct, ast.ClassDef):
+            texts = found[struct.name] = {"": re.sub(r" \([A-Z][0-9, A-Z]+\)", "", ast.get_docstring(struct) or "")}
+            for before, node in zip(struct.body, struct.body[1:], strict=False):
+                if isinstance(before, ast.AnnAssign) and isinstance(node, ast.Expr):
+                    assert isinstance(before.target, ast.Name) and isinstance(node.value, ast.Constant)
+                    texts[before.target.id] = " ".join(str(node.value.value).split())
+    return found
+
+
+def _kind(field: Field | None) -> str:
+    if field is None:
+        return "table of texts"
+    if field.kind == "choice":
+        return ", ".join(f"`{choice}`" for choice in field.choices)
+    low = f" from {field.low}" if field.low is not None else f" above {field.above}" if field.above is not None else ""
+    return _WORDS[field.kind] + low + (f" to {field.high}" if field.high is not None else "")
+
+
+def _default(field: Field) -> str:
+    value = field.default
+    if value is None or value == "" or value == ():
+        return "–"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,57 @@
+"""What must not be shown or written down: passwords, cookies, credentials in headers and in URLs."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from lycosa.mission.fields import Path
+from lycosa.mission.settings import HostRule, Mission
+
+MASK = "•••"
+
+#: Header fields that carry credentials, by the words their names are made of (X-Api-Key, Private-Token…).
+_TELLING = r"(?i)auth|cookie|token|key|secret|session|passw|credential"
+_USERINFO = r"^((?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//|)[^/?#\s]*@"
+
+
+def is_secret(path: Path) -> bool:
+    """Whether the whole value at this path is a secret."""
+    if path[:1] != ("hosts",) or len(path) < 3:
+        return False
+    return path[2] in ("password", "cookies") or (path[2] == "headers" and bool(re.search(_TELLING, path[-1])))
+
+
+def mask(path: Path, text: str) -> str:
+    """The text as it may be shown."""
+    if is_secret(path):
+        return MASK
+    return re.sub(_USERINFO, rf"\1{MASK}@", text) if path[-1] in ("proxy", "seeds") else text
+
+
+def without_secrets(mission: Mission) -> Mission:
+    """The mission as it may be written down."""
+    hosts = {
+        host: replace(
+            rule,
+            password="",
+            cookies={},
+            headers={name: text for name, text in rule.headers.items() if not re.search(_TELLING, name)},
+            proxy=None if rule.proxy is None else re.sub(_USERINFO, r"\1", rule.proxy),
+        )
+        for host, rule in mission.hosts.items()
+    }
+    proxy = re.sub(_USERINFO, r"\1", mission.fetch.proxy)
+    return replace(mission, hosts=hosts, fetch=replace(mission.fetch, proxy=proxy))
+
+
+def hidden_names(host: str, mission: Mission) -> list[str]:
+    """The settings of a host that `without_secrets` takes away."""
+    rule = mission.hosts.get(host, HostRule())
+    names = ["password"] if rule.password else []
+    names += [f"cookies.{name}" for name in rule.cookies]
+    names += [f"headers.{name}" for name in rule.headers if re.search(_TELLING, name)]
+    if rule.proxy and re.match(_USERINFO, rule.proxy):
+        names.append("user and password of proxy")
+    return names

@@ -1,0 +1,143 @@
+"""Seeds (T2): the addresses at which a crawl begins, from the command line, a mission, and lists of several kinds.
+
+Words and files go in, normalised http(s) URLs come out, each once and in order; or one `UsageError` that names all that
+are none. A list is read as a stream, so that a sample of a huge one (`--sample`) takes no more memory than the sample.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappush, heapreplace
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.mission.forms import Wrong
+from lycosa.mission.lists import Entry, read_list
+from lycosa.mission.secrets import mask
+from lycosa.urls import MAX_CHARS, normalise
+
+_SHOWN = 10
+
+_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*://"
+#: mailto:x, javascript:…; but example.org:8080 is a host and its port
+_OTHER_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)"
+_BARE_HOST = r"(?i)localhost(?![^:/?#])|\[|[^/?#]*[.:]"
+_CREDENTIALS = r"[a-zA-Z]+://[^/?#\\]*@"
+
+
+class Seeds(Struct, frozen=True):
+    """The seeds of a crawl."""
+
+    urls: tuple[str, ...]  # normalised, each once, in the order given
+    read: int  # how many addresses there were before sampling and before equal ones were dropped
+
+
+class _Chosen(Struct, frozen=True, order=True, gc=False):
+    rank: int  # negative hash: the heap's first is the one to give up next
+    order: int
+    entry: Entry
+
+
+def read_seeds(
+    words: Iterable[str] = (),
+    *,
+    files: Sequence[str] = (),
+    column: str = "",
+    sample: int = 0,
+    sample_seed: int = 0,
+    stdin: BinaryIO | None = None,
+) -> Seeds:
+    """The URLs among `words` and in `files` (`-` is stdin, `FILE.csv:COLUMN` a column); `sample` of them, 0 for all."""
+    if sample < 0:
+        raise UsageError(f"--sample: found {sample}; allowed: a whole number, 1 or more")
+    entries = _entries(words, files, column, stdin or sys.stdin.buffer)
+    if sample:
+        chosen, read = _sample(entries, sample, sample_seed)
+        return _settle(chosen, read)
+    return _settle(entries, None)
+
+
+def as_url(text: str) -> str:
+    """The normalised http(s) URL that a text stands for; a bare `example.org` counts as `http://example.org/`."""
+    word = text.strip()
+    if len(word) > MAX_CHARS:
+        raise Wrong(f"a URL of at most {MAX_CHARS} characters")
+    if word.startswith("//"):
+        word = "http:" + word
+    elif not re.match(_SCHEME, word):
+        if not word or re.match(_OTHER_SCHEME, word):
+            raise Wrong("a URL that begins with http:// or https://, or a host such as example.org")
+        if not re.match(_BARE_HOST, word):
+            raise Wrong(f"a URL, or a host with a dot in its name; http://{word[:60]}/ if it is a host without one")
+        word = "http://" + word
+    if re.match(_CREDENTIALS, word):
+        raise Wrong('a URL without user and password, which belong into [hosts."NAME"] of a mission')
+    url = normalise(word)
+    if not url or not url.startswith(("http://", "https://")):
+        raise Wrong("a valid URL that begins with http:// or https://, or a host such as example.org")
+    return url
+
+
+def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[Entry]:
+    for word in words:
+        yield Entry(word)
+    for name in files:
+        if re.match(_SCHEME, name):
+            yield Entry(name)  # a sitemap or a list on the network is the crawler's to follow
+        else:
+            yield from read_list(name, column=column, stdin=stdin)
+
+
+def _sample(entries: Iterable[Entry], size: int, seed: int) -> tuple[list[Entry], int]:
+    """Those entries whose seeded hashes are smallest: uniform, each text once, the same again for the same list.
+
+    A reservoir of random draws would choose anew when a crawl is continued by the same command; this does not.
+    """
+    from xxhash import xxh3_64_intdigest
+
+    heap: list[_Chosen] = []
+    held: set[int] = set()
+    count = 0
+    for count, entry in enumerate(entries, 1):  # noqa: B007
+        rank = -xxh3_64_intdigest(entry.text.strip().encode("utf-8", "surrogatepass"), seed)
+        if rank in held or (len(heap) == size and rank < heap[0].rank):
+            continue
+        held.add(rank)
+        if len(heap) < size:
+            heappush(heap, _Chosen(rank, count, entry))
+        else:
+            held.discard(heapreplace(heap, _Chosen(rank, count, entry)).rank)
+    return [chosen.entry for chosen in sorted(heap, key=lambda chosen: chosen.order)], count
+
+
+def _settle(entries: Iterable[Entry], read: int | None) -> Seeds:
+    urls: dict[str, None] = {}
+    bad: list[str] = []
+    count = bad_count = 0
+    for count, entry in enumerate(entries, 1):  # noqa: B007
+        try:
+            urls[as_url(entry.text)] = None
+        except Wrong as wrong:
+            bad_count += 1
+            if bad_count <= _SHOWN:
+                bad.append(_complain(entry, wrong))
+    if bad:
+        more = f"\n… and {bad_count - _SHOWN} more" if bad_count > _SHOWN else ""
+        verb = "seed is no address" if bad_count == 1 else "seeds are no addresses"
+        raise UsageError(f"{bad_count} {verb}; nothing was fetched:\n" + "\n".join(bad) + more)
+    return Seeds(tuple(urls), count if read is None else read)
+
+
+def _complain(entry: Entry, wrong: Wrong) -> str:
+    place = f"{entry.source}:{entry.line}: " if entry.source else ""
+    found = mask(("seeds",), entry.text.strip())
+    shown = found if len(found) <= 80 else found[:80] + "…"
+    hint = ""
+    if not entry.source and len(found) < 4096 and "\0" not in found and os.path.isfile(found):
+        hint = f"; for the list in that file: --seeds {shown}"
+    return f"  {place}found {shown!r}; allowed: {wrong.allowed}{hint}"

@@ -1,0 +1,93 @@
+"""Mission files: a name or a path goes in, the values that the file gives come out.
+
+Which of the two forms a file has is told by its content. A mission is also called by the name of a built-in one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.errors import UsageError
+from lycosa.mission import conf, toml
+from lycosa.mission.fields import Given, nearest
+
+#: Where the built-in missions are.
+MISSIONS = Path(__file__).resolve().parent.parent / "missions"
+
+#: A mission is written by people. Lists of a million addresses belong into a file of their own (--seeds).
+_MAX_BYTES = 32 << 20
+
+
+def built_in() -> dict[str, Path]:
+    """The built-in missions by name: `missions/mirror.toml`, or `missions/geo/geo.toml`."""
+    found = {path.stem: path for path in sorted(MISSIONS.glob("*.toml"))}
+    return found | {path.stem: path for path in sorted(MISSIONS.glob("*/*.toml")) if path.stem == path.parent.name}
+
+
+def find_mission(word: str) -> Path | None:
+    """The file of a mission that a word on the command line names; None when it is rather an address."""
+    if path := built_in().get(word):
+        return path
+    path = Path(word)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if is_file or (path.suffix in (".toml", ".conf") and "://" not in word) else None
+
+
+def read_file(file: Path) -> tuple[list[Given], list[str]]:
+    """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
+    if not file.is_file() and (named := built_in().get(str(file))):
+        file = named
+    text = _decode(_load(file), file)
+    source = file.name if file.parent == MISSIONS else str(file)
+    if conf.looks_like_conf(text):
+        return conf.read(text, source)
+    given, problems = toml.read(text, source)
+    return conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
+
+
+def _load(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        names = built_in()
+        meant = nearest(str(file), names)
+        raise UsageError(
+            f"{file}: there is no such file, nor a mission of that name"
+            + (f" (did you mean {meant}?)" if meant else "")
+            + f"; allowed: a mission file, or one of {', '.join(names)}"
+        ) from None
+    except IsADirectoryError:
+        hint = f"; its mission is {file / 'lycosa.toml'}" if (file / "lycosa.toml").is_file() else ""
+        raise UsageError(
+            f"{file}: this is a folder; allowed: a mission file, in TOML or as Crawler.conf{hint}"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{file}: the file cannot be read ({reason})") from None
+    if len(data) > _MAX_BYTES:
+        limit = f"{_MAX_BYTES >> 20} MiB"
+        raise UsageError(f"{file}: larger than {limit}; allowed: a mission of up to {limit} (long lists: --seeds FILE)")
+    return data
+
+
+def _decode(data: bytes, file: Path) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError(f"{file}:1: the text is in UTF-16; allowed: UTF-8")
+    if (zero := data.find(b"\0")) >= 0:
+        raise UsageError(f"{file}:{_line(data, zero)}: found a NUL byte; allowed: text, in TOML or as Crawler.conf")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = data.decode("latin-1")
+        if not conf.looks_like_conf(text):  # the older form is older than UTF-8's victory
+            found = data[error.start : error.start + 1].hex()
+            raise UsageError(f"{file}:{_line(data, error.start)}: found the byte {found}; allowed: UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _line(data: bytes, at: int) -> int:
+    return data.count(b"\n", 0, at) + 1

@@ -1,0 +1,181 @@
+"""Missions as TOML: text in, the values given in it with their lines out.
+
+`tomllib` decides what is valid; it keeps no positions, so `find_lines` walks the text a second time for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lycosa.mission.fields import Given, Path, dotted, field_at, is_table, unknown_key
+
+Place = tuple[str | int, ...]
+
+_TOKEN = re.compile(
+    r"""(?P<newline>\n)|(?P<comment>\#[^\n]*)
+    |(?P<string>\"{3}[^"\\]*(?:(?:\\.|\"{1,2}(?!\"))[^"\\]*)*\"{3,5}|'{3}[^']*(?:'{1,2}(?!')[^']*)*'{3,5}
+      |"(?:[^"\\\n]|\\.)*"|'[^'\n]*')
+    |(?P<mark>[\[\]{},=.])|(?P<word>[^\s\[\]{},=."'\#]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_TELLING = r"(?i)((?:passw|auth|cookie|token|secret|key)[^=]*=).*"
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def read(text: str, source: str) -> tuple[list[Given], list[str]]:
+    """The values that a TOML mission gives, and what is wrong with its keys or its syntax."""
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except RecursionError:
+        return [], [f"{source}: the TOML is nested too deeply; allowed are tables and lists of texts"]
+    except ValueError as error:
+        return [], [_syntax_problem(text, source, error)]
+    return flatten(data, source, find_lines(text))
+
+
+def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[Given], list[str]]:
+    """The values in nested tables, one by one, and what is wrong with their keys."""
+    given: list[Given] = []
+    problems: list[str] = []
+    for path, value in _leaves(data, ()):
+        line = _line_of(path, lines)
+        place = f"{source}:{line}" if line else source
+        if field_at(path):
+            items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
+            given.append(Given(path, value, source, line, items))
+        elif is_table(path):
+            if value == {} and path[0] == "hosts":
+                given.append(Given(path, value, source, line))
+            else:
+                problems.append(f"{place}: {dotted(path)} is a section; allowed: a table [{dotted(path)}] of settings")
+        else:
+            problems.append(f"{place}: {unknown_key(path)}")
+    return given, problems
+
+
+def find_lines(text: str) -> dict[Place, int]:
+    """The line of every key, and of every item of a list, in valid TOML."""
+    lines: dict[Place, int] = {}
+    walk = _Walk(lines)
+    line = 1
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup, token.group()
+        if kind == "newline":
+            line += 1
+            walk.end_line()
+        elif kind == "mark":
+            walk.mark(word, line)
+        elif kind != "comment":
+            walk.word(word, line)
+            line += word.count("\n")
+    return lines
+
+
+class _Walk:
+    """Where in the document a token stands: the table, the key, and the lists and inline tables that are open."""
+
+    def __init__(self, lines: dict[Place, int]) -> None:
+        self.lines = lines
+        self.table: Place = ()
+        self.key: list[str] = []
+        self.header = False
+        self.in_key = True
+        self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
+        self.at: Place = ()  # path of the value that is being read
+        self.count = [0]  # items so far, for each open list
+        self.rows: dict[Place, int] = {}  # [[tables]] so far
+
+    def end_line(self) -> None:
+        if not self.open:
+            self.key, self.in_key, self.header = [], True, False
+
+    def word(self, word: str, line: int) -> None:
+        if self.in_key:
+            self.key.append(_unquoted(word))
+        else:
+            self.lines.setdefault(self.at, line)
+
+    def mark(self, mark: str, line: int) -> None:
+        if self.in_key and not self.open and mark in "[]":
+            self._mark_header(mark, line)
+        elif mark == "=" and self.in_key:
+            self.at = (*(self.open[-1][1] if self.open else self.table), *self.key)
+            self.lines.setdefault(self.at, line)
+            for n in range(1, len(self.at)):
+                self.lines.setdefault(self.at[:n], line)
+            self.in_key = False
+        elif mark in "[{" and not self.in_key:
+            self.open.append((mark, self.at))
+            self.lines.setdefault(self.at, line)
+            if mark == "[":
+                self.count.append(0)
+                self.at = (*self.at, 0)
+            else:
+                self.key, self.in_key = [], True
+        elif mark in "]}" and self.open:
+            kind, self.at = self.open.pop()
+            if kind == "[":
+                self.count.pop()
+            self.in_key = False
+        elif mark == "," and self.open:
+            kind, path = self.open[-1]
+            if kind == "[":
+                self.count[-1] += 1
+                self.at = (*path, self.count[-1])
+            else:
+                self.key, self.in_key = [], True
+
+    def _mark_header(self, mark: str, line: int) -> None:
+        if mark == "[":
+            self.header = True
+        elif self.header and self.key:
+            self.table = tuple(self.key)
+            self.lines.setdefault(self.table, line)
+            self.key, self.in_key, self.header = [], False, False
+
+
+def _leaves(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for key, value in data.items():
+        here = (*path, key)
+        if is_table(here) and isinstance(value, dict) and (value or here[0] != "hosts"):
+            yield from _leaves(value, here)
+        elif not is_table(here) and not field_at(here) and isinstance(value, dict) and value:
+            yield (*here, next(iter(value))), value  # [limts] pages = …: the inner key tells more
+        else:
+            yield here, value
+
+
+def _line_of(path: Place, lines: Mapping[Place, int]) -> int:
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 0)
+
+
+def _syntax_problem(text: str, source: str, error: ValueError) -> str:
+    message = str(error)
+    where = _AT.search(message)
+    reason = message[: where.start()] if where else message
+    line = int(where[1]) if where and where[1] else text.rstrip().count("\n") + 1
+    column = f", column {where[2]}" if where and where[2] else ""
+    rows = text.split("\n")
+    found = re.sub(_TELLING, r"\1•••", rows[line - 1].strip())[:100] if line <= len(rows) else ""
+    hint = ""
+    if "'\\\\'" in reason or "escape" in reason.lower():
+        hint = r"; put a pattern with backslashes between single quotes: '\.html$'"
+    return f"{source}:{line}: not valid TOML{column}: {reason}; found: {found!r}{hint}"
+
+
+def _unquoted(word: str) -> str:
+    if word[:1] == "'":
+        return word[1:-1]
+    if word[:1] != '"':
+        return word
+    if "\\" not in word:
+        return word[1:-1]
+    import tomllib
+
+    return next(iter(tomllib.loads(f"{word} = 0")))

@@ -1,0 +1,195 @@
+"""Checking of values: a setting's path and what was given for it go in, the value that the mission holds comes out.
+
+`read` is for text (environment, command line, Crawler.conf), whose type the setting decides; `settle` for values that
+have a type already (TOML). Both raise `Wrong`, whose text says what is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+
+from lycosa.mission import forms
+from lycosa.mission.fields import Field, Path, field_at, nearest
+from lycosa.mission.forms import Wrong
+
+#: The names that earlier crawlers gave to what we have (T6, T7).
+ALIASES: dict[Path, dict[str, str]] = {
+    ("scope",): {"free-spanning": "free", "domain-scope": "domain", "host-scope": "host", "path-scope": "path"},
+    ("order",): {
+        "breadth-first": "bfs",
+        "depth-first": "dfs",
+        "best-first": "best",
+    },
+}
+
+#: What each text, or each item of a list, must be beyond its type.
+CHECKS: dict[Path, Callable[[str], str]] = {
+    ("name",): forms.check_product,
+    ("seeds",): forms.check_seed,
+    ("accept",): forms.check_pattern,
+    ("reject",): forms.check_pattern,
+    ("agent", "name"): forms.check_product,
+    ("agent", "contact"): forms.check_contact,
+    ("agent", "header"): forms.check_line,
+    ("fetch", "proxy"): forms.check_proxy,
+    ("fetch", "connect_to"): forms.check_connect_to,
+    ("fetch", "allow_private"): forms.check_network,
+    ("fetch", "ca"): forms.check_file,
+    ("keep", "collection"): forms.check_folder,
+}
+_HOST_CHECKS: dict[str, Callable[[str], str]] = {
+    "user": forms.check_user,
+    "password": forms.check_password,
+    "proxy": forms.check_proxy,
+    "headers": forms.check_line,
+    "cookies": forms.check_cookie,
+}
+
+#: Where one text holds a whole list: what stands between its items. A pattern may hold anything but a line break.
+_SEPARATORS: dict[Path, str] = {("accept",): r"\n", ("reject",): r"\n", ("seeds",): r"\s+"}
+
+_YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
+
+#: Beyond it a JSON reader and SQLite's 64-bit columns no longer agree on the number.
+_LARGEST = 2**53
+
+
+def settle(path: Path, value: object) -> object:
+    """The value as the mission holds it."""
+    field = field_at(path)
+    assert field is not None, path
+    if field.kind == "whole":
+        return _settle_whole(field, value)
+    if field.kind == "number":
+        return _settle_number(field, value)
+    if field.kind == "yes-no":
+        if not isinstance(value, bool):
+            raise Wrong("true or false")
+        return value
+    if field.kind == "choice":
+        return _settle_choice(path, field, value)
+    check = _HOST_CHECKS.get(path[2]) if path[0] == "hosts" else CHECKS.get(path)
+    if field.kind == "text":
+        return _settle_text(value, check)
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        raise Wrong("a list of texts")
+    return _settle_items(items, check)
+
+
+def read(path: Path, text: str) -> object:
+    """The value that a text stands for, typed by the setting and checked."""
+    field = field_at(path)
+    assert field is not None, path
+    if field.kind == "list":
+        return settle(path, split_list(path, text))
+    if field.kind in ("text", "choice"):
+        return settle(path, text)
+    if field.kind == "yes-no":
+        word = text.strip().lower()
+        return settle(path, word in _YES if word in _YES | _NO else text)
+    return settle(path, _as_number(text))
+
+
+def split_list(path: Path, text: str) -> list[str]:
+    """The items of a list in one text: a TOML array, or items between commas or white space (patterns: lines)."""
+    word = text.strip()
+    if word.startswith("[") and word.endswith("]"):
+        import tomllib
+
+        try:
+            items = tomllib.loads(f"items = {word}")["items"]
+        except (ValueError, RecursionError):
+            items = None  # a pattern may begin and end so as well: [0-9]+[a-z]
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+    return [item for item in re.split(_SEPARATORS.get(path, r"[,\s]\s*"), word) if item]
+
+
+def _settle_whole(field: Field, value: object) -> int:
+    if isinstance(value, str) and field.unit == "bytes":
+        value = forms.parse_size(value)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST or not _within(field, value):
+        raise Wrong(_span(field, "a whole number"))
+    return value
+
+
+def _settle_number(field: Field, value: object) -> float:
+    if isinstance(value, str) and field.unit:
+        value = _as_number(value)
+    if isinstance(value, str) and field.unit:
+        value = forms.parse_duration(value) / (3600 if field.unit == "h" else 1)
+    good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    if not good or not isinstance(value, int | float) or math.isnan(value) or not _within(field, value):
+        raise Wrong(_span(field, "a number"))
+    return float(value)
+
+
+def _settle_choice(path: Path, field: Field, value: object) -> str:
+    aliases = ALIASES.get(path, {})
+    word = value.strip().lower() if isinstance(value, str) else ""
+    word = aliases.get(word, word)
+    if word not in field.choices:
+        listed = ", ".join([*field.choices, *aliases])
+        meant = nearest(word, [*field.choices, *aliases]) if word else ""
+        raise Wrong(listed + (f" (did you mean {meant}?)" if meant else ""))
+    return word
+
+
+def _settle_text(value: object, check: Callable[[str], str] | None) -> str:
+    if not isinstance(value, str):
+        raise Wrong("a text in quotes")
+    if "\0" in value:
+        raise Wrong("a text without NUL characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Wrong("a text in UTF-8") from None
+    return check(value) if check else value
+
+
+def _settle_items(items: Iterable[object], check: Callable[[str], str] | None) -> tuple[str, ...]:
+    good: list[str] = []
+    bad: list[Wrong] = []
+    for at, item in enumerate(items):
+        try:
+            text = _settle_text(item, check)
+            if not text.strip():
+                raise Wrong("a text that is not empty")
+            good.append(text)
+        except Wrong as wrong:
+            bad.append(Wrong(wrong.allowed, item=at))
+    if bad:
+        raise Wrong(bad[0].allowed, item=bad[0].item, others=tuple(bad[1:]))
+    return tuple(good)
+
+
+def _as_number(text: str) -> object:
+    """The number that a text without a unit is, or the text."""
+    word = text.strip()
+    if re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII):
+        return int(word)
+    return float(word) if re.fullmatch(r"[+-]?\d{1,18}\.\d{0,18}", word, re.ASCII) else text
+
+
+def _within(field: Field, value: float) -> bool:
+    return (
+        (field.low is None or value >= field.low)
+        and (field.above is None or value > field.above)
+        and (field.high is None or value <= field.high)
+    )
+
+
+def _span(field: Field, what: str) -> str:
+    if field.low is not None and field.high is not None:
+        span = f"{what} from {field.low} to {field.high}"
+    elif field.low is not None:
+        span = f"{what}, {field.low} or more"
+    elif field.above is not None:
+        span = f"{what} greater than {field.above}"
+    else:
+        span = what
+    form = {"s": ', also as "90s" or "1h30m"', "h": ' of hours, also as "3d"', "bytes": ', also as "10 MB"'}
+    return span + form.get(field.unit, "")

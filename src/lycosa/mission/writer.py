@@ -1,0 +1,41 @@
+"""A settled mission as TOML text that loads as the same mission again, for the collection it makes."""
+
+from __future__ import annotations
+
+from lycosa.mission.fields import dotted, names_at, quoted, sections
+from lycosa.mission.secrets import hidden_names, without_secrets
+from lycosa.mission.settings import Mission
+
+
+def to_toml(mission: Mission) -> str:
+    """The mission as a TOML file that loads as the same mission; secrets are left out, and a comment says so."""
+    open_mission = without_secrets(mission)
+    out = ["# Settled by lycosa. Secrets (passwords, cookies, credentials in headers and proxies) are left out.", ""]
+    out += [f"{name} = {_value(getattr(open_mission, name))}" for name in sections()[""]]
+    for section, members in sections().items():
+        if section:
+            out += ["", f"[{section}]"]
+            out += [f"{name} = {_value(getattr(getattr(open_mission, section), name))}" for name in members]
+    for host, rule in open_mission.hosts.items():
+        out += ["", f"[{dotted(('hosts', host))}]"]
+        if hidden := hidden_names(host, mission):
+            out.append(f"# left out: {', '.join(hidden)}")
+        for name in names_at(("hosts", host)):
+            value = getattr(rule, name)
+            if isinstance(value, dict):
+                out += [f"{name}.{dotted((key,))} = {quoted(text)}" for key, text in value.items()]
+            elif value is not None and value != "" or name == "proxy" and value == "":
+                out.append(f"{name} = {_value(value)}")
+    return "\n".join(out) + "\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, tuple):
+        if len(value) < 2:
+            return "[" + "".join(quoted(item) for item in value) + "]"
+        return "[\n" + "".join(f"  {quoted(item)},\n" for item in value) + "]"
+    return repr(value)
