@@ -1,0 +1,385 @@
+"""Content codings undone: a body as received flows in, the body as meant flows out, never more than a given size.
+
+A body may be a bomb, cut, damaged, or not encoded at all although the header says so. So everything is inflated in
+small steps that stop at the limit, and what can be had is given, with a reason code for what was wrong:
+
+    too-large          cut at the limit
+    truncated          the stream ends too early; what was inflated is given
+    corrupt            damaged; what was inflated before the damage is given
+    not-encoded        the header lies; the body is given as it came
+    unknown-coding     so is this one
+    too-many-codings   and this one
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import brotli
+import zstandard
+from isal import isal_zlib
+
+#: Nobody has a reason to encode more often, and each further coding multiplies what a bomb can do.
+MAX_CODINGS = 3
+
+#: Members, frames or blocks that give next to nothing. A stream made of them costs time instead of memory.
+MAX_IDLE = 10_000
+_IDLE = 16  # bytes
+
+# A page that inflates to less than this is done in one call; more is done in steps.
+_PAGE = 1 << 20
+_READ = 1 << 14  # bytes of input at a time
+_STEP = 1 << 12  # bytes of output at a time: as much as a damaged stream loses
+_BROTLI_READ = 1 << 8  # the same for brotli, which loses the whole output of a call that fails
+_ZSTD_BLOCK = 1 << 17  # RFC 8878: no block gives more
+_ZSTD_WINDOW = 1 << 23  # RFC 9659: a decoder of web content needs no more
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_FAULTS = cast("tuple[type[Exception], ...]", (isal_zlib.IsalError, brotli.error))
+_ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+
+
+class Decoded(NamedTuple):
+    """A decoded body, and a reason code if something was wrong with it."""
+
+    body: bytes
+    problem: str = ""
+
+
+def decode(body: bytes, content_encoding: str, *, limit: int) -> Decoded:
+    """Undo the codings that a Content-Encoding header names, giving at most `limit` bytes."""
+    stages, problem = _stages(content_encoding)
+    if len(stages) == 1 and len(body) <= _PAGE:
+        whole = _at_once(body, stages[0], min(limit, _PAGE))
+        if whole is not None:
+            return Decoded(whole)
+    if not stages:
+        return Decoded(body, problem) if len(body) <= limit else Decoded(body[:limit], "too-large")
+    chunks = (body[start : start + _READ] for start in range(0, len(body), _READ))
+    return _gather(chunks, stages, limit)
+
+
+def decode_file(path: str | Path, content_encoding: str, *, limit: int, head: int) -> Decoded:
+    """Undo the codings of a body that is kept in a file, giving its first `head` bytes and at most `limit`."""
+    stages, problem = _stages(content_encoding)
+    with Path(path).open("rb") as file:
+        found = _gather(iter(lambda: file.read(_READ), b""), stages, min(limit, head))
+    if found.problem == "too-large" and head <= limit:
+        return Decoded(found.body, problem)  # nothing wrong: no more was asked for
+    return Decoded(found.body, found.problem or problem)
+
+
+class _Tap:
+    """Bytes in chunks, taken in any other sizes."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._held = b""
+        self._at = 0
+        self._read = 0
+
+    def more(self, most: int = _READ) -> bytes:
+        """The next bytes, `most` or fewer; none at the end."""
+        if self._at >= len(self._held):
+            self._held, self._at = next(self._chunks, b""), 0
+            self._read += 1
+        data = self._held[self._at : self._at + most]
+        self._at += len(data)
+        return data
+
+    def take(self, size: int) -> bytes:
+        """Just `size` bytes; fewer at the end."""
+        data = self.more(size)
+        while len(data) < size:
+            rest = self.more(size - len(data))
+            if not rest:
+                break
+            data += rest
+        return data
+
+    def give(self, data: bytes) -> None:
+        """Put the bytes that were taken last back."""
+        if data:
+            self._held, self._at = data + self._held[self._at :], 0
+
+    def rewind(self) -> bool:
+        """Go back to the start, if no more than the first chunk was read."""
+        self._at = 0
+        return self._read <= 1
+
+    def pass_line(self) -> bool:
+        """Skip past the next NUL; whether there was one."""
+        while data := self.more():
+            before, nul, after = data.partition(b"\0")
+            if nul:
+                self.give(after)
+                return True
+        return False
+
+
+# A stage reads encoded bytes, yields decoded ones, and appends to the list what was wrong.
+_Stage = Callable[[_Tap, list[str]], Iterator[bytes]]
+
+
+class _Inflate:
+    """A bare deflate stream, in steps; `problem` is set at its end."""
+
+    def __init__(self, tap: _Tap) -> None:
+        self._tap = tap
+        self.problem = ""
+        self.any = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        engine = zlib.decompressobj(-15)  # isal works ahead of what it gives, and fails before it gives
+        data = self._tap.more()
+        try:
+            while True:
+                out = engine.decompress(data, _STEP)
+                if out:
+                    self.any = True
+                    yield out
+                if engine.eof:
+                    self._tap.give(engine.unused_data)
+                    return
+                data = engine.unconsumed_tail
+                if not data and len(out) < _STEP:
+                    data = self._tap.more()
+                    if not data:
+                        self.problem = "truncated"
+                        return
+        except zlib.error:
+            self.problem = "corrupt"
+
+
+def _gunzip(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+    """One gzip member after the other (RFC 1952); what follows them and is none is ignored."""
+    first = True
+    idle = 0
+    while head := tap.take(10):
+        if not head.startswith(b"\x1f\x8b"):
+            if first:
+                tap.give(head)
+                yield from _untouched(tap, problems)
+            return
+        if len(head) < 10 or not _pass_gzip_fields(tap, head[3]):
+            if first:
+                problems.append("truncated")
+            return
+        inflate = _Inflate(tap)
+        crc = size = 0
+        for chunk in inflate:
+            crc = zlib.crc32(chunk, crc)
+            size += len(chunk)
+            yield chunk
+        trailer = tap.take(8)
+        if inflate.problem:
+            problems.append(inflate.problem)
+            return
+        # A missing trailer is forgiven: the last block was there.
+        right = len(trailer) < 8 or trailer == crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
+        idle += size < _IDLE
+        if not right or idle > MAX_IDLE:
+            problems.append("corrupt")
+            return
+        first = False
+
+
+def _pass_gzip_fields(tap: _Tap, flags: int) -> bool:
+    """Skip the optional fields of a gzip header; whether they were whole."""
+    if flags & 4:
+        size = int.from_bytes(tap.take(2), "little")
+        if len(tap.take(size)) < size:
+            return False
+    if flags & 8 and not tap.pass_line():  # file name
+        return False
+    if flags & 16 and not tap.pass_line():  # comment
+        return False
+    return not flags & 2 or len(tap.take(2)) == 2
+
+
+def _undeflate(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+    """A zlib stream (RFC 1950), or the bare deflate stream that some servers send instead."""
+    head = tap.take(2)
+    wrapped = _is_zlib(head)
+    if not wrapped:
+        tap.give(head)
+    inflate = _Inflate(tap)
+    adler = 1
+    for chunk in inflate:
+        adler = zlib.adler32(chunk, adler)
+        yield chunk
+    if inflate.problem == "corrupt" and not wrapped and not inflate.any and tap.rewind():
+        yield from _untouched(tap, problems)
+    elif inflate.problem:
+        problems.append(inflate.problem)
+    elif wrapped:
+        trailer = tap.take(4)
+        if len(trailer) == 4 and trailer != adler.to_bytes(4, "big"):
+            problems.append("corrupt")
+
+
+def _is_zlib(head: bytes) -> bool:
+    """Whether a stream begins as RFC 1950 says, without a preset dictionary."""
+    return (
+        len(head) >= 2
+        and head[0] & 15 == 8
+        and head[0] < 128
+        and not head[1] & 32
+        and (head[0] << 8 | head[1]) % 31 == 0
+    )
+
+
+def _unbrotli(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+    """A brotli stream (RFC 7932)."""
+    engine = brotli.Decompressor()
+    any_yet = False
+    try:
+        while data := tap.more(_BROTLI_READ):
+            out = engine.process(data, output_buffer_limit=_READ)
+            while out:
+                any_yet = True
+                yield out
+                out = engine.process(b"", output_buffer_limit=_READ) if len(out) >= _READ else b""
+            if engine.is_finished():
+                return
+        problems.append("truncated")
+    except brotli.error:
+        if not any_yet and tap.rewind():
+            yield from _untouched(tap, problems)
+        else:
+            problems.append("corrupt")
+
+
+def _unzstd(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+    """One Zstandard frame after the other (RFC 8878); what follows them and is none is ignored.
+
+    The library bounds the output of no call. But no block gives more than 128 KiB, so it is fed block by block.
+    """
+    frames = 0
+    while magic := tap.take(4):
+        problem = ""
+        if magic == _ZSTD_MAGIC:
+            problem = yield from _zstd_frame(tap)
+        elif _ZSTD_SKIPPABLE.match(magic):
+            _skip(tap, int.from_bytes(tap.take(4), "little"))
+        elif frames:
+            return
+        else:
+            tap.give(magic)
+            yield from _untouched(tap, problems)
+            return
+        frames += 1
+        if problem or frames > MAX_IDLE:
+            problems.append(problem or "corrupt")
+            return
+
+
+def _zstd_frame(tap: _Tap) -> Generator[bytes, None, str]:
+    """The blocks of a frame whose magic number was read, and in the end what was wrong with it."""
+    head = _ZSTD_MAGIC + tap.take(14)
+    try:
+        size = zstandard.frame_header_size(head) if len(head) >= 5 else 5
+        if len(head) < size:
+            return "truncated"
+        tap.give(head[size:])
+        checked = zstandard.get_frame_parameters(head).has_checksum
+        engine = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        fed, bound, idle, last = [head[:size]], 0, 0, False
+        while not last:
+            header = tap.take(3)
+            word = int.from_bytes(header, "little")
+            last, kind, length = bool(word & 1), word >> 1 & 3, word >> 3
+            content = tap.take(1 if kind == 1 else min(length, _ZSTD_BLOCK))
+            fed += header, content
+            bound += length if kind < 2 else _ZSTD_BLOCK
+            cut = len(header) < 3 or len(content) < (1 if kind == 1 else length)
+            if last and checked and not cut:
+                fed.append(tap.take(4))
+            if last or cut or bound >= _ZSTD_BLOCK:
+                out = engine.decompress(b"".join(fed))
+                fed, bound = [], 0
+                if out:
+                    yield out
+            idle += length < _IDLE
+            if cut or idle > MAX_IDLE:
+                return "truncated" if cut else "corrupt"
+    except zstandard.ZstdError:
+        return "corrupt"
+    return ""
+
+
+def _skip(tap: _Tap, size: int) -> None:
+    while size > 0 and (data := tap.more(min(size, _READ))):
+        size -= len(data)
+
+
+def _untouched(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+    """Everything as it came."""
+    problems.append("not-encoded")
+    while data := tap.more():
+        yield data
+
+
+_CODINGS: dict[str, _Stage] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}
+
+
+def _stages(content_encoding: str) -> tuple[list[_Stage], str]:
+    """The stages that undo the codings, the last applied first; none, and why, if that is not possible."""
+    if not content_encoding:
+        return [], ""
+    names = [name.partition(";")[0].strip(' \t"') for name in content_encoding.lower().split(",")]
+    names = [name for name in names if name not in ("", "identity")]
+    if len(names) > MAX_CODINGS:
+        return [], "too-many-codings"
+    if not all(name in _CODINGS for name in names):
+        return [], "unknown-coding"
+    return [_CODINGS[name] for name in reversed(names)], ""
+
+
+def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
+    """A small and faultless body; None if it is anything else."""
+    try:
+        if stage is _unbrotli:
+            engine = brotli.Decompressor()
+            whole: bytes = engine.process(body, output_buffer_limit=limit + 1)
+            return whole if engine.is_finished() and len(whole) <= limit else None
+        if stage is _unzstd:
+            return None
+        wbits = 31 if stage is _gunzip else 15 if _is_zlib(body[:2]) else -15
+        engine = isal_zlib.decompressobj(wbits)
+        whole = engine.decompress(body, limit + 1)
+        return whole if engine.eof and not engine.unused_data and len(whole) <= limit else None
+    except _FAULTS:
+        return None
+
+
+def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> Decoded:
+    """What comes out of the last stage, up to the limit."""
+    problems: list[str] = []
+    flow = iter(chunks)
+    first = next(flow, b"")
+    if not first:
+        return Decoded(b"")  # an empty body needs no coding
+    flow = chain([first], flow)
+    for stage in stages:
+        flow = stage(_Tap(flow), problems)
+    kept = BytesIO()  # gives its bytes away without a copy
+    room = limit
+    for chunk in flow:
+        if len(chunk) > room:
+            kept.write(chunk[:room])
+            return Decoded(kept.getvalue(), "too-large")
+        room -= kept.write(chunk)
+    # The first stage to fail is the one that the others suffered from.
+    return Decoded(kept.getvalue(), problems[0] if problems else "")
