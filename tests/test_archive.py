@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lycosa.errors import DiskFull
 from lycosa.keep import head as head_block
 from lycosa.keep.archive import Archive
-from lycosa.keep.repair import repair, whole_size
+from lycosa.keep.recovery import repair, whole_size
 from lycosa.keep.warc import StoredAnswer, iter_records, read_record
 from lycosa.model import Answer, Target
 
@@ -254,9 +254,7 @@ def test_no_header_block_spoils_a_record(
         answer = make_answer(body, head=head, url="http://example.org/" + url)
         digest = hashlib.sha1(body).digest()
         name, offset, length = archive.add(answer, digest=digest, mime=mime)
-        archive.add_revisit(
-            answer, refers_to_url=url, refers_to_date=BEGAN, digest=digest, profile="server-not-modified"
-        )
+        archive.add_revisit(answer, refers_to_url=url, refers_to_date=BEGAN, digest=digest, profile="not-modified")
         add(archive, make_answer())
     by_warcio = read_warcio(folder / name)
     kinds = ["warcinfo", "response", "request", "revisit", "request", "response", "request"]
@@ -290,14 +288,14 @@ def test_a_revisit_points_at_the_record_that_holds_the_body(tmp_path: Path) -> N
             refers_to_url="http://example.org/a?b=1",
             refers_to_date=BEGAN,
             digest=digest,
-            profile="identical-payload-digest",
+            profile="identical",
         )
         unchanged = archive.add_revisit(
             make_answer(b"", head=b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1778\r\n\r\n"),
             refers_to_url="http://example.org/a?b=1",
-            refers_to_date=0.0,
+            refers_to_date=None,
             digest=b"",
-            profile="server-not-modified",
+            profile="not-modified",
         )
     copy = read_record(tmp_path / same[0], same[1])
     original = read_warcio(tmp_path / same[0])[1][3]
@@ -409,10 +407,16 @@ def test_repair_leaves_exactly_what_was_committed(tmp_path: Path) -> None:
         missing: "missing",
         uncommitted: "removed",
     }
-    assert all(item.name in item.says and item.says.endswith(".") for item in done.values())
+    assert all(item.name in item.text and item.text.endswith(".") for item in done.values())
     assert (tmp_path / tail).stat().st_size == sizes[tail] == done[tail].kept
     assert (tmp_path / short).stat().st_size == done[short].kept == whole_size(tmp_path / short)
     assert [kind for kind, *_ in read_warcio(tmp_path / short)] == ["warcinfo", "response", "request", "response"]
+    assert {name: item.lost_from for name, item in done.items()} == {
+        tail: None,
+        short: done[short].kept,
+        missing: 0,
+        uncommitted: None,
+    }
     assert not (tmp_path / uncommitted).exists()
     assert (tmp_path / "other-tool.warc.gz").read_bytes() == b"theirs"
     sizes.update({name: item.kept for name, item in done.items() if item.action in ("short", "missing")})

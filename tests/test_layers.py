@@ -146,6 +146,29 @@ def test_options_are_named_as_people_typed_them() -> None:
     assert set(OPTIONS) <= {dotted(path) for path in all_fields()}
 
 
+def test_a_program_gives_tables() -> None:
+    """Sections and rules of hosts may be given as mappings, and are checked as in a file."""
+    rule = {"robots": "ignore", "headers": {"X-Team": "red"}}
+    mission = load(
+        overrides={"limits": {"pages": 3}, "hosts": {"A.org": rule}, 'hosts."b.org".cookies': {"c": "d"}}
+    ).mission
+    assert mission.limits.pages == 3
+    assert mission.hosts == {
+        "a.org": HostRule(robots="ignore", headers={"X-Team": "red"}),
+        "b.org": HostRule(cookies={"c": "d"}),
+    }
+    with pytest.raises(UsageError, match=r"limits: unknown setting limits.page \(did you mean"):
+        load(overrides={"limits": {"page": 3}})
+
+
+def test_credentials_are_for_named_hosts(tmp_path: Path) -> None:
+    """A header may go to every host; a password, a cookie or a token may not."""
+    file = write(tmp_path, '[hosts."*"]\nheaders = { "Accept-Language" = "de" }\ndelay_s = 2')
+    assert load(file).mission.hosts["*"].headers == {"Accept-Language": "de"}
+    for line in ('user = "a"', 'password = "a"', 'cookies = { a = "b" }', 'headers = { Authorization = "x" }'):
+        assert "named hosts only" in complaint(tmp_path, f'[hosts."*"]\n{line}')
+
+
 def test_describe_masks_secrets(tmp_path: Path) -> None:
     """`lycosa check` shows key, value, origin and meaning of everything, and no secret."""
     file = write(tmp_path, SECRETIVE)

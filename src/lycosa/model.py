@@ -54,6 +54,7 @@ class Target(Struct, frozen=True, gc=False):
     seed: bool = False
     score: float = 0.0
     parent: int = 0  # row number of the page it was found on, 0 for a seed
+    via: str = ""  # kind of the link that led here; "sitemap" for a sitemap file itself, which is no page
     etag: str = ""
     modified: str = ""  # Last-Modified of the copy we hold, for conditional requests
     digest: bytes = b""  # content digest of the copy we hold
@@ -82,7 +83,7 @@ class Link(Struct, gc=False):
 
     href: str
     text: str = ""  # anchor text, white space folded
-    kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap xml script
+    kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap listed xml script
     rel: str = ""  # lower case, as written
 
 
@@ -107,6 +108,7 @@ class Found(Struct, gc=False):
     hops: int = 0
     parent: int = 0
     seed: bool = False
+    via: str = ""
     anchor: str = ""
     context: str = ""
 

@@ -165,7 +165,9 @@ def registered_domain(host: str) -> str | None:
     return _suffixes.privatesuffix(host)
 
 
-_SESSION_NAMES = re.compile(r"[a-z.]*sess(?:ion)?[_\-]?id[a-z]*|cfid|cftoken|oscsid|xtcsid|zenid", re.IGNORECASE)
+_SESSION_NAMES = re.compile(
+    r"[a-z.]{0,30}sess(?:ion)?[_\-]?id[a-z]{0,30}|cfid|cftoken|oscsid|xtcsid|zenid", re.IGNORECASE
+)
 #: Names that also number stories and the like: only a value that looks like a token makes them session ids.
 _SESSION_PAIRS = re.compile(r"sid=(?![0-9]{0,7}\Z).*|(?:s|sess|session)=[0-9a-z]{16,}", re.IGNORECASE)
 #: One of these is in every query with a session id.

@@ -1,7 +1,7 @@
 """Answers go in; WARC 1.1 files come out, one gzip member a record, with the offset of each answer.
 
 One `Archive` belongs to one worker process. Records gather in memory; `flush` appends them with one write and tells the
-size that the frontier commits. Whatever a crash leaves beyond a committed size is cut by `keep.repair`.
+size that the frontier commits. Whatever a crash leaves beyond a committed size is cut by `keep.recovery`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.keep.head import tidy
 from lycosa.model import Answer
 
-Profile = Literal["identical-payload-digest", "server-not-modified"]
+Profile = Literal["identical", "not-modified"]
 Place = tuple[str, int, int]
 
-_PROFILE_URI = b"http://netpreserve.org/warc/1.1/revisit/"
+_PROFILES: dict[Profile, bytes] = {
+    "identical": b"http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+    "not-modified": b"http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+}
 _GZIP = igzip_lib.COMP_GZIP
 _LEVEL = 1  # 38 KB of HTML: 38 µs and a quarter of the size; level 0 saves 8 µs and is a fifth larger
 _SMALL = 1024  # below this level 0 costs a sixth of level 1, and the sizes hardly differ
@@ -121,18 +124,18 @@ class Archive:
         return place
 
     def add_revisit(
-        self, answer: Answer, *, refers_to_url: str, refers_to_date: float, digest: bytes, profile: Profile
+        self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
     ) -> Place:
-        """Take an answer in whose body is held already, in the record of that URL and Unix time (its `began`)."""
+        """Take an answer in whose body is held already, in the record of that URL and Unix time (None: unknown)."""
         head = tidy(answer.head, status=answer.status, size=None)
-        extra = b"WARC-Profile: %b%b\r\n" % (_PROFILE_URI, profile.encode())
+        extra = b"WARC-Profile: %b\r\n" % _PROFILES[profile]
         if digest:
             extra += b"WARC-Payload-Digest: sha1:%b\r\n" % _base32(digest)
         if refers_to_url:
             extra += b"WARC-Refers-To-Target-URI: %b\r\n" % _word(refers_to_url)
         if refers_to_date:
             extra += b"WARC-Refers-To-Date: %b\r\n" % self._date(refers_to_date)
-        if profile == "identical-payload-digest":
+        if profile == "identical":
             # The specification wants this reason wherever a body was left out because it is held elsewhere.
             extra += b"WARC-Truncated: length\r\n"
         request, start = self._describe(b"revisit", answer, extra=extra, size=len(head))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.mission.fields import Given, Path, nearest
+from lycosa.mission.fields import Given, Path, Problem, nearest
 
 SECTIONS = ("crawler-options", "logging", "log-options", "recrawling-options", "multithreading-options")
 
@@ -102,27 +102,29 @@ def looks_like_conf(text: str) -> bool:
     return line.startswith("<") or (key in KEYS and "-" in key) or bool(_UNLIKE_TOML.match(line))
 
 
-def read(text: str, source: str) -> tuple[list[Given], list[str]]:
+def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
     """The values that a Crawler.conf gives, and what is wrong with its form or its keys."""
     given: list[Given] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     first: dict[str, int] = {}
     try:
         for found in _assignments(_Cursor(text)):
             name, line = found.key.lower(), found.line
             if name not in KEYS:
-                problems.append(f"{source}:{line}: {_unknown('key', found.key, KEYS)}")
+                problems.append(Problem(source, line, _unknown("key", found.key, KEYS)))
             elif name in first:
-                problems.append(f"{source}:{line}: {name} is given twice; allowed: once (see line {first[name]})")
+                text = f"{name} is given twice; allowed: once (see line {first[name]})"
+                problems.append(Problem(source, line, text))
             elif found.braces and name not in _LISTS:
-                problems.append(f"{source}:{line}: {name} is a list in braces; allowed: one value, {name} = value;")
+                text = f"{name} is a list in braces; allowed: one value, {name} = value;"
+                problems.append(Problem(source, line, text))
             else:
                 given += _given(name, line, found.items, source)
             first.setdefault(name, line)
             if len(problems) >= _ENOUGH:
                 break
     except _Malformed as malformed:
-        problems.append(f"{source}:{malformed.line}: {malformed}")
+        problems.append(Problem(source, malformed.line, str(malformed)))
     return given, problems
 
 

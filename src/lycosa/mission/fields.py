@@ -77,10 +77,25 @@ class Given(Struct, frozen=True):
     name: str = ""  # what the source calls it, where that is not the dotted path
     is_text: bool = False  # a text whose type the setting decides, where TOML brings types of its own
 
-    def place(self, item: int | None = None) -> str:
+    def line_of(self, item: int | None) -> int:
+        """The line of one item of a list, or of the whole."""
+        return self.item_lines[item] if item is not None and item < len(self.item_lines) else self.line
+
+    @property
+    def place(self) -> str:
         """Where it stands: `mission.toml:12`, `LYCOSA_SCOPE`, `--limit`."""
-        line = self.item_lines[item] if item is not None and item < len(self.item_lines) else self.line
-        return f"{self.source}:{line}" if line else self.source
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+class Problem(Struct, frozen=True):
+    """Something wrong, and where."""
+
+    source: str
+    line: int  # 0 where there are no lines
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.text}" if self.line else f"{self.source}: {self.text}"
 
 
 def dotted(path: Iterable[str]) -> str:

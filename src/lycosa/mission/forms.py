@@ -190,9 +190,11 @@ def check_cookie(text: str) -> str:
 
 
 def check_host(text: str) -> str:
-    """A host's name in the one form that URLs carry it in, perhaps behind `*.`."""
+    """A host's name in the one form that URLs carry it in, perhaps behind `*.`; or `*` for every host."""
     from lycosa.urls import host_of, normalise
 
+    if text == "*":
+        return text
     star, name = ("*.", text[2:]) if text.startswith("*.") else ("", text)
     bare = name.rstrip(".")
     if re.fullmatch(_IPV6, bare):
@@ -201,7 +203,7 @@ def check_host(text: str) -> str:
         bare = ""
     url = normalise(f"http://{bare}/") if bare else None
     if not url:
-        raise Wrong("the name of a host, as example.org or *.example.org, without scheme, port or path")
+        raise Wrong("the name of a host, as example.org or *.example.org, or *, without scheme, port or path")
     return star + host_of(url)
 
 

@@ -5,6 +5,7 @@ All that is wrong is told at once, in one `UsageError`; nothing else is raised, 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,6 +17,7 @@ from lycosa.errors import UsageError
 from lycosa.mission.fields import (
     Given,
     Path,
+    Problem,
     all_fields,
     dotted,
     env_name,
@@ -45,9 +47,11 @@ OPTIONS = {
     "limits.pages": "--limit",
     "limits.time_s": "--max-time",
     "limits.depth": "--depth",
+    "limits.host_pages": "--max-host-pages",
     "agent.contact": "--contact",
     "fetch.delay_s": "--delay",
     "fetch.per_host": "--per-host",
+    "fetch.connections": "--connections",
     "fetch.robots": "--robots",
     "fetch.connect_to": "--connect-to",
     "fetch.allow_private": "--allow-private",
@@ -58,7 +62,6 @@ OPTIONS = {
     "keep.index": "--index",
     "log.file": "--log-file",
     "log.level": "--log-level",
-    "recrawl.period_h": "--period",
 }
 
 _SHOWN_PROBLEMS = 10
@@ -91,7 +94,7 @@ def load(
 ) -> Settled:
     """The mission that file, environment and command line make; None in `overrides` is an option not given."""
     given: list[Given] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     if file:
         from lycosa.mission.source import read_file
 
@@ -109,10 +112,11 @@ def load(
             problems += [_complain(item, one) for one in (wrong, *wrong.others)]
             continue
         _plant(tree, path, value)
-        origin[dotted(path)] = item.place()
+        origin[dotted(path)] = item.place
     if problems:
-        more = len(problems) - _SHOWN_PROBLEMS
-        raise UsageError("\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n… and {more} more" if more > 0 else ""))
+        problems.sort(key=lambda problem: problem.line or sys.maxsize)
+        more = f"\n… and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+        raise UsageError("\n".join(map(str, problems[:_SHOWN_PROBLEMS])) + more)
     try:
         return Settled(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict
@@ -133,10 +137,10 @@ def describe(settled: Settled) -> list[Row]:
     return rows
 
 
-def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[str]]:
+def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[Problem]]:
     names = {env_name(path): path for path in all_fields()}
     given: list[Given] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     for name, text in sorted(environ.items()):
         if not name.startswith("LYCOSA_") or name in NOT_SETTINGS or not text:
             continue
@@ -149,27 +153,26 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[str
         else:
             meant = nearest(name, names)
             hint = f" (did you mean {meant}?)" if meant else ""
-            problems.append(
-                f"{name}: unknown variable{hint}; allowed: LYCOSA_SCOPE, LYCOSA_LIMITS_PAGES, …, as in [limits] pages"
-            )
+            text = f"unknown variable{hint}; allowed: LYCOSA_SCOPE, LYCOSA_LIMITS_PAGES, …, as in [limits] pages"
+            problems.append(Problem(name, 0, text))
     return given, problems
 
 
-def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[str]]:
+def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[Problem]]:
     given: dict[Path, Given] = {}
-    problems: list[str] = []
+    problems: list[Problem] = []
     for text in sets:
         key, equals, value = text.partition("=")
         path = split(key.strip())
         field = field_at(path)
         if not equals:
-            problems.append(f"--set: found {text[:80]!r}; allowed: KEY=VALUE, as limits.pages=100")
+            problems.append(Problem("--set", 0, f"found {text[:80]!r}; allowed: KEY=VALUE, as limits.pages=100"))
         elif path == ("hosts",):
             layer, wrong = _read_hosts(value, "--set")
             given |= {item.path: item for item in layer}
             problems += wrong
         elif not field:
-            problems.append(f"--set: {unknown_key(path) if path else 'found no key before ='}")
+            problems.append(Problem("--set", 0, unknown_key(path) if path else "found no key before ="))
         elif field.kind == "list":
             earlier = given[path].value if path in given else []
             assert isinstance(earlier, list)
@@ -179,16 +182,20 @@ def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[str]]:
     return list(given.values()), problems
 
 
-def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[str]]:
+def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[Problem]]:
     given: list[Given] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     for key, value in overrides.items():
         path, name = split(key), OPTIONS.get(key, key)
         field = field_at(path)
         if value is None:
             continue
-        if not field:
-            problems.append(f"{name}: {unknown_key(path) if path else 'found no key'}")
+        if not field and is_table(path) and isinstance(value, Mapping):
+            layer, wrong = _read_table(path, value, name)
+            given += layer
+            problems += wrong
+        elif not field:
+            problems.append(Problem(name, 0, unknown_key(path) if path else "found no key"))
         elif field.kind == "list":
             texts = [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
             items = [item for text in texts for item in split_list(path, str(text))]
@@ -199,13 +206,23 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[st
     return given, problems
 
 
-def _read_hosts(text: str, name: str) -> tuple[list[Given], list[str]]:
+def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[Given], list[Problem]]:
+    """A whole section, or the rules of hosts, as a program gives them."""
+    from lycosa.mission.toml import flatten
+
+    for part in reversed(path):
+        value = {part: value}
+    return flatten(value, name, {})
+
+
+def _read_hosts(text: str, name: str) -> tuple[list[Given], list[Problem]]:
     """The rules in an inline table: { "example.org" = { user = "me", password = "…" } }."""
     from lycosa.mission import toml
 
     given, problems = toml.read(f"hosts = {text}", name)
     if problems:  # not shown in full: there may be a password in it
-        return [], [f'{name}: found no table of hosts; allowed: {{ "example.org" = {{ robots = "ignore" }} }}']
+        text = 'found no table of hosts; allowed: { "example.org" = { robots = "ignore" } }'
+        return [], [Problem(name, 0, text)]
     return [replace(item, line=0) for item in given], []
 
 
@@ -215,15 +232,17 @@ def _settle_path(path: Path) -> Path:
         return path
     if len(path) == 4:
         check_token(path[3])
+    if path[1] == "*" and (path[2:] == ("user",) or is_secret(path)):
+        raise Wrong("credentials for named hosts only, as example.org or *.example.org")
     return ("hosts", check_host(path[1]), *path[2:])
 
 
-def _complain(item: Given, wrong: Wrong) -> str:
+def _complain(item: Given, wrong: Wrong) -> Problem:
     value = item.value
     if wrong.item is not None and isinstance(value, list | tuple):
         value = value[wrong.item]
-    name = item.name or dotted(item.path)
-    return f"{item.place(wrong.item)}: {name} is {_shown(item.path, value)}; allowed: {wrong.allowed}"
+    text = f"{item.name or dotted(item.path)} is {_shown(item.path, value)}; allowed: {wrong.allowed}"
+    return Problem(item.source, item.line_of(wrong.item), text)
 
 
 def _plant(tree: dict[str, Any], path: Path, value: object) -> None:

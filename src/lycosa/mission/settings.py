@@ -173,7 +173,7 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings for the hosts that a name or *.name matches; what is left out is as for every host."""
+    """Settings for the hosts that a name, *.name or * matches; the nearest rule counts, the rest is as usual."""
 
     robots: Robots | None = None
     """obey or ignore the robots.txt of these hosts"""
@@ -219,4 +219,4 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     log: Log = Log()
     recrawl: Recrawl = Recrawl()
     hosts: dict[str, HostRule] = {}
-    """settings for single hosts, by name or *.name"""
+    """settings for single hosts, by name, *.name or *"""

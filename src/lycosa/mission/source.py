@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lycosa.errors import UsageError
 from lycosa.mission import conf, toml
-from lycosa.mission.fields import Given, nearest
+from lycosa.mission.fields import Given, Problem, nearest
 
 #: Where the built-in missions are.
 MISSIONS = Path(__file__).resolve().parent.parent / "missions"
@@ -36,7 +36,7 @@ def find_mission(word: str) -> Path | None:
     return path if is_file or (path.suffix in (".toml", ".conf") and "://" not in word) else None
 
 
-def read_file(file: Path) -> tuple[list[Given], list[str]]:
+def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
     """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
     if not file.is_file() and (named := built_in().get(str(file))):
         file = named

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lycosa.mission.fields import Given, Path, dotted, field_at, is_table, unknown_key
+from lycosa.mission.fields import Given, Path, Problem, dotted, field_at, is_table, unknown_key
 
 Place = tuple[str | int, ...]
 
@@ -24,26 +24,25 @@ _TELLING = r"(?i)((?:passw|auth|cookie|token|secret|key)[^=]*=).*"
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def read(text: str, source: str) -> tuple[list[Given], list[str]]:
+def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
     """The values that a TOML mission gives, and what is wrong with its keys or its syntax."""
     import tomllib
 
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        return [], [f"{source}: the TOML is nested too deeply; allowed are tables and lists of texts"]
+        return [], [Problem(source, 0, "the TOML is nested too deeply; allowed are tables and lists of texts")]
     except ValueError as error:
         return [], [_syntax_problem(text, source, error)]
     return flatten(data, source, find_lines(text))
 
 
-def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[Given], list[str]]:
+def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[Given], list[Problem]]:
     """The values in nested tables, one by one, and what is wrong with their keys."""
     given: list[Given] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     for path, value in _leaves(data, ()):
         line = _line_of(path, lines)
-        place = f"{source}:{line}" if line else source
         if field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
             given.append(Given(path, value, source, line, items))
@@ -51,9 +50,10 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
             if value == {} and path[0] == "hosts":
                 given.append(Given(path, value, source, line))
             else:
-                problems.append(f"{place}: {dotted(path)} is a section; allowed: a table [{dotted(path)}] of settings")
+                text = f"{dotted(path)} is a section; allowed: a table [{dotted(path)}] of settings"
+                problems.append(Problem(source, line, text))
         else:
-            problems.append(f"{place}: {unknown_key(path)}")
+            problems.append(Problem(source, line, unknown_key(path)))
     return given, problems
 
 
@@ -155,7 +155,7 @@ def _line_of(path: Place, lines: Mapping[Place, int]) -> int:
     return lines.get(path, 0)
 
 
-def _syntax_problem(text: str, source: str, error: ValueError) -> str:
+def _syntax_problem(text: str, source: str, error: ValueError) -> Problem:
     message = str(error)
     where = _AT.search(message)
     reason = message[: where.start()] if where else message
@@ -166,7 +166,7 @@ def _syntax_problem(text: str, source: str, error: ValueError) -> str:
     hint = ""
     if "'\\\\'" in reason or "escape" in reason.lower():
         hint = r"; put a pattern with backslashes between single quotes: '\.html$'"
-    return f"{source}:{line}: not valid TOML{column}: {reason}; found: {found!r}{hint}"
+    return Problem(source, line, f"not valid TOML{column}: {reason}; found: {found!r}{hint}")
 
 
 def _unquoted(word: str) -> str:

@@ -25,8 +25,9 @@ class Repair(Struct, frozen=True, gc=False):
 
     name: str
     action: Literal["cut", "removed", "short", "missing"]
-    kept: int  # bytes that remain, and are whole records; pages beyond them must be fetched again
-    says: str
+    kept: int  # bytes that the file has now, all of them whole records
+    text: str  # a sentence for people
+    lost_from: int | None = None  # records that end beyond this byte are gone and must be fetched again
 
 
 def repair(folder: Path, committed: Mapping[str, int]) -> list[Repair]:
@@ -38,8 +39,8 @@ def repair(folder: Path, committed: Mapping[str, int]) -> list[Repair]:
         path = folder / name
         if name not in names:
             if wanted:
-                says = f"{name} is missing with its {wanted} bytes: its pages must be fetched again."
-                done.append(Repair(name, "missing", 0, says))
+                text = f"{name} is missing with its {wanted} bytes: its pages must be fetched again."
+                done.append(Repair(name, "missing", 0, text, 0))
             continue
         found = path.stat().st_size
         if not wanted:
@@ -47,16 +48,16 @@ def repair(folder: Path, committed: Mapping[str, int]) -> list[Repair]:
             done.append(Repair(name, "removed", 0, f"{name} was removed: nothing of its {found} bytes was committed."))
         elif found > wanted:
             os.truncate(path, wanted)
-            says = f"{name} was cut from {found} to the {wanted} bytes that were committed."
-            done.append(Repair(name, "cut", wanted, says))
+            text = f"{name} was cut from {found} to the {wanted} bytes that were committed."
+            done.append(Repair(name, "cut", wanted, text))
         elif found < wanted:
             whole = whole_size(path)
             os.truncate(path, whole)
-            says = (
+            text = (
                 f"{name} has {found} of the {wanted} bytes that were committed; "
                 f"it was cut to its {whole} bytes of whole records, and the pages beyond must be fetched again."
             )
-            done.append(Repair(name, "short", whole, says))
+            done.append(Repair(name, "short", whole, text, whole))
     return done
 
 

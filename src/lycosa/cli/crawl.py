@@ -1,0 +1,86 @@
+"""The verb `crawl`: seeds or a mission in, a collection and a report out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from lycosa.cli.options import mission_options, plant, settle
+from lycosa.errors import UsageError
+from lycosa.mission import Mission
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[MISSION|FILE] [URL…]")
+@click.option(
+    "--seeds", "files", multiple=True, metavar="FILE", help="Seeds from a list, CSV or sitemap; - is the pipe."
+)
+@click.option("--column", default="", metavar="NAME", help="Column of a CSV file that holds the seeds.")
+@click.option("--sample", default=0, metavar="N", help="Take a random N of the seeds.")
+@mission_options
+@click.option("--new", is_flag=True, help="Refuse a collection that exists, instead of continuing it.")
+@click.option("--dry-run", is_flag=True, help="Show the seeds and what the rules say of them; fetch and write nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def crawl(
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    column: str,
+    sample: int,
+    new: bool,
+    dry_run: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Collect what the seeds lead to.
+
+    The first word may name a mission, built in (mirror) or in a file (TOML or Crawler.conf); the others are URLs, and -
+    reads them from the pipe. Running the same command again continues; without URL and mission, the collection's own
+    mission is continued. Ctrl-C ends it cleanly.
+
+    \b
+    lycosa crawl https://example.org/
+    lycosa crawl example.org --scope path --depth 3 --limit 500
+    lycosa crawl mission.toml --collection news
+    """
+    plan = settle(words, options)
+    mission = plant(plan.settled, plan.words, files=files, column=column, sample=sample).mission
+    if dry_run:
+        return _tell_plan(mission)
+
+    from lycosa.crawl import CrawlOptions, run
+    from lycosa.look.table import printable
+
+    report = run(mission, CrawlOptions(new=new, quiet=quiet))
+    if not quiet:
+        click.echo("\n".join(printable(line) for line in report.text.splitlines()))
+    if report.exit_code == 4:
+        _tell_failures(report.seeds)
+    return report.exit_code
+
+
+def _tell_plan(mission: Mission) -> int:
+    """Print what would be done."""
+    from lycosa import urls
+    from lycosa.judge import Rules
+    from lycosa.look.table import write
+
+    if not mission.seeds:
+        raise UsageError("There is no seed: name at least one URL to begin with.")
+    rules = Rules(mission, mission.seeds)
+    rows = []
+    for seed in mission.seeds:
+        verdict = rules.judge(seed, depth=0, host=urls.host_of(seed), seed=True)
+        rows.append((seed, "visited" if verdict.ok else verdict.reason, verdict.detail))
+    write(rows, ("seed", "verdict", "detail"), sys.stdout, form="table" if sys.stdout.isatty() else "jsonl")
+    return 0
+
+
+def _tell_failures(seeds: dict[str, str]) -> None:
+    """Say on standard error why nothing could be fetched, seed by seed."""
+    from lycosa.look.table import printable
+
+    shown = [f"  {printable(seed)}: {printable(why)}" for seed, why in list(seeds.items())[:20]]
+    more = [f"  and {len(seeds) - 20} more"] if len(seeds) > 20 else []
+    print("\n".join(["lycosa: no seed could be fetched:", *shown, *more]), file=sys.stderr)

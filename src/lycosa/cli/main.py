@@ -1,0 +1,118 @@
+"""The `lycosa` program: arguments in, one verb run, an exit code out.
+
+Each verb's module is imported only when it is called, so that a crawl pays for nothing else. What goes wrong ends as
+one sentence on standard error and the exit code that `errors.py` gives it; only `--debug` shows a traceback.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from lycosa.errors import LycosaError
+
+#: The verbs in the order of their help, with the module that holds each.
+VERBS = {
+    "crawl": "crawl",
+    "check": "check",
+    "status": "look",
+    "query": "look",
+    "export": "export",
+}
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells count it
+
+
+class Program(click.Group):
+    """The group of all verbs, each loaded when it is first asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"lycosa.cli.{VERBS[cmd_name]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from lycosa import __version__
+
+        click.echo(f"lycosa {__version__}")
+        ctx.exit()
+
+
+@click.command(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.option("--debug", is_flag=True, help="Show the traceback of an unexpected error.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version."
+)
+def program(debug: bool) -> None:
+    """Collect one kind of thing across the web: find, fetch, keep, look.
+
+    \b
+    lycosa crawl https://example.org/        collect a site into ./collection
+    lycosa status                            what is in it
+    lycosa export mirror -o site             its pages as files
+    """
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        code = program.main(list(arguments), prog_name="lycosa", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as help_text:
+        click.echo(help_text.format_message())
+        return 2
+    except click.UsageError as problem:
+        command = problem.ctx.command_path if problem.ctx else "lycosa"
+        return _complain(f"{problem.format_message()} (see {command} --help)", code=2)
+    except click.ClickException as problem:
+        return _complain(problem.format_message(), code=problem.exit_code)
+    except LycosaError as problem:
+        return _complain(str(problem), code=problem.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as problem:
+        return _end(problem, debug="--debug" in arguments)
+    except Exception as problem:
+        if "--debug" in arguments:
+            raise
+        kind = type(problem).__name__
+        return _complain(f"unexpected {kind}: {problem} (lycosa --debug … shows where; please report it)", code=1)
+    return code if isinstance(code, int) else 0
+
+
+def run() -> None:
+    """The entry point of the `lycosa` command."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def _complain(sentence: str, *, code: int) -> int:
+    from lycosa.look.table import printable
+
+    lines = [printable(line) for line in sentence.splitlines()]
+    print("lycosa: " + "\n  ".join(lines), file=sys.stderr)
+    return code
+
+
+def _end(problem: OSError, *, debug: bool) -> int:
+    """End after an error of the operating system: a closed pipe is no error, a full disk has its own code."""
+    if problem.errno == errno.EPIPE:
+        # The reader has gone; what is still buffered must not raise again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if debug:
+        raise problem
+    where = f"{problem.filename}: " if problem.filename else ""
+    return _complain(f"{where}{problem.strerror or problem}", code=3 if problem.errno == errno.ENOSPC else 1)

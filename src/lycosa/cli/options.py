@@ -1,0 +1,139 @@
+"""Words and options of a command line in, a settled mission out; the one table of options that stand for settings.
+
+Values pass through as text: `lycosa.mission` knows what each setting allows and words every complaint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+from msgspec.structs import replace
+
+from lycosa.mission import Settled, find_mission, load, read_seeds
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Setting(NamedTuple):
+    """An option that stands for a setting."""
+
+    flags: tuple[str, ...]
+    key: str  # dotted, as in a mission
+    metavar: str
+    text: str
+    many: bool = False  # may be given several times
+
+    @property
+    def name(self) -> str:
+        return self.key.replace(".", "__")
+
+
+SETTINGS = (
+    Setting(("--scope",), "scope", "NAME", "free, domain, host or path: how far from the seeds."),
+    Setting(("--order",), "order", "NAME", "bfs, dfs or best: which URL is next."),
+    Setting(("--depth",), "limits.depth", "N", "Follow links at most N deep; 0: the seeds alone."),
+    Setting(("--limit",), "limits.pages", "N", "Store N pages and stop."),
+    Setting(("--max-time",), "limits.time_s", "TIME", "Stop after this time: 90, 15m, 2h."),
+    Setting(("--max-host-pages",), "limits.host_pages", "N", "Store at most N pages of each host."),
+    Setting(("--include",), "accept", "REGEX", "Visit only URLs that match; adds to the mission's list.", many=True),
+    Setting(("--exclude",), "reject", "REGEX", "Do not visit URLs that match; wins over --include.", many=True),
+    Setting(("--delay",), "fetch.delay_s", "SECONDS", "Wait between two requests to one host."),
+    Setting(("--per-host",), "fetch.per_host", "N", "Requests to one host at a time."),
+    Setting(("--connections",), "fetch.connections", "N", "Requests of a worker at a time, all hosts together."),
+    Setting(("--workers",), "workers", "N", "Processes; 0: one for each processor."),
+    Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
+    Setting(("--contact",), "agent.contact", "ADDRESS", "Mail address or URL by which site owners reach you."),
+    Setting(
+        ("--connect-to",), "fetch.connect_to", "HOST[:PORT]=ADDR:PORT", "Connect there instead; * is any.", many=True
+    ),
+    Setting(("--allow-private",), "fetch.allow_private", "NETWORK", "Private networks that may be reached.", many=True),
+    Setting(("--ca",), "fetch.ca", "FILE", "Certificate authorities to trust."),
+    Setting(("--proxy",), "fetch.proxy", "URL", "Proxy for every host."),
+    Setting(("--collection", "-c"), "keep.collection", "DIR", "Folder of the collection."),
+    Setting(("--mirror",), "keep.mirror", "DIR", "At the end, write the pages as files below DIR."),
+    Setting(("--index",), "keep.index", "FILE", "At the end, write the index of pages and links."),
+    Setting(("--log-file",), "log.file", "FILE", "Log here instead; - is the screen."),
+    Setting(("--log-level",), "log.level", "N", "0 only what is necessary, 1 every action, 2 debugging."),
+)
+
+#: The collection that verbs look at when none is named; the default of `keep.collection`.
+COLLECTION = "collection"
+
+
+class Plan(NamedTuple):
+    """A command line, settled."""
+
+    settled: Settled
+    words: tuple[str, ...]  # those that did not name a mission
+
+
+def mission_options(command: Command) -> Command:
+    """Add the options that stand for settings, and `--set` for all the others."""
+    sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting: limits.html_bytes=5MB.")
+    command = sets(command)
+    for setting in reversed(SETTINGS):
+        option = click.option(
+            *setting.flags, setting.name, metavar=setting.metavar, multiple=setting.many, help=setting.text
+        )
+        command = option(command)
+    return command
+
+
+def collection_option(command: Command) -> Command:
+    """Add the option that names the collection to look at."""
+    return click.option("-c", "--collection", default=COLLECTION, metavar="DIR", help="Folder of the collection.")(
+        command
+    )
+
+
+def format_option(command: Command) -> Command:
+    """Add the option that names the format of a listing."""
+    text = "Default: table on a terminal, the file's suffix, else jsonl."
+    return click.option("--format", "form", type=click.Choice(["jsonl", "csv", "tsv", "table"]), help=text)(command)
+
+
+def output_option(command: Command) -> Command:
+    """Add the option that names the file to write."""
+    return click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the pipe.")(command)
+
+
+def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> Plan:
+    """Settle the mission that a command line asks for; what `mission_options` added is taken out of `options`.
+
+    Without one it is the collection's own, if the command line names nothing else, or names URLs only to have them judged.
+    """
+    sets = options.pop("sets")
+    given = {setting: options.pop(setting.name) for setting in SETTINGS}
+    overrides = {setting.key: value for setting, value in given.items() if value not in (None, ())}
+    file = find_mission(words[0]) if words else None
+    rest = tuple(words if file is None else words[1:])
+    if file is None and (judging or not words):
+        file = _continued(overrides)
+    added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
+    settled = load(file, environ=os.environ, overrides=overrides, sets=sets)
+    if added:
+        # The patterns of the command line join those of the file, so both are read before the last word is said.
+        lists = {key: [*getattr(settled.mission, key), *values] for key, values in added.items()}
+        settled = load(file, environ=os.environ, overrides=overrides | lists, sets=sets)
+    return Plan(settled, rest)
+
+
+def plant(settled: Settled, words: Sequence[str], *, files: Sequence[str], column: str, sample: int) -> Settled:
+    """Settle the seeds: those of the command line, or else those of the mission."""
+    files = [*files, *("-" for word in words if word == "-")]
+    words = [word for word in words if word != "-"]
+    if words or files:
+        seeds, origin = read_seeds(words, files=files, column=column, sample=sample), "command line"
+    else:
+        seeds, origin = read_seeds(settled.mission.seeds, sample=sample), settled.origin["seeds"]
+    return Settled(replace(settled.mission, seeds=seeds.urls), settled.origin | {"seeds": origin})
+
+
+def _continued(overrides: dict[str, Any]) -> Path | None:
+    """The mission that made the collection, if there is one."""
+    file = Path(overrides.get("keep.collection", COLLECTION), "lycosa.toml")
+    return file if file.is_file() else None

@@ -1,0 +1,41 @@
+"""Where a listing goes and in which format: `-o FILE` or the pipe, for people on a terminal and programs elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from lycosa.errors import UsageError
+from lycosa.look.table import FORMATS, Format
+
+
+@contextmanager
+def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
+    """The stream to write to and the format; a file appears under its name only when it is whole."""
+    if output == "-":
+        yield sys.stdout, _settle(form, "table" if sys.stdout.isatty() else "jsonl")
+        return
+    suffix = os.path.splitext(output)[1].removeprefix(".").lower()
+    settled = _settle(form, suffix if suffix in FORMATS else "jsonl")
+    if os.path.isdir(output):
+        raise UsageError(f"{output} is a folder; name a file.")
+    part = f"{output}.part"
+    try:
+        out = open(part, "w", encoding="utf-8", newline="")  # noqa: SIM115
+    except OSError as problem:
+        raise UsageError(f"{output} cannot be written: {problem.strerror}.") from None
+    try:
+        with out:
+            yield out, settled
+        os.replace(part, output)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _settle(form: str | None, default: str) -> Format:
+    word = form or default
+    return next(known for known in FORMATS if known == word)

@@ -1,0 +1,121 @@
+"""What supervisor and workers tell each other: numbers in shared memory, and permits for an exact page limit.
+
+Every cell has one writer, so no lock is needed; the permits alone take a file lock, which the kernel frees when its
+holder dies. Nothing here must survive: after a crash it is made anew from the frontier.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+CELLS = 24
+
+
+class Cell(IntEnum):
+    """What a worker says of itself; doubles."""
+
+    BEAT = 0  # time.monotonic() of the last turn of its loop
+    IDLE = 1  # 1 when it has nothing to do
+    TURNS = 2  # commits so far
+    REQUESTS = 3
+    PAGES = 4
+    BYTES = 5
+    ACTIVE = 6  # requests under way
+    FAILURES = 7
+    BACKING_OFF = 8  # hosts
+    HOSTS = 9
+    WORKING_ON = 10  # row number of the page it is reading
+    OUTSTANDING = 11  # permits taken and not yet used
+    CPU_FETCH = 12
+    CPU_PARSE = 13
+    CPU_LINKS = 14
+    CPU_KEEP = 15
+    CPU_COMMIT = 16
+    CPU_LOAD = 17
+    DUPLICATES = 18
+    LINKS = 19
+
+
+class Board:
+    """Made by the supervisor before it forks; shared by all."""
+
+    def __init__(self, workers: int, *, folder: str) -> None:
+        self.workers = workers
+        self._memory = mmap.mmap(-1, 8 * CELLS * (workers + 1))
+        self._cells = memoryview(self._memory).cast("d")
+        self._lock_path = os.path.join(folder, "permits.lock")
+        self._lock = -1
+
+    def get(self, worker: int, cell: Cell) -> float:
+        return self._cells[(worker + 1) * CELLS + cell]
+
+    def put(self, worker: int, cell: Cell, value: float) -> None:
+        self._cells[(worker + 1) * CELLS + cell] = value
+
+    def add(self, worker: int, cell: Cell, value: float) -> None:
+        self._cells[(worker + 1) * CELLS + cell] += value
+
+    def total(self, cell: Cell) -> float:
+        return sum(self.get(worker, cell) for worker in range(self.workers))
+
+    @property
+    def stopping(self) -> bool:
+        """True once the supervisor wants the workers to finish what is under way and end."""
+        return self._cells[0] != 0
+
+    def stop(self) -> None:
+        self._cells[0] = 1
+
+    @property
+    def limited(self) -> bool:
+        return self._cells[2] > 0
+
+    @property
+    def full(self) -> bool:
+        """True once every permit has become a stored page."""
+        return self._cells[2] > 0 and self._cells[1] >= self._cells[2]
+
+    def set_limit(self, stored: int, limit: int) -> None:
+        """`limit` pages in all (0: no limit), of which `stored` are there."""
+        self._cells[1] = stored
+        self._cells[2] = max(0, limit)
+
+    def forget(self, worker: int, stored: int) -> None:
+        """A worker died: its permits return, and the frontier says what is stored."""
+        with self._locked():
+            self.put(worker, Cell.OUTSTANDING, 0)
+            self._cells[1] = stored
+
+    def take_permit(self, worker: int) -> bool:
+        """One page may be fetched; False when all that remain are in other hands."""
+        with self._locked():
+            if self._cells[1] + self.total(Cell.OUTSTANDING) >= self._cells[2]:
+                return False
+            self.add(worker, Cell.OUTSTANDING, 1)
+            return True
+
+    def settle(self, worker: int, *, stored: int, returned: int) -> None:
+        """Of this worker's permits, `stored` became pages and `returned` did not."""
+        if self._cells[2] and (stored or returned):
+            with self._locked():
+                self._cells[1] += stored
+                self.add(worker, Cell.OUTSTANDING, -(stored + returned))
+
+    def join(self) -> None:
+        """Called by a process that was just forked: a lock of its own."""
+        self._lock = -1
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self._lock < 0:  # opened by each process for itself: a lock belongs to the open file
+            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)

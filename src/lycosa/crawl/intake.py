@@ -1,0 +1,325 @@
+"""One answer in, rows of the next batch out: what became of the target, what is kept of it, which URLs it led to.
+
+This is the hot path. A link that was met before costs two dictionary look-ups; only a URL seen for the first time is
+judged, scored and given its context. Nothing here writes to disk: the worker flushes archive and batch together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from typing import TextIO
+
+from lycosa import urls
+from lycosa.crawl.outcome import Outcome, settle
+from lycosa.fetch.decode import decode, decode_file
+from lycosa.fetch.headers import link_header
+from lycosa.frontier import Frontier, Seen
+from lycosa.judge.policy import score_of
+from lycosa.judge.rules import Rules
+from lycosa.judge.scope import Scope
+from lycosa.keep import Archive, links
+from lycosa.mission import Mission
+from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target
+from lycosa.parse import Doc, read
+from lycosa.quarry import Quarry
+
+KNOWN_MAX = 100_000  # URLs whose verdict is remembered, twice over: about 40 MB
+TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
+
+
+class Intake:
+    """Owns the batch that is being gathered, and the memory of what was met."""
+
+    def __init__(
+        self,
+        mission: Mission,
+        rules: Rules,
+        *,
+        archive: Archive,
+        frontier: Frontier,
+        quarry: Quarry | None,
+        log_file: TextIO | None,
+    ) -> None:
+        self.mission = mission
+        self.rules = rules
+        self.archive = archive
+        self.frontier = frontier
+        self.quarry = quarry
+        self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
+        self.seen = Seen()
+        self.batch = new_batch()
+        self.log: list[str] = []
+        self.log_file = log_file
+        self.bytes = 0
+        self.link_count = 0
+        self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
+        self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
+        self._known: dict[str, bool] = {}
+        self._older: dict[str, bool] = {}
+        self._depths: dict[str, int] | None = {} if mission.limits.depth >= 0 else None
+        self._digests: dict[bytes, tuple[int, str, float]] = {}
+
+    def take(self, answer: Answer) -> Done:
+        """Add the outcome of one answer to the batch and return it."""
+        outcome = settle(answer, self.mission.fetch)
+        target = answer.target
+        done = Done(
+            n=target.n, host=target.host, state=outcome.state, reason=outcome.reason, http=answer.status,
+            at=answer.began, due=outcome.due, retries=outcome.retries,
+        )  # fmt: skip
+        mime = ""
+        if outcome.state == State.FETCHED:
+            mime = self._take_page(answer, done)
+        elif outcome.state == State.UNCHANGED:
+            self._take_unchanged(answer, done)
+        elif answer.status and outcome.state != State.WAITING:
+            self._keep_other(answer)
+            if outcome.location:
+                self._take_redirect(answer, done, outcome)
+        if answer.spool:
+            os.unlink(answer.spool)
+        self.batch.done.append(done)
+        if self.log_file is not None:
+            self._note(answer, done, mime)
+        return done
+
+    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
+        """Sitemaps that a robots.txt names: followed where the scope admits them, whatever the accept list says."""
+        for address in addresses[:1000]:
+            url = urls.normalise(address)
+            if url is None or self.seen.add(urls.url_id(url)) is False:
+                continue
+            host = urls.host_of(url)
+            verdict = self.rules.scope.admits(url, host)
+            state = State.PENDING if verdict.ok else State.REJECTED
+            self.batch.found.append(
+                Found(urls.url_id(url), url, host, int(state), verdict.reason, via="sitemap", anchor=lane_host)
+            )
+
+    def adopt_seeds(self, seeds: list[str]) -> None:
+        """Widen the scope: a seed that redirects opens the place it moved to."""
+        self.rules.scope = Scope(self.mission.scope, seeds)
+        self._known, self._older = {}, {}
+
+    def remember_robots(self, row: RobotsRow) -> None:
+        self.batch.robots.append(row)
+
+    def _take_page(self, answer: Answer, done: Done) -> str:
+        target = answer.target
+        clock = time.perf_counter()
+        body, problem = self._decoded(answer)
+        doc = read(
+            target.url, answer.headers, body,
+            links_per_page=self.mission.traps.links_per_page, agent=self.mission.agent.name,
+        )  # fmt: skip
+        parsed = time.perf_counter()
+        self.cpu["parse"] += parsed - clock
+        packed = links.pack(self._take_links(doc, target, answer))
+        followed = time.perf_counter()
+        self.cpu["links"] += followed - parsed
+        done.reason = done.reason or problem
+        self._keep_page(answer, done, doc, packed)
+        self.cpu["keep"] += time.perf_counter() - followed
+        return doc.mime
+
+    def _decoded(self, answer: Answer) -> tuple[bytes, str]:
+        """The content as the author wrote it; of a large file that is not HTML only the beginning."""
+        limits = self.mission.limits
+        coding = answer.headers.get("content-encoding", "")
+        html = "html" in answer.headers.get("content-type", "html")
+        if answer.spool:
+            head = limits.html_bytes if html else TEXT_HEAD
+            decoded = decode_file(answer.spool, coding, limit=limits.body_bytes, head=head)
+        elif coding:
+            decoded = decode(answer.body, coding, limit=limits.html_bytes if html else limits.body_bytes)
+        else:
+            return answer.body, ""
+        return decoded.body, decoded.problem
+
+    def _take_links(self, doc: Doc, target: Target, answer: Answer) -> list[tuple[str, str, bool]]:
+        """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
+        found_links = doc.links
+        if self.quarry is not None:
+            found_links = [*found_links, *self.quarry.links(doc)]
+        if "link" in answer.headers:
+            found_links = [*found_links, *_header_links(answer.headers["link"])]
+        blocked = self._page_nofollow(doc)
+        obey_rel = self.mission.fetch.rel_nofollow == "obey"
+        resolve, base = self.resolver.resolve, doc.base
+        known, older = self._known, self._older
+        rows: list[tuple[str, str, bool]] = []
+        self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
+        for index, link in enumerate(found_links):
+            url = resolve(link.href, base)
+            if url is None:
+                continue
+            if blocked or (obey_rel and "nofollow" in link.rel):
+                rows.append((url, link.text, False))
+                continue
+            accepted = known.get(url)
+            if accepted is None or self._depths is not None:
+                accepted = older.get(url) if accepted is None else accepted
+                if accepted is None or self._is_shallower(url, target.depth + 1):
+                    accepted = self._meet(url, link, doc=doc, index=index, target=target)
+                known[url] = accepted
+            rows.append((url, link.text, accepted))
+        self.link_count += len(rows)
+        if len(known) > KNOWN_MAX:
+            self._older, self._known = known, {}
+        return rows
+
+    def _is_shallower(self, url: str, depth: int) -> bool:
+        """With a depth limit, a URL met again on a shorter way is a new fact for the frontier."""
+        return self._depths is not None and depth < self._depths.get(url, 1 << 30)
+
+    def _page_nofollow(self, doc: Doc) -> bool:
+        if self.mission.fetch.nofollow == "ignore" or not doc.robots:
+            return False
+        return "nofollow" in doc.robots or "none" in doc.robots
+
+    def _meet(self, url: str, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
+        """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
+        host = urls.host_of(url)
+        depth = target.depth if link.kind == "refresh" else target.depth + 1
+        ident = urls.url_id(url)
+        sitemap = link.kind == "sitemap"
+        verdict = self.rules.scope.admits(url, host) if sitemap else self.rules.judge(url, depth=depth, host=host)
+        if self._depths is not None:
+            if len(self._depths) > 2 * KNOWN_MAX:
+                self._depths.clear()
+            self._depths[url] = min(depth, self._depths.get(url, depth))
+        elif not self.seen.add(ident):
+            return verdict.ok
+        link_score = self.quarry.score(link, doc) if self.quarry is not None else 0.0
+        self.batch.found.append(
+            Found(
+                ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
+                score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
+                depth, target.hops + 1 if link.kind == "refresh" else 0, target.n,
+                via=link.kind, anchor=link.text,
+                context=doc.context(index, self.mission.keep.context_chars) if verdict.ok else "",
+            )
+        )  # fmt: skip
+        return verdict.ok
+
+    def _take_redirect(self, answer: Answer, done: Done, outcome: Outcome) -> None:
+        target = answer.target
+        url = self.resolver.resolve(outcome.location, target.url)
+        if url is None:
+            done.state, done.reason = State.FAILED, "bad-redirect"
+            return
+        done.redirect = url
+        if url == target.url:
+            done.state, done.reason = State.FAILED, "redirect-loop"
+            return
+        if target.hops + 1 > self.mission.fetch.redirects:
+            done.reason = "redirect-limit"
+            return
+        self._follow_redirect(url, target)
+
+    def _follow_redirect(self, url: str, target: Target) -> None:
+        """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""
+        host, ident = urls.host_of(url), urls.url_id(url)
+        if target.seed:
+            self.adopt_seeds([*self.frontier.seeds(), url])
+        verdict = self.rules.judge(url, depth=target.depth, host=host, seed=target.seed)
+        self._known[url] = verdict.ok
+        if self._depths is not None:
+            self._depths[url] = min(target.depth, self._depths.get(url, target.depth))
+        elif not self.seen.add(ident):
+            return
+        self.sequence += 1
+        self.batch.found.append(
+            Found(
+                ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
+                score_of(self.mission.order, depth=target.depth, sequence=self.sequence, link_score=target.score),
+                target.depth, target.hops + 1, target.n,
+                seed=target.seed, via="sitemap" if target.via == "sitemap" else "redirect",
+            )
+        )  # fmt: skip
+
+    def _keep_page(self, answer: Answer, done: Done, doc: Doc, packed: bytes) -> None:
+        digest = _digest(answer)
+        holder = self._holder(digest, answer)
+        if holder is None:
+            warc, offset, length = self.archive.add(
+                answer, digest=digest, mime=doc.mime, truncated=_truncation(done.reason)
+            )
+        else:
+            done.state = State.DUPLICATE
+            warc, offset, length = self.archive.add_revisit(
+                answer, digest=digest, refers_to_url=holder[1], refers_to_date=holder[2], profile="identical"
+            )
+        self.bytes += answer.size
+        done.page = PageRow(
+            answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
+            self.quarry.recognise(doc) or "" if self.quarry is not None else doc.kind,
+            answer.size, digest, answer.headers.get("etag", ""), answer.headers.get("last-modified", ""),
+            answer.headers.get("date", ""), warc, offset, length, packed,
+        )  # fmt: skip
+
+    def _holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
+        """The page that holds this very content already, if any."""
+        target = answer.target
+        holder = self._digests.get(digest) or self.frontier.content_holder(digest)
+        if holder is None:
+            if len(self._digests) > KNOWN_MAX:
+                self._digests.clear()
+            self._digests[digest] = (target.n, target.url, answer.began)
+            return None
+        return None if holder[0] == target.n else holder
+
+    def _take_unchanged(self, answer: Answer, done: Done) -> None:
+        target = answer.target
+        warc, offset, length = self.archive.add_revisit(
+            answer, digest=target.digest, refers_to_url=target.url, refers_to_date=None, profile="not-modified"
+        )
+        done.page = PageRow(
+            answer.began, answer.status, digest=target.digest, etag=target.etag, last_modified=target.modified,
+            server_date=answer.headers.get("date", ""), warc=warc, offset=offset, length=length,
+        )  # fmt: skip
+
+    def _keep_other(self, answer: Answer) -> None:
+        """Redirects and refusals are answers too: replay and proof need them."""
+        if not answer.spool:
+            self.archive.add(answer, digest=_digest(answer), mime="", truncated=_truncation(answer.failure))
+
+    def _note(self, answer: Answer, done: Done, mime: str) -> None:
+        target = answer.target
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(answer.began))
+        note = f" {done.reason}" if done.reason else ""
+        self.log.append(
+            f"{stamp} {answer.status or '-'} {answer.size} {target.url} {target.depth} {target.via or 'seed'} "
+            f"{mime or '-'} {State(done.state).name.lower()}{note}\n"
+        )
+
+
+    def write_log(self) -> None:
+        """Append what happened since the last commit to the log."""
+        if self.log and self.log_file is not None:
+            self.log_file.write("".join(self.log))
+            self.log_file.flush()
+        self.log.clear()
+
+
+def new_batch() -> Batch:
+    return Batch(found=[], done=[], hosts=[], robots=[], tallies={})
+
+
+def _digest(answer: Answer) -> bytes:
+    if not answer.spool:
+        return hashlib.sha1(answer.body, usedforsecurity=False).digest()
+    with open(answer.spool, "rb") as spool:
+        return hashlib.file_digest(spool, lambda: hashlib.sha1(usedforsecurity=False)).digest()
+
+
+def _truncation(reason: str) -> str:
+    return {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}.get(reason, "")
+
+
+def _header_links(value: str) -> list[Link]:
+    """Links of the HTTP Link header that a page's own <link> elements could be."""
+    wanted = ("next", "prev", "alternate", "canonical")
+    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]

@@ -1,0 +1,112 @@
+"""Politeness: one lane a host, and which lane may start its next request now.
+
+Targets flow in from the frontier (a few at a time, when a lane runs dry) and out to the client. A lane never has more
+requests under way than allowed, nor starts one before its delay has passed; the next lane is found in constant time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+from lycosa.fetch.robots import Robots
+from lycosa.model import HostRow, Target
+
+BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overloaded host at 5 to 15 minutes
+
+
+class Lane:
+    """The queue head of one host, its clock, and what its robots.txt said."""
+
+    __slots__ = (
+        "host", "queue", "errands", "held", "active", "next_at", "delay_s", "back_off_s", "per_host", "robots",
+        "fetching_robots", "pages", "failures", "listed", "dry", "down",
+    )  # fmt: skip
+
+    def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
+        self.host = row.host
+        self.queue: deque[Target] = deque()
+        self.errands: deque[Target] = deque()  # robots.txt: before everything else
+        self.held: set[int] = set()  # rows in the queue, under way, or done and not committed yet
+        self.active = 0
+        self.next_at = row.next_at
+        self.delay_s = delay_s
+        self.back_off_s = row.delay_s
+        self.per_host = per_host
+        self.robots: dict[str, Robots] = {}  # by origin
+        self.fetching_robots: set[str] = set()
+        self.pages = row.pages
+        self.failures = row.errors  # of the host itself, one after the other
+        self.listed = False  # it stands in the heap of lanes
+        self.dry = False  # the frontier had nothing more for it
+        self.down = ""  # why the host was given up
+
+    def row(self) -> HostRow:
+        """What is to be remembered of this host."""
+        return HostRow(
+            host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=self.failures
+        )
+
+    def begin(self, now: float) -> None:
+        """A request starts."""
+        self.active += 1
+        self.next_at = now + self.delay_s + self.back_off_s
+
+    def end(self, now: float) -> None:
+        """A request ended. With one request at a time the delay counts from here: the host rests that long."""
+        self.active -= 1
+        if self.per_host == 1:
+            self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
+
+    def ease(self) -> None:
+        """The host answers: back off half as much."""
+        self.failures = 0
+        if self.back_off_s:
+            self.back_off_s = self.back_off_s / 2 if self.back_off_s > 0.1 else 0.0
+
+    def slow_down(self, now: float, *, wait_s: float | None) -> None:
+        """The host is overloaded: wait as long as it says, else twice as long as the last time."""
+        self.back_off_s = min(BACK_OFF_MAX_S, max(self.back_off_s * 2, self.delay_s, 0.25))
+        self.next_at = max(self.next_at, now + (wait_s if wait_s is not None else self.back_off_s))
+
+
+class Lanes:
+    """All lanes of a worker; those that have work stand in a heap by the time they may go on."""
+
+    def __init__(self) -> None:
+        self.by_host: dict[str, Lane] = {}
+        self._heap: list[tuple[float, int, Lane]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self.by_host)
+
+    def enlist(self, lane: Lane) -> None:
+        """The lane has, or may have, something to do: let it take its turn."""
+        if not lane.listed and lane.active < lane.per_host:
+            lane.listed = True
+            self._count += 1  # equal times: first come, first served
+            heapq.heappush(self._heap, (lane.next_at, self._count, lane))
+
+    def ready(self, now: float) -> Lane | None:
+        """The lane whose turn it is, taken out of the heap; None when every lane must still wait."""
+        while self._heap and self._heap[0][0] <= now:
+            lane = heapq.heappop(self._heap)[2]
+            lane.listed = False
+            if lane.next_at > now:  # its time was moved while it stood here
+                self.enlist(lane)
+                continue
+            return lane
+        return None
+
+    def wait_s(self, now: float) -> float | None:
+        """Seconds until the next lane may go on, None when no lane is waiting."""
+        return max(0.0, self._heap[0][0] - now) if self._heap else None
+
+    def waiting(self) -> int:
+        """How many hosts stand in the heap."""
+        return len(self._heap)
+
+    def backing_off(self, now: float) -> int:
+        """How many hosts wait because they were overloaded or failed."""
+        return sum(1 for lane in self.by_host.values() if lane.back_off_s and lane.next_at > now)

@@ -1,0 +1,78 @@
+"""What an answer means for its target: a pure function of the answer and the settings."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lycosa.fetch.headers import retry_after
+from lycosa.mission.settings import Fetch
+from lycosa.model import Answer, State
+
+_MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
+_GONE = frozenset({404, 410})
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 529, 598, 599})
+#: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
+_PASSING_FAILURES = frozenset(
+    {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol"}
+)
+#: Failures of the host rather than of one page: they count against the whole host.
+HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})
+#: What is kept although the answer ended early: better part of a page than none.
+_PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
+
+
+class Outcome(Struct, gc=False):
+    state: State
+    reason: str = ""
+    due: float = 0.0  # State.WAITING: when to try again
+    retries: int = 0
+    location: str = ""  # of a redirect, as the header gave it
+    host_wait_s: float | None = None  # the host asked for a rest (Retry-After)
+    overloaded: bool = False  # the host should be asked less often
+
+
+def settle(answer: Answer, fetch: Fetch) -> Outcome:
+    """Decide what became of a target."""
+    status, failure = answer.status, answer.failure
+    if failure:
+        return _settle_failure(answer, fetch)
+    if 200 <= status < 300:
+        return Outcome(State.FETCHED)
+    if status == 304:
+        return Outcome(State.UNCHANGED) if answer.target.digest else Outcome(State.FAILED, "http-304")
+    if status in _MOVED:
+        location = answer.headers.get("location", "")
+        if not location:
+            return Outcome(State.FAILED, "redirect-without-location")
+        return Outcome(_MOVED[status], location=location)
+    if status in _GONE:
+        return Outcome(State.GONE, f"http-{status}")
+    if status in _PASSING:
+        wait_s = retry_after(answer.headers.get("retry-after", ""), answer.began)
+        if wait_s is not None:
+            wait_s = min(wait_s, fetch.retry_after_max_s)
+        outcome = _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
+        outcome.overloaded = status in (429, 503)
+        outcome.host_wait_s = wait_s if outcome.overloaded else None
+        return outcome
+    return Outcome(State.FAILED, f"http-{status}" if status else "protocol")
+
+
+def _settle_failure(answer: Answer, fetch: Fetch) -> Outcome:
+    failure = answer.failure
+    usable = 200 <= answer.status < 300 and answer.size > 0 and failure in _PARTIAL
+    if failure not in _PASSING_FAILURES:
+        return Outcome(State.FETCHED, failure) if usable else Outcome(State.FAILED, failure)
+    outcome = _try_again(answer, fetch, failure, wait_s=None)
+    if outcome.state == State.FAILED and usable:
+        return Outcome(State.FETCHED, failure, retries=outcome.retries)
+    return outcome
+
+
+def _try_again(answer: Answer, fetch: Fetch, reason: str, *, wait_s: float | None) -> Outcome:
+    retries = answer.target.retries
+    if retries >= fetch.retries:
+        return Outcome(State.FAILED, reason, retries=retries)
+    ended = answer.began + answer.took_s
+    pause = max(wait_s or 0.0, fetch.retry_delay_s * 2**retries)
+    return Outcome(State.WAITING, reason, due=ended + pause, retries=retries + 1)

@@ -1,0 +1,76 @@
+"""Progress for people: one live line on a terminal, one line a minute elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+from lycosa.crawl.board import Board, Cell
+from lycosa.mission import Mission
+
+LIVE_S = 0.5
+PIPE_S = 60.0
+
+
+class Progress:
+    """Writes to one stream; silent when told to be quiet."""
+
+    def __init__(self, output: TextIO, *, quiet: bool, mission: Mission) -> None:
+        self._output = output
+        self._quiet = quiet
+        self._live = output.isatty()
+        self._began = time.monotonic()
+        self._next = self._began + (LIVE_S if self._live else PIPE_S)
+        self._last = (self._began, 0.0)
+        self._drawn = False
+        if not mission.agent.contact and not quiet:
+            self.say(
+                "No contact is set: site owners cannot reach you. Set agent.contact (or --contact) to a mail address or URL."
+            )
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            self._clear()
+            self._output.write(f"lycosa: {text}\n")
+            self._output.flush()
+
+    def tell(self, board: Board, at_end: bool) -> None:
+        """Show how far the crawl is, when it is time to."""
+        now = time.monotonic()
+        if self._quiet or (now < self._next and not at_end):
+            return
+        if at_end:
+            self._clear()
+            return
+        self._next = now + (LIVE_S if self._live else PIPE_S)
+        line = self._line(board, now)
+        if self._live:
+            self._output.write(f"\r\x1b[2K{line}")
+            self._drawn = True
+        else:
+            self._output.write(f"lycosa: {line}\n")
+        self._output.flush()
+
+    def _line(self, board: Board, now: float) -> str:
+        pages = board.total(Cell.PAGES)
+        then, before = self._last
+        rate = (pages - before) / (now - then) if now > then else 0.0
+        self._last = (now, pages)
+        off = int(board.total(Cell.BACKING_OFF))
+        parts = [
+            f"{pages:,.0f} pages",
+            f"{rate:,.0f}/s",
+            f"{board.total(Cell.REQUESTS):,.0f} requests",
+            f"{board.total(Cell.BYTES) / 1e6:,.0f} MB",
+            f"{board.total(Cell.ACTIVE):.0f} under way",
+            f"{board.total(Cell.HOSTS):,.0f} hosts",
+        ]
+        if off:
+            parts.append(f"{off} hosts backing off")
+        return ", ".join(parts)
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._output.write("\r\x1b[2K")
+            self._output.flush()
+            self._drawn = False

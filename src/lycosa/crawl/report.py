@@ -1,0 +1,107 @@
+"""The end of a crawl, told: how it ended, and what was found by host, type, status and reason."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.crawl.board import Board, Cell
+from lycosa.frontier import Frontier
+from lycosa.mission import Mission
+from lycosa.model import STATE_NAMES, State
+
+TOP = 10
+
+
+class Report(Struct):
+    """What one run did and what the collection holds now."""
+
+    ended_by: str  # empty: nothing was left to do
+    exit_code: int
+    pages: int  # stored by this run
+    stored: int  # in the collection
+    requests: int
+    bytes: int
+    seconds: float
+    states: dict[str, int]
+    reasons: dict[str, int]
+    types: dict[str, int]
+    hosts: dict[str, int]
+    statuses: dict[str, int]
+    seeds: dict[str, str]  # seeds that could not be fetched, and why
+    cpu_us: dict[str, float]  # microseconds a request, by stage
+
+    def as_json(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @property
+    def text(self) -> str:
+        """The report as people read it."""
+        return "\n".join(_lines(self))
+
+
+def make_report(
+    mission: Mission,
+    frontier: Frontier,
+    board: Board,
+    *,
+    before: int,
+    started: float,
+    ended_by: str,
+    seeds: list[str],
+) -> Report:
+    """Gather the figures from the frontier and the board."""
+    summary = frontier.summary(top=TOP)
+    stored = frontier.stored()
+    failed = frontier.failed_seeds()
+    if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
+        ended_by = "limit"
+    code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "deaths": 1}[ended_by]
+    if code == 0 and stored == 0 and len(failed) == len(seeds):
+        code = 4
+    requests = int(board.total(Cell.REQUESTS))
+    cpu = {
+        cell.name[4:].lower(): board.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
+    }
+    return Report(
+        ended_by=ended_by, exit_code=code, pages=stored - before, stored=stored, requests=requests,
+        bytes=int(board.total(Cell.BYTES)), seconds=time.time() - started,
+        states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
+        reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
+        seeds=failed, cpu_us=cpu,
+    )  # fmt: skip
+
+
+_ENDINGS = {
+    "": "Nothing is left to fetch.",
+    "limit": "The page limit was reached; a higher one continues from here.",
+    "time": "The time limit was reached; the same command continues from here.",
+    "interrupt": "Interrupted; the same command continues from here.",
+    "deaths": "The workers died again and again; see the log. The same command tries again.",
+}
+
+
+def _lines(report: Report) -> list[str]:
+    rate = report.pages / report.seconds if report.seconds else 0.0
+    lines = [
+        f"{report.pages:,} pages stored in {report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, "
+        f"{report.bytes / 1e6:,.1f} MB. {_ENDINGS[report.ended_by]}"
+    ]
+    if report.stored != report.pages:
+        lines.append(f"The collection holds {report.stored:,} pages.")
+    for title, counts in (
+        ("state", report.states),
+        ("reason", report.reasons),
+        ("status", report.statuses),
+        ("type", report.types),
+        ("host", report.hosts),
+    ):
+        if counts:
+            lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    for seed, why in list(report.seeds.items())[:TOP]:
+        lines.append(f"  seed {seed}: {why}")
+    if len(report.seeds) > TOP:
+        lines.append(f"  and {len(report.seeds) - TOP:,} more seeds that could not be fetched")
+    return lines

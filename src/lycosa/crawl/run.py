@@ -1,0 +1,232 @@
+"""A mission in, a collection out: opens or creates the collection, mends it, runs the workers, reports."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import Struct
+
+from lycosa import __version__, urls
+from lycosa.crawl.board import Board
+from lycosa.crawl.intake import Intake
+from lycosa.crawl.progress import Progress
+from lycosa.crawl.report import Report, make_report
+from lycosa.crawl.supervisor import Supervisor, lock
+from lycosa.crawl.worker import Post, Worker
+from lycosa.errors import CollectionError, UsageError
+from lycosa.fetch.client import Client, agent_header
+from lycosa.fetch.gate import Gate
+from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
+from lycosa.judge.rules import Rules
+from lycosa.judge.traps import Tallies
+from lycosa.keep import Archive, links, repair
+from lycosa.mission import Mission, to_toml
+from lycosa.model import Found
+from lycosa.quarry import Quarry
+
+#: Settings whose change may admit what an earlier run refused, and the reasons to look at again.
+_REOPENS = {
+    "scope": ("scope",),
+    "accept": ("accept-list",),
+    "reject": ("reject-list",),
+    "seeds": ("scope",),
+    "limits": ("depth", "host-budget"),
+    "traps": ("length", "trap:path-depth", "trap:repeat", "trap:queries", "trap:calendar", "trap:hosts"),
+    "fetch": ("robots",),
+}
+
+
+class CrawlOptions(Struct, frozen=True):
+    """How a crawl is run, beside its mission."""
+
+    new: bool = False  # refuse a collection that exists
+    quiet: bool = False
+    quarry: Quarry | None = None
+    output: TextIO | None = None  # where progress goes; None: standard error
+
+
+def run(mission: Mission, options: CrawlOptions = CrawlOptions()) -> Report:  # noqa: B008  frozen
+    """Crawl until nothing is left or a limit is reached; running it again on the same folder continues."""
+    folder = Path(mission.keep.collection)
+    gate = Gate(  # first of all, so that a wrong setting leaves nothing behind
+        allow_private=mission.fetch.allow_private,
+        connect_to=mission.fetch.connect_to,
+        seed_hosts={urls.host_of(seed) for seed in mission.seeds},
+    )
+    Rules(mission, mission.seeds)
+    _open_folder(folder, mission, options)
+    with lock(folder):
+        return _run_locked(mission, options, folder=folder, gate=gate)
+
+
+def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, gate: Gate) -> Report:
+    output = options.output or sys.stderr
+    frontier, created = _open_frontier(folder, mission)
+    notes = _mend(folder, frontier)
+    seeds = _plant(mission, frontier)
+    if not created:
+        notes += _reopen(mission, frontier, seeds)
+    frontier.set_meta("mission", to_toml(mission))
+    (folder / "lycosa.toml").write_text(to_toml(mission), encoding="utf-8")
+    frontier.clear_leases()
+    workers = mission.workers or os.cpu_count() or 1
+    spool = folder / "tmp"
+    shutil.rmtree(spool, ignore_errors=True)
+    spool.mkdir()
+    board = Board(workers, folder=str(spool))
+    before = frontier.stored()
+    board.set_limit(before, mission.limits.pages)
+    progress = Progress(output, quiet=options.quiet, mission=mission)
+    for note in notes:
+        progress.say(note)
+    started = time.time()
+    if mission.limits.pages > 0 and before >= mission.limits.pages:
+        board.stop()
+    supervisor = Supervisor(
+        mission, frontier, board,
+        start=_starter(mission, options, folder=folder, gate=gate, board=board, seeds=seeds, workers=workers),
+        tell=progress.tell,
+    )  # fmt: skip
+    frontier.suspend()  # no open database may cross a fork
+    supervisor.run()
+    frontier.resume()
+    notes += _mend(folder, frontier)
+    shutil.rmtree(spool, ignore_errors=True)
+    report = make_report(
+        mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by, seeds=seeds
+    )
+    frontier.set_meta("last_run", report.as_json())
+    frontier.close()
+    return report
+
+
+def _starter(
+    mission: Mission, options: CrawlOptions, *, folder: Path, gate: Gate, board: Board, seeds: list[str], workers: int
+) -> Callable[[int], None]:
+    """The function that a forked child runs: builds its own connections, then works."""
+    parent = os.getpid()
+
+    def start(slot: int) -> None:
+        frontier = SqliteFrontier(folder / "crawl.db", unpack_links=_unpack)
+        rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
+        archive = Archive(
+            folder / "archive",
+            prefix=f"lycosa-{slot:02d}",
+            max_bytes=mission.keep.warc_bytes,
+            software=f"lycosa/{__version__}",
+            info=_warc_info(mission),
+        )
+        with _open_log(mission, folder) as log_file:
+            intake = Intake(
+                mission, rules, archive=archive, frontier=frontier, quarry=options.quarry, log_file=log_file
+            )
+            client = Client(mission, gate, spool_folder=str(folder / "tmp"))
+            post = Post(slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent)
+            Worker(mission, post, frontier=frontier, client=client, intake=intake, board=board).run()
+            client.close()
+        archive.close()
+        frontier.close()
+
+    return start
+
+
+def _owner(slot: int) -> str:
+    return f"{socket.gethostname()}:{slot}"
+
+
+def _unpack(packed: bytes) -> list[str]:
+    return [row[0] for row in links.unpack(packed)]
+
+
+def _warc_info(mission: Mission) -> dict[str, str]:
+    return {
+        "robots": "classic" if mission.fetch.robots == "obey" else "ignore",
+        "http-header-user-agent": agent_header(mission),
+        "operator": mission.agent.contact or "unknown",
+        "isPartOf": mission.name,
+    }
+
+
+@contextlib.contextmanager
+def _open_log(mission: Mission, folder: Path):  # type: ignore[no-untyped-def]
+    """Every action from level 1 on; all workers append whole blocks of lines to one file."""
+    if mission.log.level < 1:
+        yield None
+    elif mission.log.file == "-":
+        yield sys.stdout
+    else:
+        path = Path(mission.log.file) if mission.log.file else folder / "logs" / "crawl.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a", encoding="utf-8", buffering=1 << 20, errors="backslashreplace") as file:
+            yield file
+
+
+def _open_folder(folder: Path, mission: Mission, options: CrawlOptions) -> None:
+    """Make the collection's folder, or refuse in one sentence; nothing is written before every check passed."""
+    exists = (folder / "crawl.db").exists()
+    if exists and options.new:
+        raise CollectionError(f"The collection {folder} exists already: leave out --new to continue it.")
+    if not exists and not mission.seeds:
+        raise UsageError("There is no seed: name at least one URL to begin with.")
+    if not exists and folder.is_dir() and any(folder.iterdir()):
+        raise CollectionError(
+            f"The folder {folder} is not empty and not a collection: name another with --collection DIR."
+        )
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
+    try:
+        (folder / "archive").mkdir(parents=True, exist_ok=True)
+        probe = folder / "lock"
+        probe.touch()
+    except OSError as error:
+        raise CollectionError(f"The folder {folder} cannot be written to: {error.strerror}.") from None
+
+
+def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:
+    path = folder / "crawl.db"
+    if path.exists():
+        return SqliteFrontier(path, unpack_links=_unpack), False
+    SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
+    return SqliteFrontier(path, unpack_links=_unpack), True
+
+
+def _mend(folder: Path, frontier: Frontier) -> list[str]:
+    """After a crash: cut what the archive holds beyond the last commit, fetch again what it lacks."""
+    notes = []
+    for mended in repair(folder / "archive", frontier.warcs()):
+        notes.append(mended.text)
+        if mended.lost_from is not None:
+            count = frontier.repend_archive(mended.name, mended.lost_from)
+            notes.append(f"{count} pages whose bytes are missing from {mended.name} are fetched again.")
+    return notes
+
+
+def _plant(mission: Mission, frontier: Frontier) -> list[str]:
+    """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
+    founds = []
+    for seed in mission.seeds:
+        url = urls.normalise(seed)
+        if url is None:
+            raise UsageError(f"The seed {seed!r} is not a web address.")
+        founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed"))
+    frontier.add_seeds(founds)
+    return list(frontier.seeds())
+
+
+def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]:
+    """If the settings changed since the last run, judge again what they had refused."""
+    before = frontier.meta("mission")
+    if before is None or before == to_toml(mission):
+        return []
+    rules = Rules(mission, seeds)
+    reasons = sorted({reason for group in _REOPENS.values() for reason in group})
+    count = frontier.reopen(reasons, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+    return [f"The settings changed: {count} URLs that were refused before are now admitted."] if count else []

@@ -1,0 +1,171 @@
+"""The parent process: opens the collection, starts the workers, watches them, and says when the crawl is over.
+
+It fetches nothing and parses nothing, so a page that crashes a native library costs one worker its batch, not the crawl.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.crawl.board import Board, Cell
+from lycosa.frontier import Frontier
+from lycosa.mission import Mission
+
+TICK_S = 0.05
+HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
+RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
+STRIKES = 2  # workers that a page may kill before it is set aside
+
+Start = Callable[[int], None]  # runs one worker in the forked child; returns when it is done
+Tell = Callable[[Board, bool], None]  # progress; True at the end
+
+
+class Supervisor:
+    """Forks one process for each slot and keeps them running until the crawl ends."""
+
+    def __init__(self, mission: Mission, frontier: Frontier, board: Board, *, start: Start, tell: Tell) -> None:
+        self.mission = mission
+        self.frontier = frontier
+        self.board = board
+        self._start = start
+        self._tell = tell
+        self._pids: dict[int, int] = {}  # pid -> slot
+        self._interrupts = 0
+        self._deaths = 0
+        self._pages_at_death = -1.0
+        self.ended_by = ""  # "limit", "time", "interrupt", "deaths", or empty: nothing was left to do
+
+    def run(self) -> None:
+        """Returns when every worker has ended."""
+        began = time.monotonic()
+        with self._signals():
+            for slot in range(self.board.workers):
+                self._fork(slot)
+            idle_ticks = 0
+            while self._pids:
+                time.sleep(TICK_S)
+                self._reap()
+                if self.board.stopping:
+                    self._hurry()
+                    continue
+                self._tell(self.board, False)
+                self._kill_hung()
+                idle_ticks = idle_ticks + 1 if self._is_idle() else 0
+                if idle_ticks >= 2 and not self.frontier.pending():
+                    self.board.stop()
+                elif self.board.full:
+                    self._end("limit")
+                elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
+                    self._end("time")
+        self._tell(self.board, True)
+
+    def _end(self, why: str) -> None:
+        if not self.ended_by:
+            self.ended_by = why
+        self.board.stop()
+
+    def _fork(self, slot: int) -> None:
+        self.board.put(slot, Cell.IDLE, 0)
+        self.board.put(slot, Cell.BEAT, time.monotonic())
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                self.board.join()
+                self._start(slot)
+                code = 0
+            finally:
+                os._exit(code)
+        self._pids[pid] = slot
+
+    def _is_idle(self) -> bool:
+        return all(self.board.get(slot, Cell.IDLE) for slot in range(self.board.workers))
+
+    def _reap(self) -> None:
+        for pid, slot in list(self._pids.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if not done:
+                continue
+            del self._pids[pid]
+            if os.waitstatus_to_exitcode(status) != 0:
+                self._mourn(slot, os.waitstatus_to_exitcode(status))
+
+    def _mourn(self, slot: int, code: int) -> None:
+        """A worker died: what it had not committed is done again by its successor, and the page it died of remembered."""
+        self.frontier.release_slot(slot)
+        self.board.forget(slot, self.frontier.stored())
+        page = int(self.board.get(slot, Cell.WORKING_ON))
+        if page and self.frontier.strike(page) >= STRIKES:
+            self.frontier.set_aside(page, "killed-worker")
+        self.board.put(slot, Cell.WORKING_ON, 0)
+        pages = self.board.total(Cell.PAGES)
+        self._deaths = 1 if pages != self._pages_at_death else self._deaths + 1
+        self._pages_at_death = pages
+        if self.board.stopping:
+            return
+        if self._deaths > RESTARTS:
+            self._end("deaths")
+            return
+        self._fork(slot)
+
+    def _kill_hung(self) -> None:
+        now = time.monotonic()
+        for pid, slot in list(self._pids.items()):
+            if now - self.board.get(slot, Cell.BEAT) > HANG_S:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _hurry(self) -> None:
+        """A second Ctrl-C ends the workers at once; what they had not committed stays in the frontier."""
+        if self._interrupts >= 2:
+            for pid in self._pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _interrupt(self, _signal: int, _frame: object) -> None:
+        self._interrupts += 1
+        self._end("interrupt")
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        try:
+            before = {name: signal.signal(name, self._interrupt) for name in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not in the main thread: the caller stops us otherwise
+            yield
+            return
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(name, handler)
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Hold the collection for this process alone; the kernel frees it if we die."""
+    import fcntl
+
+    from lycosa.errors import CollectionError
+
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
+            raise CollectionError(
+                f"The collection {folder} is in use by another crawl (process {holder or 'unknown'}): wait for it to end."
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(handle)

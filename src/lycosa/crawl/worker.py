@@ -1,0 +1,443 @@
+"""One worker process: leases host partitions, fetches politely, and commits what it got in batches.
+
+A turn of the loop: start what may be started, wait for the network, take in what came, commit when it is time. The
+order of a commit is fixed: archive bytes first, then one transaction of the frontier; a crash repeats at most what was
+under way.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.intake import Intake, new_batch
+from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.fetch.client import Client
+from lycosa.fetch.headers import retry_after
+from lycosa.fetch.robots import Robots, decision
+from lycosa.frontier import Frontier
+from lycosa.mission import Mission
+from lycosa.model import Answer, Done, HostRow, RobotsRow, State, Target
+
+BATCH_PAGES = 50
+BATCH_BYTES = 4 << 20
+BATCH_S = 1.0
+LOAD = 64  # targets a lane takes from the frontier at once
+LEASE_S = 60.0
+CHORES_S = 0.25
+EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
+GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
+ROBOTS_HOPS = 5  # RFC 9309, 2.3.1.2
+LANES_MAX = 50_000
+SEEDS_S = 1.0
+
+
+class Post(Struct, frozen=True):
+    """Who this worker is and with whom it shares the crawl."""
+
+    slot: int
+    owner: str
+    partitions: int  # how many to lease
+    parent: int  # process id of the supervisor
+
+
+class Worker:
+    """Runs until the supervisor says stop."""
+
+    def __init__(
+        self, mission: Mission, post: Post, *, frontier: Frontier, client: Client, intake: Intake, board: Board
+    ) -> None:
+        self.mission = mission
+        self.post = post
+        self.frontier = frontier
+        self.client = client
+        self.intake = intake
+        self.board = board
+        self.lanes = Lanes()
+        self.parts: list[int] = []
+        self._parked: list[Lane] = []  # lanes that wait for a permit
+        self._permitted: set[int] = set()  # rows under way that hold a permit
+        self._touched: set[str] = set()  # hosts whose row has changed
+        self._hungry = False  # a lane ran dry: new URLs are wanted soon
+        self._robots_asked: dict[str, tuple[str, int]] = {}  # address under way -> (origin it is for, hops)
+        self._committed_at = 0.0
+        self._chores_at = 0.0
+        self._renew_at = 0.0
+        self._seeds_at = 0.0
+        self._seed_count = 0
+        self._cpu = {"commit": 0.0, "load": 0.0, "fetch": 0.0}
+
+    def run(self) -> None:
+        """Work until told to stop, then finish what is under way and commit it."""
+        now = time.time()
+        self.parts = self.frontier.lease(self.post.owner, want=self.post.partitions, now=now, ttl_s=LEASE_S)
+        self._renew_at = now + LEASE_S / 3
+        for row in self.frontier.hosts(self.parts):
+            self._wake(row.host, row)
+        while not self.board.stopping:
+            self._turn(launch=True)
+        deadline = time.time() + GRACE_S
+        while self.client.in_flight and time.time() < deadline:
+            self._turn(launch=False)
+        self.client.abort()
+        self._commit(time.time())
+        self.frontier.release(self.post.owner, self.parts)
+
+    def _turn(self, *, launch: bool) -> None:
+        now = time.time()
+        if now >= self._chores_at:
+            self._do_chores(now)
+        if launch:
+            self._launch(now)
+        clock = time.perf_counter()
+        answers = self.client.poll(self._wait_s(now, launch=launch))
+        now = time.time()
+        if answers:
+            self._cpu["fetch"] += time.perf_counter() - clock
+        for answer in answers:
+            self._finish(answer, now)
+        if self._is_commit_due(now):
+            self._commit(now)
+
+    def _wait_s(self, now: float, *, launch: bool) -> float:
+        wait_s = self._chores_at - now
+        if launch and self.client.room > 0:
+            lane_s = self.lanes.wait_s(now)
+            if lane_s is not None:
+                wait_s = min(wait_s, lane_s)
+        if self._hungry and self.intake.batch.found:
+            wait_s = min(wait_s, self._committed_at + EARLY_S - now)
+        return max(0.0, wait_s)
+
+    # Starting requests
+
+    def _launch(self, now: float) -> None:
+        room = self.client.room
+        while room > 0:
+            lane = self.lanes.ready(now)
+            if lane is None:
+                return
+            target = self._next_target(lane)
+            if target is None:
+                continue
+            lane.begin(now)
+            self.board.add(self.post.slot, Cell.REQUESTS, 1)
+            refused = self.client.start(target)
+            if refused is not None:
+                self._finish(refused, now)
+            self.lanes.enlist(lane)
+            room -= 1
+
+    def _next_target(self, lane: Lane) -> Target | None:
+        """What this lane fetches next: robots.txt before pages; None when it has nothing to do or must wait."""
+        if lane.errands:
+            return lane.errands.popleft()
+        if lane.fetching_robots:
+            return None
+        while lane.queue or self._refill(lane):
+            target = lane.queue[0]
+            robots = self._robots_for(lane, target)
+            if robots is None:
+                return lane.errands.popleft() if lane.errands else None
+            if not robots.allows(target.url, self.mission.agent.name):
+                lane.queue.popleft()
+                self._reject(target, "robots")
+                continue
+            if self._is_over_budget(lane):
+                return None
+            if self.board.limited and not self._take_permit(target):
+                self._parked.append(lane)
+                return None
+            return lane.queue.popleft()
+        return None
+
+    def _take_permit(self, target: Target) -> bool:
+        """Under a page limit every request needs a permit; a sitemap is no page."""
+        if target.via == "sitemap":
+            return True
+        if not self.board.take_permit(self.post.slot):
+            return False
+        self._permitted.add(target.n)
+        return True
+
+    def _refill(self, lane: Lane) -> bool:
+        if lane.dry:
+            return False
+        clock = time.perf_counter()
+        if lane.down:
+            self.frontier.reject_host(lane.host, lane.down, state=State.FAILED)
+        targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
+        self._cpu["load"] += time.perf_counter() - clock
+        if not targets:
+            lane.dry = True
+            self._hungry = True
+            return False
+        lane.queue.extend(targets)
+        lane.held.update(target.n for target in targets)
+        return True
+
+    def _is_over_budget(self, lane: Lane) -> bool:
+        """The host's page budget counts what is stored and what is under way, so it is exact."""
+        budget = self.mission.limits.host_pages
+        if budget <= 0 or lane.pages + lane.active < budget:
+            return False
+        if lane.active == 0:
+            self.frontier.reject_host(lane.host, "host-budget", state=State.REJECTED)
+            lane.held.difference_update(target.n for target in lane.queue)
+            lane.queue.clear()
+            lane.dry = True
+        return True
+
+    # robots.txt
+
+    def _robots_for(self, lane: Lane, target: Target) -> Robots | None:
+        """The rules of the target's origin; None while they must be fetched first."""
+        origin = urls.origin_of(target.url)
+        robots = lane.robots.get(origin)
+        if robots is not None:
+            return robots
+        rule = self.client.rule_for(lane.host)
+        mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
+        if mode == "ignore":
+            lane.robots[origin] = Robots.everything()
+            return lane.robots[origin]
+        row = self.frontier.robots(origin)
+        if row is not None and time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s:
+            return self._adopt(lane, row)
+        self._ask_robots(lane, origin, f"{origin}/robots.txt", hops=0)
+        return None
+
+    def _ask_robots(self, lane: Lane, origin: str, address: str, *, hops: int, retries: int = 0) -> None:
+        url = urls.normalise(address)
+        if url is None:
+            self._adopt(lane, RobotsRow(origin, time.time(), 404))
+            return
+        lane.fetching_robots.add(origin)
+        host = urls.host_of(url)
+        other = lane if host == lane.host else self._lane(HostRow(host))
+        other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
+        self._robots_asked[url] = (origin, hops)
+        self.lanes.enlist(other)
+
+    def _take_robots(self, answer: Answer, now: float) -> None:
+        target = answer.target
+        origin, hops = self._robots_asked.pop(target.url)
+        lane = self._lane(HostRow(urls.host_of(origin + "/")))
+        lane.fetching_robots.discard(origin)
+        location = answer.headers.get("location", "")
+        if answer.status in (301, 302, 303, 307, 308) and location and not answer.failure:
+            if hops < ROBOTS_HOPS:
+                self._ask_robots(lane, origin, urls.normalise(location, target.url) or "", hops=hops + 1)
+                return
+            answer.status = 404  # RFC 9309: too many redirects count as unavailable
+        elif self._is_worth_retry(answer) and target.retries < self.mission.fetch.retries:
+            self._retry_robots(lane, origin, answer, now=now)
+            return
+        status = 0 if answer.failure and answer.failure != "too-large" else answer.status
+        row = RobotsRow(origin, now, status, answer.body if 200 <= status < 300 else b"")
+        self.intake.remember_robots(row)
+        self._adopt(lane, row)
+        self._mind_host(lane, answer, None, now=now)
+        self.lanes.enlist(lane)
+
+    @staticmethod
+    def _is_worth_retry(answer: Answer) -> bool:
+        failed = answer.failure not in ("", "too-large", "address", "bad-url", "scheme")
+        return failed or answer.status == 429 or answer.status >= 500
+
+    def _retry_robots(self, lane: Lane, origin: str, answer: Answer, *, now: float) -> None:
+        fetch = self.mission.fetch
+        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
+        pause_s = min(wait_s, fetch.retry_after_max_s) if wait_s is not None else 0.0
+        retries = answer.target.retries
+        other = self.lanes.by_host[answer.target.host]
+        other.next_at = max(other.next_at, now + max(pause_s, fetch.retry_delay_s * 2**retries))
+        self._ask_robots(lane, origin, answer.target.url, hops=answer.target.hops, retries=retries + 1)
+
+    def _adopt(self, lane: Lane, row: RobotsRow) -> Robots:
+        robots = lane.robots[row.origin] = decision(row.status, row.body)
+        wanted = robots.crawl_delay(self.mission.agent.name)
+        if wanted is not None:
+            lane.delay_s = max(lane.delay_s, min(wanted, self.mission.fetch.crawl_delay_max_s))
+        if self.mission.fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
+            self.intake.take_sitemaps(lane.host, robots.sitemaps)
+        return robots
+
+    # Taking answers in
+
+    def _finish(self, answer: Answer, now: float) -> None:
+        target = answer.target
+        lane = self.lanes.by_host[target.host]
+        lane.end(now)
+        if target.n == 0:
+            self._take_robots(answer, now)
+        else:
+            self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
+            done = self.intake.take(answer)
+            self.board.put(self.post.slot, Cell.WORKING_ON, 0)
+            if done.state == State.FETCHED and target.via != "sitemap":
+                lane.pages += 1
+                self.board.add(self.post.slot, Cell.PAGES, 1)
+            self._mind_host(lane, answer, done, now=now)
+        if lane.queue or lane.errands or not lane.dry:
+            self.lanes.enlist(lane)
+
+    def _mind_host(self, lane: Lane, answer: Answer, done: Done | None, *, now: float) -> None:
+        """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
+        if answer.failure in HOST_FAILURES:
+            lane.failures += 1
+            self._touched.add(lane.host)
+            if lane.failures > self.mission.fetch.retries:
+                lane.down = answer.failure
+                for target in lane.queue:
+                    self._reject(target, lane.down, state=State.FAILED)
+                lane.queue.clear()
+            elif answer.failure != "tls":
+                lane.slow_down(now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (lane.failures - 1))
+            return
+        if answer.status in (429, 503):
+            self._touched.add(lane.host)
+            wait_s = retry_after(answer.headers.get("retry-after", ""), now)
+            if wait_s is not None:
+                wait_s = min(wait_s, self.mission.fetch.retry_after_max_s)
+            lane.slow_down(now, wait_s=wait_s)
+        elif answer.status:
+            if lane.back_off_s or lane.failures:
+                self._touched.add(lane.host)
+            lane.ease()
+
+    def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
+        self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))
+
+    # Committing
+
+    def _is_commit_due(self, now: float) -> bool:
+        batch = self.intake.batch
+        if len(batch.done) >= BATCH_PAGES or self.intake.archive.buffered >= BATCH_BYTES:
+            return True
+        if not (batch.done or batch.found or batch.robots):
+            return False
+        since = now - self._committed_at
+        return since >= BATCH_S or (self._hungry and bool(batch.found) and (since >= EARLY_S or not self.client.in_flight))
+
+    def _commit(self, now: float) -> None:
+        clock = time.perf_counter()
+        intake, batch = self.intake, self.intake.batch
+        batch.warc, batch.warc_size = intake.archive.flush()
+        batch.tallies = intake.rules.tallies.drain()
+        batch.hosts = self._changed_hosts(batch.done)
+        committed = self.frontier.commit(
+            batch, owner=self.post.owner, now=now, max_depth=self.mission.limits.depth
+        )
+        intake.batch = new_batch()
+        self._committed_at = now
+        self._hungry = False
+        self._settle_permits(batch.done, committed.duplicates)
+        for done in batch.done:
+            lane = self.lanes.by_host.get(done.host)
+            if lane is not None:
+                lane.held.discard(done.n)
+        for host in committed.hosts:
+            self._wake(host, None)
+        intake.write_log()
+        self._cpu["commit"] += time.perf_counter() - clock
+        self._publish()
+
+    def _changed_hosts(self, dones: list[Done]) -> list[HostRow]:
+        hosts = self._touched | {done.host for done in dones if done.page is not None}
+        self._touched = set()
+        return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
+
+    def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
+        stored = returned = 0
+        for done in dones:
+            if done.n in duplicates:
+                self.lanes.by_host[done.host].pages -= 1
+            if done.n in self._permitted:
+                self._permitted.discard(done.n)
+                if done.state == State.FETCHED and done.n not in duplicates:
+                    stored += 1
+                else:
+                    returned += 1
+        self.board.settle(self.post.slot, stored=stored, returned=returned)
+
+    # Chores
+
+    def _do_chores(self, now: float) -> None:
+        self._chores_at = now + CHORES_S
+        if now >= self._renew_at:
+            self.frontier.renew(self.post.owner, now=now, ttl_s=LEASE_S)
+            self._renew_at = now + LEASE_S / 3
+        for host in self.frontier.inbox(self.parts):
+            self._wake(host, None)
+        for host in self.frontier.due(self.parts, now):
+            self._wake(host, None)
+        if now >= self._seeds_at:
+            self._look_at_seeds(now)
+        parked, self._parked = self._parked, []
+        for lane in parked:
+            self.lanes.enlist(lane)
+        if len(self.lanes) > LANES_MAX:
+            self._drop_idle_lanes(now)
+        self._publish()
+
+    def _look_at_seeds(self, now: float) -> None:
+        """Another worker may have found that a seed moved."""
+        self._seeds_at = now + SEEDS_S
+        if os.getppid() != self.post.parent:
+            self.board.stop()  # the supervisor is gone: commit and end
+        seeds = self.frontier.seeds() if self.mission.scope != "free" else []
+        if len(seeds) > self._seed_count:
+            if self._seed_count:
+                self.intake.adopt_seeds(seeds)
+            self._seed_count = len(seeds)
+
+    def _wake(self, host: str, row: HostRow | None) -> None:
+        lane = self.lanes.by_host.get(host) or self._lane(row or self.frontier.host(host))
+        lane.dry = False
+        self.lanes.enlist(lane)
+
+    def _lane(self, row: HostRow) -> Lane:
+        lane = self.lanes.by_host.get(row.host)
+        if lane is None:
+            rule = self.client.rule_for(row.host)
+            fetch = self.mission.fetch
+            delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
+            per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
+            lane = self.lanes.by_host[row.host] = Lane(row, delay_s=delay_s, per_host=per_host)
+        return lane
+
+    def _drop_idle_lanes(self, now: float) -> None:
+        """Hosts without work are forgotten here; the frontier remembers them."""
+        for host, lane in list(self.lanes.by_host.items()):
+            if lane.dry and not (lane.active or lane.listed or lane.held or lane.errands or lane.fetching_robots):
+                if lane.next_at <= now and host not in self._touched:
+                    del self.lanes.by_host[host]
+
+    def _publish(self) -> None:
+        """Tell the supervisor how things stand."""
+        board, slot, intake = self.board, self.post.slot, self.intake
+        idle = not (
+            self.client.in_flight or self.lanes.waiting() or self._parked
+            or intake.batch.done or intake.batch.found or intake.batch.robots
+        )  # fmt: skip
+        for cell, value in (
+            (Cell.BEAT, time.monotonic()),
+            (Cell.IDLE, float(idle)),
+            (Cell.ACTIVE, self.client.in_flight),
+            (Cell.BYTES, intake.bytes),
+            (Cell.LINKS, intake.link_count),
+            (Cell.HOSTS, len(self.lanes)),
+            (Cell.CPU_PARSE, intake.cpu["parse"]),
+            (Cell.CPU_LINKS, intake.cpu["links"]),
+            (Cell.CPU_KEEP, intake.cpu["keep"]),
+            (Cell.CPU_COMMIT, self._cpu["commit"]),
+            (Cell.CPU_LOAD, self._cpu["load"]),
+            (Cell.CPU_FETCH, self._cpu["fetch"]),
+        ):
+            board.put(slot, cell, value)

@@ -1,0 +1,417 @@
+"""Targets in, answers out: libcurl's multi interface on our own epoll loop, many transfers in one thread.
+
+`Client.start` begins a transfer, `Client.poll` returns those that ended. Redirects are not followed here (each hop is a
+decision of its own), bodies are not decoded (the archive keeps them as received), and every socket passes the gate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import socket
+import tempfile
+import time
+from typing import Any
+
+import pycurl
+
+from lycosa.fetch.gate import SCHEMES, Gate
+from lycosa.fetch.headers import parse_head
+from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
+from lycosa.model import Answer, Target
+
+SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB
+CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ENCODINGS = "gzip, deflate, br, zstd"
+
+_FAILURES = {
+    pycurl.E_URL_MALFORMAT: "bad-url",
+    pycurl.E_UNSUPPORTED_PROTOCOL: "scheme",
+    pycurl.E_COULDNT_RESOLVE_HOST: "dns",
+    pycurl.E_COULDNT_RESOLVE_PROXY: "proxy",
+    pycurl.E_COULDNT_CONNECT: "connect",
+    pycurl.E_OPERATION_TIMEDOUT: "timeout",
+    pycurl.E_GOT_NOTHING: "empty-answer",
+    pycurl.E_PARTIAL_FILE: CUT_SHORT,
+    pycurl.E_RECV_ERROR: CUT_SHORT,
+    pycurl.E_SEND_ERROR: "connect",
+    pycurl.E_SSL_CONNECT_ERROR: "tls",
+    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
+    pycurl.E_SSL_CERTPROBLEM: "tls",
+    pycurl.E_SSL_CIPHER: "tls",
+    pycurl.E_SSL_CACERT_BADFILE: "tls",
+    pycurl.E_SSL_ISSUER_ERROR: "tls",
+}
+
+#: Where Debian, Fedora, openSUSE, Alpine and macOS keep their bundle.
+_AUTHORITIES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+
+_POLL_MASK = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+}
+
+
+class _Transfer:
+    """One reusable libcurl handle and what its present transfer has received."""
+
+    __slots__ = (
+        "curl", "target", "head", "head_size", "chunks", "size", "limit", "spool", "failure", "detail", "began",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "line",
+    )  # fmt: skip
+
+    def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
+        self.settings: Fetch = mission.fetch
+        self.limits: Limits = mission.limits
+        self.gate = gate
+        self.folder = folder
+        self.headers: tuple[str, ...] = ()
+        self.rule: HostRule | None = None
+        self.request = b""
+        self.curl = _make_handle(mission, gate)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.take_header)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self.take_body)
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self.open_socket)
+        self.clear()
+
+    def clear(self) -> None:
+        self.target: Target | None = None
+        self.head: list[bytes] = []
+        self.head_size = 0
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self.limit = -1
+        self.spool: Any = None
+        self.failure = ""
+        self.detail = ""
+        self.began = 0.0
+
+    def open_socket(self, _purpose: int, address: Any) -> Any:
+        """Called by libcurl with the address it is about to connect to: the check that rebinding cannot pass."""
+        family, kind, protocol, where = address
+        assert self.target is not None
+        if family not in (socket.AF_INET, socket.AF_INET6):
+            self.failure, self.detail = "address", "not an internet address"
+            return pycurl.SOCKET_BAD
+        if self.rule is None or not self.rule.proxy:
+            refusal = "" if self.settings.proxy else self.gate.refuse_address(self.target.host, where[0], where[1])
+            if refusal:
+                self.failure, self.detail = "address", refusal
+                return pycurl.SOCKET_BAD
+        return socket.socket(family, kind, protocol)
+
+    def take_header(self, line: bytes) -> int | None:
+        self.head_size += len(line)
+        if self.head_size > self.settings.header_bytes:
+            self.failure, self.detail = "header-too-large", f"over {self.settings.header_bytes} bytes of header"
+            return 0
+        if self.head and self.head[-1] == b"\r\n" and line.startswith(b"HTTP/"):
+            self.head = []  # an interim answer (100 Continue) or a proxy's came before
+        self.head.append(line)
+        return None
+
+    def take_body(self, chunk: bytes) -> int | None:
+        if self.limit < 0:
+            self.limit = self._find_limit()
+        self.size += len(chunk)
+        if self.size > self.limit:
+            self.failure, self.detail = "too-large", f"over {self.limit} bytes"
+            self._store(chunk[: len(chunk) - (self.size - self.limit)])
+            self.size = self.limit
+            return 0
+        self._store(chunk)
+        return None
+
+    def _store(self, chunk: bytes) -> None:
+        if self.spool is None and self.size > SPOOL_BYTES:
+            self.spool = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  read after the transfer
+            self.spool.writelines(self.chunks)
+            self.chunks = []
+        if self.spool is None:
+            self.chunks.append(chunk)
+        else:
+            self.spool.write(chunk)
+
+    def _find_limit(self) -> int:
+        head = b"".join(self.head).lower()
+        return self.limits.html_bytes if b"text/html" in head else self.limits.body_bytes
+
+    def answer(self, failure: str, detail: str, now: float) -> Answer:
+        """The finished transfer as an answer."""
+        assert self.target is not None
+        head = b"".join(self.head)
+        parsed = parse_head(head)
+        spool = ""
+        if self.spool is not None:
+            self.spool.close()
+            spool = self.spool.name
+        return Answer(
+            target=self.target, status=parsed.status, failure=self.failure or failure, detail=self.detail or detail,
+            head=head, headers=parsed.fields, body=b"".join(self.chunks) if len(self.chunks) != 1 else self.chunks[0],
+            spool=spool, size=self.size, request=self.request,
+            address=self.curl.getinfo(pycurl.PRIMARY_IP) or "" if head else "",
+            began=self.began, took_s=now - self.began,
+        )  # fmt: skip
+
+
+class Client:
+    """At most `mission.fetch.connections` transfers at once. Not thread-safe; make it after forking."""
+
+    def __init__(self, mission: Mission, gate: Gate, *, spool_folder: str) -> None:
+        self._mission = mission
+        self._gate = gate
+        self._folder = spool_folder
+        self._free: list[_Transfer] = []
+        self._busy: dict[pycurl.Curl, _Transfer] = {}
+        self._deadline: float | None = None
+        self._epoll = select.epoll()
+        self._known: set[int] = set()
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, mission.fetch.connections * 4)
+        self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
+        self._share = _share_cookies() if mission.fetch.cookies else None
+        self._agent = agent_header(mission)
+        self._rules: dict[str, HostRule | None] = {}
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._busy)
+
+    @property
+    def room(self) -> int:
+        return self._mission.fetch.connections - len(self._busy)
+
+    def rule_for(self, host: str) -> HostRule | None:
+        """The user's settings for this host: its own name first, then the longest *.name that covers it."""
+        if not self._mission.hosts:
+            return None
+        if host not in self._rules:
+            self._rules[host] = find_rule(self._mission.hosts, host)
+        return self._rules[host]
+
+    def start(self, target: Target) -> Answer | None:
+        """Begin a transfer; an answer at once only if the request may not be made at all."""
+        refusal = self._gate.refuse_url(target.url, target.host)
+        if refusal:
+            return Answer(target=target, failure="address", detail=refusal, began=time.time())
+        if target.url.partition(":")[0] not in SCHEMES:
+            return Answer(target=target, failure="scheme", detail="only http and https are fetched", began=time.time())
+        transfer = self._free.pop() if self._free else self._new_transfer()
+        transfer.target = target
+        transfer.began = time.time()
+        try:
+            self._prepare(transfer, target)
+        except (pycurl.error, UnicodeError, ValueError) as error:
+            transfer.clear()
+            self._free.append(transfer)
+            return Answer(target=target, failure="bad-url", detail=str(error), began=time.time())
+        self._busy[transfer.curl] = transfer
+        self._multi.add_handle(transfer.curl)
+        return None
+
+    def poll(self, timeout_s: float) -> list[Answer]:
+        """Wait up to `timeout_s` for the network and return every transfer that ended."""
+        if self._deadline is not None:
+            timeout_s = min(timeout_s, max(0.0, self._deadline - time.monotonic()))
+        for fd, event in self._epoll.poll(timeout_s):
+            mask = 0
+            if event & ~select.EPOLLOUT:  # errors and hang-ups are read events to libcurl
+                mask |= pycurl.CSELECT_IN
+            if event & select.EPOLLOUT:
+                mask |= pycurl.CSELECT_OUT
+            self._multi.socket_action(fd, mask)
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._deadline = None
+            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        return self._collect() if self._busy else []
+
+    def abort(self) -> None:
+        """Drop every transfer that is under way."""
+        for curl, transfer in list(self._busy.items()):
+            self._multi.remove_handle(curl)
+            if transfer.spool is not None:
+                transfer.spool.close()
+                with contextlib.suppress(OSError):
+                    os.unlink(transfer.spool.name)
+        self._busy.clear()
+
+    def close(self) -> None:
+        self.abort()
+        for transfer in self._free:
+            transfer.curl.close()
+        self._multi.close()
+        self._epoll.close()
+
+    def _new_transfer(self) -> _Transfer:
+        transfer = _Transfer(self._mission, self._gate, self._folder)
+        transfer.curl.setopt(pycurl.USERAGENT, self._agent)
+        if self._share is not None:
+            transfer.curl.setopt(pycurl.SHARE, self._share)
+            transfer.curl.setopt(pycurl.COOKIEFILE, "")
+        return transfer
+
+    def _prepare(self, transfer: _Transfer, target: Target) -> None:
+        curl = transfer.curl
+        curl.setopt(pycurl.URL, target.url)
+        headers = self._headers
+        if target.etag:
+            headers += (f"If-None-Match: {target.etag}",)
+        if target.modified:
+            headers += (f"If-Modified-Since: {target.modified}",)
+        rule = self.rule_for(target.host)
+        if rule is not transfer.rule:
+            _apply_rule(curl, rule, self._mission.fetch)
+            transfer.rule = rule
+        if rule is not None and rule.headers:
+            headers += tuple(f"{name}: {value}" for name, value in rule.headers.items())
+        if headers != transfer.headers:
+            curl.setopt(pycurl.HTTPHEADER, list(headers))
+            transfer.headers = headers
+        transfer.request = self._request_text(target, headers[: 2 + bool(target.etag) + bool(target.modified)])
+
+    def _request_text(self, target: Target, headers: tuple[str, ...]) -> bytes:
+        """The request for the archive; the user's own headers and credentials stay out of it."""
+        _, _, rest = target.url.partition("://")
+        authority, slash, path = rest.partition("/")
+        lines = (f"GET {slash}{path} HTTP/1.1", f"Host: {authority}", f"User-Agent: {self._agent}", *headers, "", "")
+        return "\r\n".join(lines).encode("utf-8", "replace")
+
+    def _collect(self) -> list[Answer]:
+        answers: list[Answer] = []
+        now = time.time()
+        while True:
+            queued, finished, failed = self._multi.info_read(64)
+            for curl in finished:
+                answers.append(self._finish(curl, "", "", now))
+            for curl, code, message in failed:
+                answers.append(self._finish(curl, _FAILURES.get(code, "protocol"), f"{message} (curl {code})", now))
+            if not queued:
+                return answers
+
+    def _finish(self, curl: pycurl.Curl, failure: str, detail: str, now: float) -> Answer:
+        transfer = self._busy.pop(curl)
+        if failure == "timeout" and curl.getinfo(pycurl.PRETRANSFER_TIME) == 0:
+            failure = "connect-timeout"
+        answer = transfer.answer(failure, detail, now)
+        self._multi.remove_handle(curl)
+        transfer.clear()
+        self._free.append(transfer)
+        return answer
+
+    def _on_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
+        if what == pycurl.POLL_REMOVE:
+            self._known.discard(fd)
+            with contextlib.suppress(OSError):  # libcurl may have closed it already
+                self._epoll.unregister(fd)
+        elif fd in self._known:
+            try:
+                self._epoll.modify(fd, _POLL_MASK[what])
+            except FileNotFoundError:  # closed and opened again under the same number
+                self._epoll.register(fd, _POLL_MASK[what])
+        else:
+            self._known.add(fd)
+            try:
+                self._epoll.register(fd, _POLL_MASK[what])
+            except FileExistsError:
+                self._epoll.modify(fd, _POLL_MASK[what])
+
+    def _on_timer(self, timeout_ms: int) -> None:
+        self._deadline = None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
+
+
+def agent_header(mission: Mission) -> str:
+    """The User-Agent header: name, version and contact (T13)."""
+    from lycosa import __version__
+
+    agent = mission.agent
+    if agent.header:
+        return agent.header
+    contact = f" (+{agent.contact})" if agent.contact else ""
+    return f"{agent.name}/{__version__}{contact}"
+
+
+def find_rule(rules: dict[str, HostRule], host: str) -> HostRule | None:
+    """The most specific of the user's host rules for `host`."""
+    if host in rules:
+        return rules[host]
+    parts = host.split(".")
+    for start in range(len(parts)):
+        rule = rules.get("*." + ".".join(parts[start:]))
+        if rule is not None:
+            return rule
+    return rules.get("*")
+
+
+def _apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
+    """Put one host's credentials on a handle, and take the last host's off it."""
+    for option in (pycurl.USERPWD, pycurl.COOKIE, pycurl.PROXY):
+        curl.unsetopt(option)
+    proxy = fetch.proxy
+    if rule is not None:
+        if rule.user:
+            curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_BASIC)
+            curl.setopt(pycurl.USERPWD, f"{rule.user}:{rule.password}")
+        if rule.cookies:
+            curl.setopt(pycurl.COOKIE, "; ".join(f"{name}={value}" for name, value in rule.cookies.items()))
+        if rule.proxy is not None:
+            proxy = rule.proxy
+    curl.setopt(pycurl.PROXY, proxy)
+
+
+@functools.cache
+def _find_authorities() -> str:
+    """The system's certificate authorities; the path compiled into libcurl is right on one family of systems only."""
+    for path in (os.environ.get("SSL_CERT_FILE", ""), *_AUTHORITIES):
+        if path and os.path.exists(path):
+            return path
+    import certifi
+
+    return certifi.where()
+
+
+def _share_cookies() -> pycurl.CurlShare:
+    share = pycurl.CurlShare()
+    share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
+    return share
+
+
+def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
+    fetch = mission.fetch
+    curl = pycurl.Curl()
+    options: list[tuple[int, Any]] = [
+        (pycurl.NOSIGNAL, 1),
+        (pycurl.FOLLOWLOCATION, 0),
+        (pycurl.HTTP_CONTENT_DECODING, 0),
+        (pycurl.PATH_AS_IS, 1),  # the address was normalised by us; libcurl must ask for just that
+        (pycurl.HTTP09_ALLOWED, 0),
+        (pycurl.BUFFERSIZE, 256 * 1024),
+        (pycurl.TCP_NODELAY, 1),
+        (pycurl.CONNECTTIMEOUT_MS, int(fetch.connect_timeout_s * 1000)),
+        (pycurl.TIMEOUT_MS, int(fetch.total_timeout_s * 1000)),
+        (pycurl.LOW_SPEED_LIMIT, fetch.min_speed_bps),
+        (pycurl.LOW_SPEED_TIME, max(1, int(fetch.idle_timeout_s))),
+        (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS),
+        (pycurl.SSL_VERIFYPEER, int(fetch.verify)),
+        (pycurl.SSL_VERIFYHOST, 2 if fetch.verify else 0),
+        (pycurl.PROXY, fetch.proxy),  # an empty one keeps the environment's proxy variables out
+        (pycurl.NETRC, 0),
+        (pycurl.DNS_CACHE_TIMEOUT, 300),
+    ]
+    if gate.connect_to:
+        options.append((pycurl.CONNECT_TO, [rule.option() for rule in gate.connect_to]))
+    if fetch.verify:
+        options.append((pycurl.CAINFO, fetch.ca or _find_authorities()))
+    for option, value in options:
+        curl.setopt(option, value)
+    return curl

@@ -1,0 +1,149 @@
+"""The one gate to the network: which schemes and which addresses may be reached.
+
+A host name says nothing about where it leads, so the address is checked when a socket is opened, for every connection,
+redirects and robots.txt included: a name that changes its address between two look-ups (DNS rebinding) gains nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+from lycosa import urls
+from lycosa.errors import UsageError
+
+SCHEMES = ("http", "https")
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_Network = IPv4Network | IPv6Network
+_Address = IPv4Address | IPv6Address
+
+
+class ConnectTo:
+    """`HOST[:PORT]=ADDRESS:PORT`: requests for HOST (or *) go to that address; the request itself is unchanged."""
+
+    def __init__(self, text: str) -> None:
+        left, equals, right = text.partition("=")
+        host, _, port = _split_port(left)
+        address, colon, to_port = _split_port(right)
+        if not equals or not address or not colon or not to_port.isdigit():
+            raise UsageError(f"connect-to {text!r}: expected HOST[:PORT]=ADDRESS:PORT, for example *=127.0.0.1:8080.")
+        self.host = "" if host == "*" else host
+        self.port = port
+        self.address = address
+        self.to_port = int(to_port)
+
+    def option(self) -> str:
+        """The rule as libcurl's CONNECT_TO option spells it."""
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{self.host}:{self.port}:{address}:{self.to_port}"
+
+
+class Gate:
+    """Decides about one address at a time; holds what the user opened by seed, `allow_private` and `connect_to`."""
+
+    def __init__(
+        self, *, allow_private: Iterable[str] = (), connect_to: Iterable[str] = (), seed_hosts: Iterable[str] = ()
+    ) -> None:
+        self.connect_to = [ConnectTo(text) for text in connect_to]
+        self._networks: list[_Network] = [ipaddress.ip_network(text, strict=False) for text in allow_private]
+        self._named = _resolve_targets(self.connect_to)
+        self._seeds = set(seed_hosts)
+        self._private_domains: dict[str, bool] = {}  # registered domains whose seed answers from a private address
+        self._public_seeds: set[str] = set()
+        self._cache: dict[tuple[str, str, int], str] = {}
+
+    def refuse_address(self, host: str, address: str, port: int) -> str:
+        """Empty if `host` may be reached at `address`, else why not."""
+        key = (host, address, port)
+        known = self._cache.get(key)
+        if known is None:
+            if len(self._cache) > 50_000:
+                self._cache.clear()
+            known = self._cache[key] = self._decide(host, address, port)
+        return known
+
+    def refuse_url(self, url: str, host: str) -> str:
+        """The same for a host that is written as an address, before any connection (a proxy would hide it)."""
+        if not host or not (host[-1].isdigit() or ":" in host):
+            return ""
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return ""
+        if any(rule.host in ("", host) for rule in self.connect_to):
+            return ""
+        return self.refuse_address(host, host, int(urls.origin_of(url).rpartition(":")[2]))
+
+    def _decide(self, host: str, address: str, port: int) -> str:
+        try:
+            ip = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return f"{address} is not an IP address"
+        if (str(ip), port) in self._named or any(ip in network for network in self._networks):
+            return ""
+        if _is_public(ip):
+            if host in self._seeds:
+                self._public_seeds.add(host)
+            return ""
+        if self._seed_opens(host):
+            return ""
+        return f"{ip} is a private or reserved address (allow it with --allow-private {ip})"
+
+    def _seed_opens(self, host: str) -> bool:
+        """A seed opens its own private address; an intranet's seed also opens the other hosts of its domain."""
+        if host in self._seeds:
+            return host not in self._public_seeds
+        domain = urls.registered_domain(host)
+        if not domain:
+            return False
+        if domain not in self._private_domains:
+            seeds = [seed for seed in self._seeds if urls.registered_domain(seed) == domain]
+            self._private_domains[domain] = any(_answers_privately(seed) for seed in seeds)
+        return self._private_domains[domain]
+
+
+def _is_public(ip: _Address) -> bool:
+    """True for an address of the open internet, looking through addresses that carry an IPv4 address inside."""
+    if isinstance(ip, IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if inner is None and ip in _NAT64:
+            inner = IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is None and ip.teredo is not None:
+            inner = ip.teredo[1]
+        if inner is None and int(ip) >> 32 == 0:  # IPv4-compatible, deprecated
+            return False
+        if inner is not None:
+            return _is_public(inner)
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def _answers_privately(host: str) -> bool:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    addresses = [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found]
+    return bool(addresses) and not any(_is_public(address) for address in addresses)
+
+
+def _resolve_targets(rules: list[ConnectTo]) -> set[tuple[str, int]]:
+    """The (address, port) pairs that connect-to rules name; a name among them is looked up once, here."""
+    named: set[tuple[str, int]] = set()
+    for rule in rules:
+        try:
+            found = socket.getaddrinfo(rule.address, rule.to_port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise UsageError(f"connect-to: {rule.address} could not be resolved ({error}).") from None
+        named.update((str(row[4][0]), rule.to_port) for row in found)
+    return named
+
+
+def _split_port(text: str) -> tuple[str, str, str]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, rest[:1], rest[1:]
+    host, colon, port = text.partition(":")
+    return host, colon, port

@@ -1,0 +1,163 @@
+"""The slow changes, beside the commits: many rows at once, in chunks, so that workers get their turn between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import apsw
+
+from lycosa.frontier.counts import Counts
+from lycosa.frontier.desk import Desk
+from lycosa.frontier.parts import PART_SQL
+from lycosa.frontier.protocol import Judge
+from lycosa.model import State
+
+CHUNK = 5_000  # rows of one transaction
+
+_DUE = f"SELECT n, host, reason FROM url INDEXED BY waiting WHERE state = 9 AND {PART_SQL} = ? AND due <= ? LIMIT ?"
+_HEAD = "SELECT n FROM url INDEXED BY pending WHERE state = 0 AND host = ? LIMIT ?"
+_REJECTED = "SELECT n, url, depth, host, reason FROM url WHERE n > ? AND state = 8 ORDER BY n LIMIT ?"
+_OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
+_END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
+_KEPT = """
+SELECT url.state, url.reason, url.via, page.digest, page.mime
+FROM url LEFT JOIN page ON page.n = url.n AND page.round = ? WHERE url.n = ?"""
+_TWINS = "SELECT n FROM url WHERE state = 3 AND digest IN carray(?)"
+_BEYOND = "SELECT n FROM page WHERE warc = ? AND offset + length > ? AND round = ?"
+_TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
+_NAME = "SELECT name FROM host WHERE host = ?"
+
+
+def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
+    """Make pending what has waited long enough; returns its hosts."""
+    db = desk.db
+    hosts: set[int] = set()
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)").get:
+        return []
+    for part in parts:
+        while db.execute(_DUE, (part, now, 1)).fetchone():
+            with desk.write():
+                rows = db.execute(_DUE, (part, now, CHUNK)).fetchall()
+                _open(desk, [(n, State.WAITING, reason) for n, _, reason in rows], tell=False)
+            hosts.update(host for _, host, _ in rows)
+    return [db.execute(_NAME, (host,)).get for host in sorted(hosts)]
+
+
+def end_host(desk: Desk, host: int, reason: str, *, state: int) -> int:
+    """End all pending URLs of a host."""
+    total = 0
+    while desk.db.execute(_HEAD, (host, 1)).fetchone():
+        with desk.write():
+            ns = [n for (n,) in desk.db.execute(_HEAD, (host, CHUNK))]
+            desk.db.executemany(_END, ((state, reason, n) for n in sorted(ns)))
+            counts = Counts()
+            counts.state(State.PENDING, "", -len(ns))
+            counts.state(state, reason, len(ns))
+            counts.write(desk.db)
+        total += len(ns)
+    return total
+
+
+def end_one(desk: Desk, n: int, reason: str) -> None:
+    """End one URL as failed."""
+    with desk.write():
+        row = desk.db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).fetchone()
+        if row is None:
+            return
+        desk.db.execute(_END, (State.FAILED, reason, n))
+        counts = Counts()
+        counts.state(*row, -1)
+        counts.state(State.FAILED, reason, 1)
+        counts.write(desk.db)
+
+
+def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
+    """Judge again what was rejected for these reasons, in one pass over the table."""
+    db, last, total = desk.db, 0, 0
+    while rows := db.execute(_REJECTED, (last, CHUNK)).fetchall():
+        last = rows[-1][0]
+        opened: list[tuple[int, int, str]] = []
+        changed: list[tuple[int, str, str]] = []
+        for n, url, depth, host, reason in rows:
+            if reason not in reasons:
+                continue
+            verdict = judge(url, depth, db.execute(_NAME, (host,)).get)
+            if verdict.ok:
+                opened.append((n, State.REJECTED, reason))
+            elif verdict.reason != reason:
+                changed.append((n, reason, verdict.reason))
+        if opened or changed:
+            with desk.write():
+                _open(desk, opened)
+                _rename(desk, changed)
+        total += len(opened)
+    return total
+
+
+def fetch_again(desk: Desk, ns: Iterable[int]) -> int:
+    """Forget what this round stored for these rows, and fetch them again together with what counts as their duplicate."""
+    with desk.write():
+        desk.contents.catch_up()
+        counts = Counts()
+        lost: set[bytes] = set()
+        rows = [row for n in ns if (row := _forget(desk, n, counts, lost))]
+        if lost:  # the bytes of the duplicates were never kept
+            twins = desk.db.execute(_TWINS, (apsw.carray(tuple(lost)),)).fetchall()
+            rows += [row for (n,) in twins if (row := _forget(desk, n, counts, lost))]
+            desk.contents.forget()
+        counts.write(desk.db)
+        _open(desk, rows)
+    return len(rows)
+
+
+def lost_pages(desk: Desk, warc: str, lost_from: int) -> list[int]:
+    """The pages whose bytes lie beyond an offset of an archive file, in one pass over the table."""
+    with desk.write():
+        desk.db.execute("UPDATE warc SET size = min(size, ?) WHERE name = ?", (lost_from, warc))
+    return [n for (n,) in desk.db.execute(_BEYOND, (warc, lost_from, desk.round))]
+
+
+def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, int, str] | None:
+    """Drop a page's rows; returns the URL's row number, state and reason, None if it is pending anyway."""
+    db = desk.db
+    row = db.execute(_KEPT, (desk.round, n)).fetchone()
+    if row is None or row[0] == State.PENDING:
+        return None
+    state, reason, via, digest, mime = row
+    if digest is not None:
+        if state == State.FETCHED and via != "sitemap":
+            counts.figure("stored", str(desk.round), -1)
+        if mime:
+            counts.figure("type", mime, -1)
+        position = desk.contents.find(digest, digest)
+        if (
+            position is not None
+            and db.execute("DELETE FROM content WHERE seq = ? AND n = ? RETURNING n", (position, n)).get
+        ):
+            db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
+            lost.add(digest)
+        for table in ("page", "link"):
+            db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, desk.round))
+    return n, state, reason
+
+
+def _open(desk: Desk, rows: list[tuple[int, int, str]], *, tell: bool = True) -> None:
+    """Make URLs pending, given their row number and the state and reason they had."""
+    counts = Counts()
+    for _, state, reason in rows:
+        counts.state(state, reason, -1)
+    counts.state(State.PENDING, "", len(rows))
+    desk.db.executemany(_OPEN, ((n,) for n, _, _ in rows))
+    if tell:
+        desk.db.executemany(_TELL, ((n,) for n, _, _ in rows))
+    counts.write(desk.db)
+
+
+def _rename(desk: Desk, rows: list[tuple[int, str, str]]) -> None:
+    """Write down that URLs are rejected for another reason now."""
+    counts = Counts()
+    for _, old, new in rows:
+        counts.state(State.REJECTED, old, -1)
+        counts.state(State.REJECTED, new, 1)
+    desk.db.executemany("UPDATE url SET reason = ? WHERE n = ?", ((new, n) for n, _, new in rows))
+    counts.write(desk.db)

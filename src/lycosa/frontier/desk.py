@@ -1,0 +1,54 @@
+"""A connection and what it keeps between transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.frontier import schema
+from lycosa.frontier.index import CONTENTS, URLS, Index
+from lycosa.frontier.leases import Leases
+
+#: Gives the URLs of a packed link row back.
+Unpack = Callable[[bytes], list[str]]
+
+
+class Desk:
+    """One open database; `write` is the only way to change it."""
+
+    def __init__(self, path: Path, leases: Leases, *, unpack: Unpack | None, recent_max: int) -> None:
+        self.db = schema.connect(path)
+        self.urls: Index[int] = Index(self.db, URLS, most=recent_max)
+        self.contents: Index[bytes] = Index(self.db, CONTENTS, most=recent_max)
+        self.leases = leases
+        self.leases.stale = True
+        self.hosts: set[str] = set()  # names that are surely in the table of hosts
+        self.unpack = unpack
+        self.round = int(self.db.execute("SELECT value FROM meta WHERE key = 'round'").get)
+        self._version = 0
+
+    def version(self) -> int:
+        """A number that changes when another connection has committed something."""
+        return int(self.db.execute("PRAGMA data_version").get)
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """A transaction: all of the block or nothing."""
+        db = self.db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            version = self.version()
+            if version != self._version:
+                self.urls.stale = self.contents.stale = self.leases.stale = True
+                self._version = version
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            self.urls.forget()
+            self.contents.forget()
+            self.leases.stale = True
+            self.hosts.clear()
+            raise

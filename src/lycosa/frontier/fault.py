@@ -1,0 +1,30 @@
+"""SQLite's errors in, ours out: one sentence for a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from lycosa.errors import CollectionError, DiskFull, LycosaError
+
+#: What SQLite says when the disk, the quota or the size limit of files has no room, beside SQLITE_FULL itself.
+_NO_ROOM = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP}
+
+
+def translate(problem: apsw.Error, path: Path) -> LycosaError:
+    """What an error of SQLite means for the collection, and what to do."""
+    extended = getattr(problem, "extendedresult", 0)
+    if isinstance(problem, apsw.FullError) or extended in _NO_ROOM:
+        return DiskFull(f"There is no room left to write {path}: make room and run the same command again.")
+    if isinstance(problem, apsw.NotADBError):
+        return CollectionError(f"{path} is not a lycosa crawl database, or its beginning is damaged.")
+    if isinstance(problem, apsw.CorruptError | apsw.IOError):
+        return CollectionError(f"{path} is damaged or cannot be read from its disk ({problem}).")
+    if isinstance(problem, apsw.BusyError):
+        return CollectionError(f"{path} has been locked by another program for a minute: end that one and try again.")
+    if isinstance(problem, apsw.ReadOnlyError):
+        return CollectionError(f"{path} is read-only: a crawl must be able to write to it and to its folder.")
+    if isinstance(problem, apsw.CantOpenError | apsw.PermissionsError):
+        return CollectionError(f"{path} cannot be opened: check the permissions of the file and its folder.")
+    return CollectionError(f"{path} cannot be used ({problem}).")

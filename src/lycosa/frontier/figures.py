@@ -1,0 +1,79 @@
+"""A database in, figures for people out."""
+
+from __future__ import annotations
+
+import apsw
+
+from lycosa import urls
+from lycosa.frontier import schema
+from lycosa.frontier.parts import host_key
+from lycosa.frontier.protocol import Summary, UrlRow
+from lycosa.model import STATE_NAMES, State
+
+_ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"
+_HOPS = 20  # redirects followed to learn what became of a seed
+
+_FAILED = (State.GONE, State.FAILED, State.REJECTED, State.WAITING)
+_MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
+
+
+def find(db: apsw.Connection, url: str) -> UrlRow | None:
+    """What is known of a normalised URL."""
+    n = db.execute(schema.FIND_URL, (host_key(urls.host_of(url)), urls.url_id(url))).get
+    return None if n is None else _row(db, n)
+
+
+def _row(db: apsw.Connection, n: int) -> UrlRow:
+    row = UrlRow(*db.execute(_ROW, (n,)).fetchone())
+    row.seed = bool(row.seed)
+    return row
+
+
+def failed_seeds(db: apsw.Connection) -> dict[str, str]:
+    """The seeds that could not be fetched, and why."""
+    failed = {}
+    for (n,) in db.execute("SELECT n FROM seed ORDER BY n").fetchall():
+        seed = row = _row(db, n)
+        for _ in range(_HOPS):
+            onward = find(db, row.redirect) if row.state in _MOVED and row.redirect else None
+            if onward is None:
+                break
+            row = onward
+        if row.state in _FAILED or row.state in _MOVED:
+            failed[seed.url] = explain(row)
+    return failed
+
+
+def explain(row: UrlRow) -> str:
+    """Why a URL is in the state that it is in, in a few words."""
+    text = STATE_NAMES[State(row.state)]
+    if row.reason:
+        text += f": {row.reason}"
+    return f"{text} (HTTP {row.http})" if row.http else text
+
+
+def counts(db: apsw.Connection) -> dict[int, int]:
+    """How many URLs are in each state."""
+    return dict(db.execute("SELECT state, sum(count) FROM stat GROUP BY state HAVING sum(count) > 0"))
+
+
+def stored(db: apsw.Connection, round_number: int) -> int:
+    """The pages of a round that count against the page limit."""
+    return int(db.execute("SELECT count FROM figure WHERE name = 'stored' AND key = ?", (str(round_number),)).get or 0)
+
+
+def summary(db: apsw.Connection, *, top: int) -> Summary:
+    """The most frequent reasons, types, hosts and statuses."""
+    reasons = "SELECT reason, sum(count) AS total FROM stat WHERE reason <> '' GROUP BY 1 HAVING total > 0"
+    hosts = "SELECT name, pages AS total FROM host WHERE pages > 0"
+    figures = "SELECT key, count AS total FROM figure WHERE name = '{}' AND count > 0"
+
+    def best(sql: str) -> dict[str, int]:
+        return dict(db.execute(f"{sql} ORDER BY total DESC, 1 LIMIT ?", (top,)))
+
+    return Summary(
+        reasons=best(reasons),
+        types=best(figures.format("type")),
+        hosts=best(hosts),
+        statuses=best(figures.format("status")),
+    )

@@ -1,0 +1,139 @@
+"""Keys in, positions in an append-only table out.
+
+A unique index over random keys costs a page of disk writes for every row once it outgrows the cache. Here the table
+itself is the log: keys of its latest rows are held in memory, all older ones lie in a sorted table, and they move there
+in strides so long that each page of the sorted table is written for many keys at once. A stride is cut into slices
+that ride along with commits. Nothing of this has to survive a crash: the memory is read again from the table's end.
+
+Several connections may write. Each holds the recent keys of all of them (`catch_up`, inside its transaction), and one
+at a time moves; if that one dies, another begins anew when it has twice as many keys as it should.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+import apsw
+from msgspec import Struct
+
+LEAST, MOST = 50_000, 500_000  # keys held in memory, about 100 bytes each
+SHARE = 16  # a stride moves at least this part of what the sorted table holds: a page then gets about nine keys
+SLICE = 8  # rows moved for each row added, so that a stride ends long before the next is due
+
+
+class Log(Struct, frozen=True):
+    """The statements for one table: what is its log, and what its sorted table."""
+
+    name: str
+    recent: str  # (position, key) of the rows after a position, in their order
+    find: str  # the position of a key in the sorted table
+    run: str  # the temporary table that holds a stride
+    columns: str  # its columns
+    gather: str  # fills the run with the rows between two positions, sorted
+    move: str  # a slice of the run into the sorted table
+
+
+URLS = Log(
+    name="url",
+    recent="SELECT n, id FROM url WHERE n > ? ORDER BY n",
+    find="SELECT n FROM known WHERE host = ? AND id = ?",
+    run="url_run",
+    columns="host INTEGER, id INTEGER, n INTEGER",
+    gather="INSERT INTO url_run SELECT host, id, n FROM url WHERE n > ? AND n <= ? ORDER BY host, id",
+    move="INSERT OR IGNORE INTO known SELECT host, id, n FROM url_run WHERE rowid > ? AND rowid <= ?",
+)
+CONTENTS = Log(
+    name="content",
+    recent="SELECT seq, digest FROM content WHERE seq > ? ORDER BY seq",
+    find="SELECT seq FROM holder WHERE digest = ?",
+    run="content_run",
+    columns="digest BLOB, seq INTEGER",
+    gather="INSERT INTO content_run SELECT digest, seq FROM content WHERE seq > ? AND seq <= ? ORDER BY digest",
+    move="INSERT OR IGNORE INTO holder SELECT digest, seq FROM content_run WHERE rowid > ? AND rowid <= ?",
+)
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Index(Generic[K]):
+    """Finds the position of a key. Who appends a row notes its key in `recent` and its position in `last`."""
+
+    def __init__(self, db: apsw.Connection, log: Log, *, most: int = MOST) -> None:
+        self.recent: dict[K, int] = {}  # in the order of positions
+        self.last = 0  # the highest position
+        self.upto = 0  # positions up to this one are in the sorted table
+        self._db = db
+        self._log = log
+        self._most = most
+        self._mover = ""  # the connection that is moving rows, as the database says
+        self._me = os.urandom(8).hex()
+        self.stale = True  # others may have appended rows
+        self.loaded = False  # `recent` holds what was recent at the last look
+        self._target = 0  # the position that our stride goes up to; 0: we move nothing
+        self._length = 0  # rows of our run
+        self._moved = 0  # those of them that are in the sorted table
+        db.execute(f"CREATE TEMP TABLE {log.run} ({log.columns})")
+
+    def catch_up(self) -> None:
+        """Take in what others appended and moved; before the first `find` and append of a transaction."""
+        if not self.stale:
+            return
+        self.stale = False
+        upto, self._mover = self._db.execute("SELECT upto, mover FROM moved WHERE name = ?", (self._log.name,)).get
+        if not self.loaded:
+            self.recent, self.last, self.loaded = {}, upto, True
+        elif upto > self.upto:
+            self._forget_moved(upto)
+        self.upto = upto
+        recent = self.recent
+        position = self.last
+        for position, key in self._db.execute(self._log.recent, (position,)):
+            recent[key] = position
+        self.last = position
+
+    def find(self, key: K, *columns: object) -> int | None:
+        """The position of a key, given once as it is and once as the columns of the sorted table; None: unknown."""
+        position = self.recent.get(key)
+        if position is None and self.upto:
+            position = self._db.execute(self._log.find, columns).get
+        return position
+
+    def forget(self) -> None:
+        """The transaction was rolled back: read the recent keys again the next time."""
+        self.stale, self.loaded = True, False
+        self._target = 0
+
+    def step(self, added: int) -> None:
+        """Go on moving rows after `added` new ones, within the same transaction."""
+        if self._target:
+            self._move(added)
+            return
+        due = max(min(LEAST, self._most), min(self._most, self.upto // SHARE))
+        held = len(self.recent)
+        if held >= due and (self._mover in ("", self._me) or held >= 2 * due):
+            self._begin()
+
+    def _begin(self) -> None:
+        db = self._db
+        db.execute(f"DELETE FROM {self._log.run}")
+        db.execute(self._log.gather, (self.upto, self.last))
+        self._target, self._length, self._moved, self._mover = self.last, db.changes(), 0, self._me
+        db.execute("UPDATE moved SET mover = ? WHERE name = ?", (self._me, self._log.name))
+
+    def _move(self, added: int) -> None:
+        db = self._db
+        upper = self._moved + max(added, 32) * SLICE
+        db.execute(self._log.move, (self._moved, upper))
+        self._moved = upper
+        if upper < self._length:
+            return
+        db.execute(f"DELETE FROM {self._log.run}")
+        db.execute("UPDATE moved SET upto = max(upto, ?), mover = '' WHERE name = ?", (self._target, self._log.name))
+        self._forget_moved(self._target)
+        self.upto, self._target, self._mover = max(self.upto, self._target), 0, ""
+
+    def _forget_moved(self, upto: int) -> None:
+        self.recent = {key: position for key, position in self.recent.items() if position > upto}

@@ -1,0 +1,48 @@
+"""Host names in, their keys and partitions out.
+
+A host's key is the signed xxh3 of its name. Its partition is the key's highest byte, so that the hosts of one partition
+lie side by side in every index, and a worker's partitions are a few contiguous ranges of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from lycosa.urls import url_id
+
+PARTITIONS = 256
+
+_SHIFT = 56  # of a 64-bit key, the highest byte
+_MIDDLE = PARTITIONS // 2  # keys are signed
+
+#: The partition of `host` in SQL; the index of waiting URLs is built on this very text.
+PART_SQL = f"(host >> {_SHIFT}) + {_MIDDLE}"
+
+
+@lru_cache(maxsize=1 << 16)
+def host_key(name: str) -> int:
+    """The key of a host in the database."""
+    return url_id(name)
+
+
+def part_of_key(key: int) -> int:
+    """The partition of a host's key."""
+    return (key >> _SHIFT) + _MIDDLE
+
+
+def part_of(name: str) -> int:
+    """The partition of a host, from 0 to 255."""
+    return (host_key(name) >> _SHIFT) + _MIDDLE
+
+
+def spans(parts: Iterable[int]) -> list[tuple[int, int]]:
+    """The ranges of host keys, both ends included, that these partitions cover."""
+    ranges: list[tuple[int, int]] = []
+    for part in sorted(set(parts)):
+        low, high = (part - _MIDDLE) << _SHIFT, ((part - _MIDDLE + 1) << _SHIFT) - 1
+        if ranges and ranges[-1][1] == low - 1:
+            ranges[-1] = (ranges[-1][0], high)
+        else:
+            ranges.append((low, high))
+    return ranges

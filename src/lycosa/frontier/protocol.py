@@ -1,0 +1,165 @@
+"""What a frontier is: targets flow out of it, batches of results flow in.
+
+A worker leases partitions of hosts, asks for the hosts that have work (`hosts`, then `inbox`, `due` and what `commit`
+tells), loads targets host by host, and commits what became of them. Nobody else fetches these hosts as long as the lease
+holds. Times are Unix times given by the caller, so that tests have their own clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, Verdict
+
+#: Judges a URL anew: (url, depth, host).
+Judge = Callable[[str, int, str], Verdict]
+
+
+class LeaseLost(Exception):
+    """Partitions that a batch has results for belong to another worker now; nothing of the batch was written."""
+
+    def __init__(self, parts: Collection[int]) -> None:
+        super().__init__(f"the lease of {len(parts)} partitions is lost")
+        self.parts = frozenset(parts)
+
+
+class Summary(Struct):
+    """Figures for the end of a crawl, the largest first."""
+
+    reasons: dict[str, int]  # URLs by the reason of their state
+    types: dict[str, int]  # pages by MIME type
+    hosts: dict[str, int]  # pages by host
+    statuses: dict[str, int]  # answers by HTTP status
+
+
+class UrlRow(Struct):
+    """What is known of one URL."""
+
+    n: int
+    url: str
+    state: int
+    reason: str = ""
+    depth: int = 0
+    score: float = 0.0
+    http: int = 0
+    retries: int = 0
+    due: float = 0.0
+    seed: bool = False
+    parent: int = 0
+    redirect: str = ""
+
+
+class Frontier(Protocol):
+    """Knows every URL ever seen, what became of it, and which is next for each host."""
+
+    def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
+        """Take free and expired partitions until `owner` has `want` of them; returns those that are new."""
+
+    def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
+        """Prolong the owner's leases; returns the partitions that it still holds."""
+
+    def release(self, owner: str, parts: Iterable[int]) -> None:
+        """Give partitions back."""
+
+    def release_slot(self, slot: int) -> None:
+        """Take all partitions from a worker that died; its owner's name ends in `:slot`."""
+
+    def clear_leases(self) -> None:
+        """Take all partitions from everybody: a new run begins."""
+
+    def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
+        """Put seeds in, known ones included: those that had been rejected are opened; returns how many were unknown."""
+
+    def seeds(self) -> list[str]:
+        """The URLs of all seeds."""
+
+    def failed_seeds(self) -> dict[str, str]:
+        """The seeds that could not be fetched, and why; redirects are followed."""
+
+    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
+        """The hosts of these partitions that have pending URLs."""
+
+    def host(self, name: str) -> HostRow:
+        """What is remembered of a host; an empty row for an unknown one."""
+
+    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+        """The best pending URLs of a host, highest score first, then oldest; without the rows in `skip`."""
+
+    def due(self, parts: Iterable[int], now: float) -> list[str]:
+        """Make pending what has waited long enough; returns its hosts."""
+
+    def next_due(self, parts: Iterable[int]) -> float | None:
+        """When the first of the waiting URLs of these partitions is due."""
+
+    def inbox(self, parts: Iterable[int]) -> list[str]:
+        """The hosts of these partitions to which others gave URLs since the last call."""
+
+    def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
+        """Write a batch whole, or raise `LeaseLost` and write nothing.
+
+        With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
+        opens what had been rejected for its depth alone.
+        """
+
+    def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
+        """Row number, URL and time of the page that brought this content first."""
+
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED) -> int:
+        """End all pending URLs of a host with this state and reason; returns how many."""
+
+    def set_aside(self, n: int, reason: str) -> None:
+        """End one URL as failed."""
+
+    def repend(self, ns: Iterable[int]) -> int:
+        """Forget what was stored for these rows and fetch them again; returns how many."""
+
+    def repend_archive(self, name: str, lost_from: int) -> int:
+        """Fetch again the pages whose bytes lie beyond an offset of an archive file; returns how many."""
+
+    def reopen(self, reasons: Collection[str], judge: Judge) -> int:
+        """Judge again what was rejected for these reasons; returns how many URLs are pending now."""
+
+    def strike(self, n: int) -> int:
+        """A worker died of this page; returns how often that has happened."""
+
+    def find(self, url: str) -> UrlRow | None:
+        """What is known of a normalised URL; None when it was never seen."""
+
+    def robots(self, origin: str) -> RobotsRow | None:
+        """The robots.txt kept for an origin."""
+
+    def tallies(self, host: str) -> dict[str, int]:
+        """The trap counters of a host."""
+
+    def warcs(self) -> dict[str, int]:
+        """The committed size of each archive file."""
+
+    def counts(self) -> dict[int, int]:
+        """How many URLs are in each state; in constant time."""
+
+    def stored(self) -> int:
+        """The pages of this round that count against the page limit; in constant time."""
+
+    def summary(self, *, top: int = 10) -> Summary:
+        """The most frequent reasons, types, hosts and statuses."""
+
+    def pending(self) -> bool:
+        """Whether anything is left to fetch, now or later; in constant time."""
+
+    def meta(self, key: str) -> str | None:
+        """A value kept with the collection."""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a value with the collection."""
+
+    def suspend(self) -> None:
+        """Hold no resource between calls, so that the process may fork; calls still work."""
+
+    def resume(self) -> None:
+        """Work as usual again."""
+
+    def close(self) -> None:
+        """Give everything back; further calls are an error."""

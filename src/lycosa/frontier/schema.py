@@ -1,0 +1,174 @@
+"""The tables of crawl.db: what each is for, and how a database is made, opened and checked.
+
+Two tables are append-only logs with an index that is kept up in large strides instead of row by row (see index.py):
+`url` with `known`, `content` with `holder`. Everything else is ordinary. To find a URL from outside, use `FIND_URL`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from lycosa.errors import CollectionError
+from lycosa.frontier.fault import translate
+from lycosa.frontier.parts import PART_SQL, PARTITIONS
+from lycosa.model import STATE_NAMES
+
+#: Raised when a table changes; a database of a higher one is refused.
+VERSION = 1
+
+#: Marks the file as ours (SQLite's application_id): "LYCO".
+APPLICATION = 0x4C59434F
+
+PAGE_BYTES = 4096  # measured: tests/bench/frontier.py
+CACHE_KIB = 64 * 1024
+CHECKPOINT_PAGES = 4000  # 16 MiB of log between two checkpoints
+WAL_BYTES = 64 << 20  # a longer log is cut back to this after a checkpoint
+BUSY_MS = 60_000
+
+#: The row number of a URL; bind its host's key and its id. The second half reads what the index does not hold yet.
+FIND_URL = """
+SELECT n FROM known WHERE host = ?1 AND id = ?2
+UNION ALL SELECT n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id = ?2 AND host = ?1
+LIMIT 1"""
+
+_STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
+
+_TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE part (
+    part INTEGER PRIMARY KEY, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0,
+    lease_until REAL NOT NULL DEFAULT 0
+);
+
+CREATE TABLE host (
+    host INTEGER PRIMARY KEY, name TEXT NOT NULL, next_at REAL NOT NULL DEFAULT 0, delay_s REAL NOT NULL DEFAULT 0,
+    pages INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, part INTEGER AS ({PART_SQL})
+);
+
+-- Every URL ever seen, numbered in the order of its finding.
+CREATE TABLE url (
+    n INTEGER PRIMARY KEY, host INTEGER, id INTEGER, url TEXT, state INTEGER, reason TEXT, score REAL, depth INTEGER,
+    hops INTEGER, parent INTEGER, seed INTEGER, via TEXT, anchor TEXT, context TEXT, http INTEGER DEFAULT 0,
+    fetched_at REAL, due REAL DEFAULT 0, retries INTEGER DEFAULT 0, interval REAL DEFAULT 0, redirect TEXT DEFAULT '',
+    modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x''
+);
+CREATE INDEX pending ON url (host, score DESC) WHERE state = 0;
+CREATE INDEX waiting ON url ({PART_SQL}, due) WHERE state = 9;
+CREATE TABLE known (host INTEGER, id INTEGER, n INTEGER, PRIMARY KEY (host, id)) WITHOUT ROWID;
+
+CREATE TABLE page (
+    n INTEGER, round INTEGER, fetched_at REAL, status INTEGER, mime TEXT, charset TEXT, title TEXT, language TEXT,
+    kind TEXT, size INTEGER, digest BLOB, etag TEXT, last_modified TEXT, server_date TEXT, warc TEXT, offset INTEGER,
+    length INTEGER, PRIMARY KEY (n, round)
+) WITHOUT ROWID;
+CREATE TABLE link (n INTEGER, round INTEGER, links BLOB, PRIMARY KEY (n, round)) WITHOUT ROWID;
+
+-- The first page that brought each body.
+CREATE TABLE content (seq INTEGER PRIMARY KEY, digest BLOB, n INTEGER, round INTEGER);
+CREATE TABLE holder (digest BLOB PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
+
+-- How far `known` and `holder` go, and which connection is moving rows there.
+CREATE TABLE moved (name TEXT PRIMARY KEY, upto INTEGER NOT NULL, mover TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE inbox (host INTEGER PRIMARY KEY);
+CREATE TABLE lowered (n INTEGER PRIMARY KEY);
+CREATE TABLE robots (origin TEXT PRIMARY KEY, fetched_at REAL, status INTEGER, body BLOB) WITHOUT ROWID;
+CREATE TABLE tally (host INTEGER, key TEXT, count INTEGER, PRIMARY KEY (host, key)) WITHOUT ROWID;
+CREATE TABLE seed (n INTEGER PRIMARY KEY);
+CREATE TABLE warc (name TEXT PRIMARY KEY, size INTEGER) WITHOUT ROWID;
+CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
+CREATE TABLE record (id INTEGER PRIMARY KEY, n INTEGER, round INTEGER, mission TEXT, kind TEXT, json TEXT);
+
+-- Counted as it happens, because counting ten million rows takes seconds.
+CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
+CREATE TABLE figure (name TEXT, key TEXT, count INTEGER, PRIMARY KEY (name, key)) WITHOUT ROWID;
+
+CREATE VIEW urls AS
+    SELECT url.n, url.url, host.name AS host, CASE url.state {_STATE_WORDS} END AS state, url.reason, url.http,
+           url.score, url.depth, url.hops, url.seed, url.via, parent.url AS parent, url.anchor, url.context,
+           datetime(url.fetched_at, 'unixepoch') AS fetched, url.retries, url.redirect, url.modified, url.etag
+    FROM url JOIN host USING (host) LEFT JOIN url AS parent ON parent.n = url.parent;
+CREATE VIEW pages AS
+    SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
+           page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
+           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
+    FROM page JOIN url USING (n) JOIN host USING (host);
+"""
+
+
+def create(path: Path, *, mission_toml: str, now: float) -> None:
+    """Make an empty crawl database; a killed attempt leaves a file that the next one completes."""
+    try:
+        db = apsw.Connection(str(path))
+        try:
+            db.set_busy_timeout(BUSY_MS)
+            db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            db.execute("PRAGMA journal_mode = WAL")
+            _fill(db, path, mission_toml=mission_toml, now=now)
+        finally:
+            db.close()
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+
+
+def _fill(db: apsw.Connection, path: Path, *, mission_toml: str, now: float) -> None:
+    with db:  # all or nothing
+        if db.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise CollectionError(f"{path} exists already.")
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(_TABLES)
+        db.executemany("INSERT INTO part (part) VALUES (?)", ((part,) for part in range(PARTITIONS)))
+        db.executemany("INSERT INTO moved VALUES (?, 0, '')", (("url",), ("content",)))
+        rows = {"schema": VERSION, "created": now, "mission": mission_toml, "round": 1}
+        db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open a crawl database for work, or say in one sentence why that cannot be."""
+    _refuse_unusable(path)
+    try:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            db.set_busy_timeout(BUSY_MS)
+            _refuse_foreign(db, path)
+            for pragma in (
+                "synchronous = NORMAL",
+                f"cache_size = -{CACHE_KIB}",
+                f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
+                f"journal_size_limit = {WAL_BYTES}",
+                "temp_store = MEMORY",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            db.close()
+            raise
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+    return db
+
+
+def _refuse_unusable(path: Path) -> None:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise CollectionError(f"There is no crawl database at {path}.") from None
+    except OSError as problem:
+        raise CollectionError(f"{path} cannot be opened: {problem.strerror}.") from None
+    if not os.access(path, os.R_OK):
+        raise CollectionError(f"{path} cannot be read: Permission denied.")
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise CollectionError(f"{path} is read-only: a crawl must be able to write to it and to its folder.")
+
+
+def _refuse_foreign(db: apsw.Connection, path: Path) -> None:
+    if db.execute("PRAGMA application_id").get != APPLICATION:
+        raise CollectionError(f"{path} is not a lycosa crawl database.")
+    version = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
+    if version > VERSION:
+        raise CollectionError(
+            f"{path} was made by a newer lycosa (its schema is {version}, this one knows {VERSION}): upgrade lycosa."
+        )

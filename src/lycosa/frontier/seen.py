@@ -1,0 +1,34 @@
+"""Link ids in, True out for those not met lately: what repeats never reaches the frontier's tables."""
+
+from __future__ import annotations
+
+#: Ids in one of the two generations: about 75 bytes each, so 150 MB for both at the most.
+GENERATION = 1_000_000
+
+
+class Seen:
+    """A bounded memory of ids. What it knows was met; what it has forgotten the frontier still knows.
+
+    With a depth limit the same URL counts anew at another depth: add `id << 10 | depth` instead of the id.
+    """
+
+    __slots__ = ("_old", "_size", "_young")
+
+    def __init__(self, size: int = GENERATION) -> None:
+        self._size = size
+        self._young: set[int] = set()
+        self._old: set[int] = set()
+
+    def add(self, key: int) -> bool:
+        """Remember an id; True if it is new."""
+        young = self._young
+        if key in young:
+            return False
+        new = key not in self._old
+        young.add(key)  # also what was met again: the links of every page's frame stay young
+        if len(young) >= self._size:
+            self._old, self._young = young, set()
+        return new
+
+    def __len__(self) -> int:
+        return len(self._young | self._old)

@@ -1,0 +1,42 @@
+"""A batch with text that cannot be written as UTF-8 in, one that can out.
+
+Pages can spell lone surrogates (`&#xD800;`). They are so rare that nobody looks for them before writing has failed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from lycosa.model import Batch
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def cleaned(batch: Batch) -> Batch:
+    """The same batch with a question mark in place of each lone surrogate."""
+    return Batch(
+        found=[_clean(row) for row in batch.found],
+        done=[_clean(row) for row in batch.done],
+        hosts=[_clean(row) for row in batch.hosts],
+        robots=[_clean(row) for row in batch.robots],
+        tallies={(_text(host), _text(key)): count for (host, key), count in batch.tallies.items()},
+        warc=batch.warc,
+        warc_size=batch.warc_size,
+    )
+
+
+def _clean(row: S) -> S:
+    changes: dict[str, object] = {}
+    for name in row.__struct_fields__:
+        value = getattr(row, name)
+        if isinstance(value, str):
+            changes[name] = _text(value)
+        elif isinstance(value, msgspec.Struct):
+            changes[name] = _clean(value)
+    return msgspec.structs.replace(row, **changes)
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode("utf-8")

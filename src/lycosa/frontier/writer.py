@@ -1,0 +1,238 @@
+"""A batch in, rows out: everything that one transaction writes, in the order that keeps it cheap.
+
+New URLs go to the end of their table, so a batch touches few pages however many URLs there are.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Set
+
+import apsw
+
+from lycosa.frontier.counts import Counts
+from lycosa.frontier.depth import Depths
+from lycosa.frontier.desk import Desk
+from lycosa.frontier.parts import host_key, part_of
+from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
+
+_COLUMNS = "n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context"
+_MARKS = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
+_INSERT = f"INSERT INTO url ({_COLUMNS}) VALUES ({_MARKS})"
+_INSERT_UNKNOWN = (
+    f"INSERT INTO url ({_COLUMNS}) SELECT {_MARKS} WHERE NOT EXISTS (SELECT 1 FROM known WHERE host = ?2 AND id = ?3)"
+)
+_BEFORE = "SELECT n, state, reason, via FROM url WHERE n IN carray(?)"
+_SETTLE = (
+    "UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ? WHERE n = ?"
+)
+_SETTLE_PAGE = """
+UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?, modified = ?,
+    etag = ?, digest = ? WHERE n = ?"""
+_PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LINK = "INSERT OR REPLACE INTO link VALUES (?, ?, ?)"
+_HOST = """
+INSERT INTO host (host, name, next_at, delay_s, pages, errors) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, pages = excluded.pages,
+    errors = excluded.errors"""
+_TALLY = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT (host, key) DO UPDATE SET count = count + excluded.count"
+
+_HOSTS_MAX = 100_000
+
+
+class Writer:
+    """Writes within one transaction that the caller began and will commit."""
+
+    def __init__(self, desk: Desk, *, owned: Set[int], max_depth: int) -> None:
+        self.duplicates: set[int] = set()
+        self.stored = 0
+        self.woken: set[str] = set()  # hosts that have new pending URLs
+        self._desk = desk
+        self._db = desk.db
+        self._owned = owned
+        self._counts = Counts()
+        self._depths = None
+        if max_depth >= 0:
+            self._depths = Depths(
+                desk.db, desk.urls, counts=self._counts, woken=self.woken, max_depth=max_depth, unpack=desk.unpack
+            )
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch, apart from `finish`."""
+        again = self.add(batch.found)
+        if batch.done:
+            self._settle(batch.done)
+        if batch.hosts:
+            self._write_hosts(batch.hosts)
+        db = self._db
+        if batch.robots:
+            rows = ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots)
+            db.executemany("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", rows)
+        if batch.tallies:
+            db.executemany(_TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.tallies.items()))
+        if batch.warc:
+            db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?)", (batch.warc, batch.warc_size))
+        self._meet(again, done=batch.done)
+
+    def finish(self) -> None:
+        """Tell other workers of their new URLs and write the counters."""
+        foreign = [(host_key(host),) for host in self.woken if part_of(host) not in self._owned]
+        if foreign:
+            self._db.executemany("INSERT OR IGNORE INTO inbox VALUES (?)", foreign)
+        self._counts.write(self._db)
+
+    def plant(self, seeds: Iterable[Found]) -> int:
+        """Add seeds; what is known already becomes one, and is opened if it was rejected; returns how many were new."""
+        seeds = list(seeds)
+        again = self.add(seeds)
+        index, db, counts = self._desk.urls, self._db, self._counts
+        for seed in again:
+            n = index.find(seed.id, host_key(seed.host), seed.id)
+            state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).fetchone()
+            db.execute("UPDATE url SET seed = 1 WHERE n = ?", (n,))
+            if state == State.REJECTED and seed.state == State.PENDING:
+                db.execute("UPDATE url SET state = 0, reason = '' WHERE n = ?", (n,))
+                counts.state(state, reason, -1)
+                counts.state(State.PENDING, "", 1)
+                self.woken.add(seed.host)
+        ns = sorted((index.find(seed.id, host_key(seed.host), seed.id),) for seed in seeds)
+        db.executemany("INSERT OR IGNORE INTO seed VALUES (?)", ns)
+        self._meet(again, done=[])
+        return len(seeds) - len(again)
+
+    def _meet(self, again: list[Found], *, done: list[Done]) -> None:
+        if self._depths is not None:
+            self._depths.meet(again)
+            self._depths.spread_done([row.n for row in done])
+
+    def add(self, founds: Iterable[Found]) -> list[Found]:
+        """Append the URLs that are unknown; returns the others."""
+        index = self._desk.urls
+        recent, changes = index.recent, self._db.changes
+        n = index.last
+        new: list[Found] = []
+        again: list[Found] = []
+
+        def rows() -> Iterator[tuple[object, ...]]:
+            nonlocal n
+            for found in founds:
+                if found.id in recent:
+                    again.append(found)
+                    continue
+                pending = found.state == 0
+                yield (
+                    n + 1, host_key(found.host), found.id, found.url, found.state, "" if pending else found.reason,
+                    found.score, found.depth, found.hops, found.parent, found.seed, found.via, found.anchor,
+                    found.context,
+                )  # fmt: skip
+                # executemany comes back for the next row when it has executed this one
+                if changes():
+                    n += 1
+                    recent[found.id] = n
+                    new.append(found)
+                else:
+                    again.append(found)
+
+        self._db.executemany(_INSERT_UNKNOWN if index.upto else _INSERT, rows())
+        index.last = n
+        if new:
+            self._count_new(new)
+            index.step(len(new))
+        return again
+
+    def _count_new(self, new: list[Found]) -> None:
+        pending = 0
+        woken = self.woken
+        for found in new:
+            if found.state == 0:
+                pending += 1
+                woken.add(found.host)
+            else:
+                self._counts.state(found.state, found.reason, 1)
+        self._counts.state(0, "", pending)
+        hosts = self._desk.hosts
+        unknown = {found.host for found in new} - hosts
+        if unknown:
+            rows = sorted((host_key(host), host) for host in unknown)
+            self._db.executemany("INSERT OR IGNORE INTO host (host, name) VALUES (?, ?)", rows)
+            if len(hosts) > _HOSTS_MAX:
+                hosts.clear()
+            hosts |= unknown
+
+    def _settle(self, dones: list[Done]) -> None:
+        """Write what became of targets."""
+        ns = array("q", (done.n for done in dones))
+        before = {n: (state, reason, via) for n, state, reason, via in self._db.execute(_BEFORE, (apsw.carray(ns),))}
+        contents: list[tuple[int, bytes, int, int]] = []
+        page_rows: list[tuple[object, ...]] = []
+        bare_rows: list[tuple[object, ...]] = []
+        counts = self._counts
+        for done in dones:
+            if done.n not in before:
+                continue
+            old_state, old_reason, via = before[done.n]
+            state, page = done.state, done.page
+            if state == State.FETCHED and page is not None:
+                if page.digest and self._is_duplicate(done.n, page.digest, contents):
+                    state = State.DUPLICATE
+                    self.duplicates.add(done.n)
+                elif via != "sitemap" and old_state != State.FETCHED:
+                    self.stored += 1
+            reason = done.reason if state != State.PENDING else ""
+            counts.state(old_state, old_reason, -1)
+            counts.state(state, reason, 1)
+            if done.http:
+                counts.figure("status", str(done.http), 1)
+            before[done.n] = (state, reason, via)
+            row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
+            if page is None:
+                bare_rows.append((*row, done.n))
+            else:
+                page_rows.append((*row, page.last_modified, page.etag, page.digest, done.n))
+        self._db.executemany(_SETTLE_PAGE, page_rows)
+        if bare_rows:
+            self._db.executemany(_SETTLE, bare_rows)
+        if contents:
+            self._db.executemany("INSERT INTO content VALUES (?, ?, ?, ?)", contents)
+            self._desk.contents.step(len(contents))
+        if self.stored:
+            counts.figure("stored", str(self._desk.round), self.stored)
+        self._write_pages([(done.n, done.page) for done in dones if done.page is not None and done.n in before])
+
+    def _is_duplicate(self, n: int, digest: bytes, contents: list[tuple[int, bytes, int, int]]) -> bool:
+        """Whether another page brought this content before; otherwise this page is its holder from now on."""
+        index = self._desk.contents
+        position = index.find(digest, digest)
+        if position is None:
+            index.last += 1
+            index.recent[digest] = index.last
+            contents.append((index.last, digest, n, self._desk.round))
+            return False
+        fresh = position - index.last + len(contents) - 1
+        if fresh >= 0:
+            return contents[fresh][2] != n
+        return bool(self._db.execute("SELECT n FROM content WHERE seq = ?", (position,)).get != n)
+
+    def _write_pages(self, pages: list[tuple[int, PageRow]]) -> None:
+        pages.sort(key=lambda pair: pair[0])
+        round_number = self._desk.round
+        self._db.executemany(
+            _PAGE,
+            (
+                (
+                    n, round_number, page.fetched_at, page.status, page.mime, page.charset, page.title, page.language,
+                    page.kind, page.size, page.digest, page.etag, page.last_modified, page.server_date, page.warc,
+                    page.offset, page.length,
+                )
+                for n, page in pages
+            ),
+        )  # fmt: skip
+        self._db.executemany(_LINK, ((n, round_number, page.links) for n, page in pages if page.links))
+        for _, page in pages:
+            if page.mime:
+                self._counts.figure("type", page.mime, 1)
+
+    def _write_hosts(self, hosts: list[HostRow]) -> None:
+        rows = [(host_key(row.host), row.host, row.next_at, row.delay_s, row.pages, row.errors) for row in hosts]
+        rows.sort()
+        self._db.executemany(_HOST, rows)

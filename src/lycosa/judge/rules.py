@@ -1,0 +1,161 @@
+"""Whether an address is visited: a normalised URL and what is known of it go in, the first refusal comes out.
+
+`Rules.judge` is asked once for each new address of a crawl; `Rules.explain` tells a person of every rule in turn. The
+order is fixed: scheme, length, scope, reject list, accept list, depth, traps. Seeds are always visited (T3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import re2
+
+from lycosa.errors import UsageError
+from lycosa.judge.scope import Scope
+from lycosa.judge.traps import OK, Tallies, Traps
+from lycosa.mission.settings import Mission
+from lycosa.model import Verdict
+from lycosa.urls import file_name
+
+#: Why an address is not visited: each code with what it means. The codes are stored; never rename one.
+REASONS = {
+    "scheme": "only http and https addresses are fetched",
+    "length": "the address is longer than traps.url_length",
+    "scope": "the address lies outside of what the seeds and the scope open",
+    "reject-list": "a pattern of the reject list matches",
+    "accept-list": "no pattern of the accept list matches",
+    "depth": "more links lie between it and a seed than limits.depth allows",
+    "trap:path-depth": "the path has more segments than traps.path_depth",
+    "trap:repeat": "a segment recurs in the path more often than traps.repeats",
+    "trap:session": "the same page was taken under traps.sessions session ids",
+    "trap:calendar": "traps.calendar pages that are nothing but a date were taken under this path",
+    "trap:queries": "traps.queries_per_path query strings were taken under this path",
+    "trap:hosts": "traps.hosts_per_domain hosts were taken below the registered domain",
+    "host-budget": "limits.host_pages pages of the host are stored",
+    "robots": "robots.txt forbids it",
+}
+
+#: Bytes of memory for the automaton of one list of patterns; the default of RE2 serves one pattern.
+_MAX_MEM = 64 << 20
+
+
+class Patterns:
+    """A list of regular expressions, tried together in time linear in the text."""
+
+    def __init__(self, patterns: Iterable[str], *, setting: str) -> None:
+        self.patterns = tuple(patterns)
+        options = re2.Options()
+        options.max_mem = _MAX_MEM
+        options.log_errors = False
+        self._single = [_compile(pattern, options, setting) for pattern in self.patterns]
+        self._set = re2.Set.SearchSet(options)
+        for pattern in self.patterns:
+            self._set.Add(pattern)
+        # Matches everything: a set that does not find it has run out of memory and says nothing.
+        self._set.Add("")
+        self._set.Compile()
+
+    def find(self, *texts: bytes) -> str | None:
+        """The first pattern that is found in one of the texts; `None` when none is."""
+        for text in texts:
+            found = self._set.Match(text)
+            if found is None:
+                found = [n for n, single in enumerate(self._single) if single.search(text)] + [len(self.patterns)]
+            if len(found) > 1:
+                first: int = min(found)
+                return self.patterns[first]
+        return None
+
+
+def _compile(pattern: str, options: re2.Options, setting: str) -> re2._Regexp:
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeError) as error:
+        problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        raise UsageError(
+            f"{setting}: the regular expression {pattern!r} is wrong: {problem}. "
+            "The syntax is that of RE2, which has no look-around and no back-references."
+        ) from None
+
+
+class Rules:
+    """The rules of one mission for the addresses that its seeds lead to."""
+
+    def __init__(self, mission: Mission, seeds: Iterable[str], *, tallies: Tallies | None = None) -> None:
+        self.scope = Scope(mission.scope, seeds)
+        self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
+        self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
+        self.tallies = Tallies() if tallies is None else tallies
+        self.traps = Traps(mission.traps, self.tallies)
+        self._depth = mission.limits.depth
+        self._length = mission.traps.url_length
+
+    def judge(self, url: str, *, depth: int, host: str, seed: bool = False) -> Verdict:
+        """The first refusal, or a verdict that is ok and counts the address against the traps' bounds.
+
+        Ask once for each address; `host` is what `urls.host_of` gives for it.
+        """
+        if not url.startswith(("http://", "https://")):
+            return self._judge_scheme(url)
+        if seed:
+            return OK
+        if 0 < self._length < len(url):
+            return self._judge_length(url)
+        verdict = self.scope.admits(url, host)
+        if not verdict.ok:
+            return verdict
+        if self.reject is not None or self.accept is not None:
+            texts = url.encode(), file_name(url).encode()
+            if self.reject is not None and not (verdict := self._judge_reject(self.reject, texts)).ok:
+                return verdict
+            if self.accept is not None and not (verdict := self._judge_accept(self.accept, texts)).ok:
+                return verdict
+        if 0 <= self._depth < depth:
+            return self._judge_depth(depth)
+        return self.traps.admit(url, host)
+
+    def explain(self, url: str, *, depth: int, host: str, seed: bool = False) -> list[tuple[str, Verdict]]:
+        """Every rule in order, by the code of its refusal, with its verdict; nothing is counted."""
+        rows = [("scheme", self._judge_scheme(url))]
+        if seed:
+            return [*rows, ("seed", Verdict(True, "", "seeds are always visited"))]
+        texts = url.encode(), file_name(url).encode()
+        no_list = Verdict(True, "", "there is no such list")
+        rows += [
+            ("length", self._judge_length(url)),
+            ("scope", self.scope.admits(url, host)),
+            ("reject-list", no_list if self.reject is None else self._judge_reject(self.reject, texts)),
+            ("accept-list", no_list if self.accept is None else self._judge_accept(self.accept, texts)),
+            ("depth", self._judge_depth(depth)),
+        ]
+        return rows + self.traps.explain(url, host)
+
+    def _judge_scheme(self, url: str) -> Verdict:
+        scheme = url[: url.find(":")]
+        ok = scheme in ("http", "https")
+        return Verdict(ok, "" if ok else "scheme", f"the scheme is {scheme}; http and https are fetched")
+
+    def _judge_length(self, url: str) -> Verdict:
+        ok = not 0 < self._length < len(url)
+        return Verdict(
+            ok, "" if ok else "length", f"{len(url)} characters; traps.url_length = {self._length or 'none'}"
+        )
+
+    def _judge_reject(self, patterns: Patterns, texts: tuple[bytes, bytes]) -> Verdict:
+        pattern = patterns.find(*texts)
+        if pattern is not None:
+            return Verdict(False, "reject-list", f"the pattern {pattern!r} of the reject list matches")
+        return OK
+
+    def _judge_accept(self, patterns: Patterns, texts: tuple[bytes, bytes]) -> Verdict:
+        pattern = patterns.find(*texts)
+        if pattern is None:
+            name = texts[1].decode()
+            count = len(patterns.patterns)
+            return Verdict(False, "accept-list", f"none of {count} accept patterns matches it or its file name {name}")
+        return Verdict(True, "", f"the pattern {pattern!r} of the accept list matches")
+
+    def _judge_depth(self, depth: int) -> Verdict:
+        ok = not 0 <= self._depth < depth
+        allowed = self._depth if self._depth >= 0 else "none"
+        return Verdict(ok, "" if ok else "depth", f"{depth} links from a seed; limits.depth = {allowed}")

@@ -1,0 +1,100 @@
+"""How far a crawl may go from its seeds (T6): a URL and its host go in, a verdict comes out.
+
+Hosts are compared by name, without port and scheme: `http://example.com:8080/` and `https://example.com/` are one host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from lycosa.model import Verdict
+from lycosa.urls import host_of, is_address, normalise
+
+Kind = Literal["free", "domain", "host", "path"]
+
+#: Hosts whose verdict is remembered; a free crawl never asks.
+_REMEMBERED = 100_000
+
+_FREE = Verdict(True, "", "every host is in the scope (scope = free)")
+
+
+class Scope:
+    """The region of the web that a set of seeds opens."""
+
+    def __init__(self, kind: Kind, seeds: Iterable[str]) -> None:
+        self.kind = kind
+        urls = [url for url in map(normalise, seeds) if url is not None]
+        #: The hosts that count: the seed domain set when the scope is a domain.
+        self.hosts = frozenset(map(host_of, urls))
+        if kind == "domain":
+            self.hosts = frozenset(host for host in self.hosts if not self._parent(host))
+        #: For each host the folders that its seeds open: what counts when the scope is a path.
+        self.folders: dict[str, dict[str, Verdict]] = {}
+        for url in urls:
+            folder, host = _folder(url), host_of(url)
+            verdict = Verdict(True, "", f"the path lies below {folder}, a folder of the seeds on {host}")
+            self.folders.setdefault(host, {})[folder] = verdict
+        self._known: dict[str, Verdict] = {}
+
+    def admits(self, url: str, host: str) -> Verdict:
+        """Whether a normalised URL on `host` (as `urls.host_of` gives it) lies in the scope."""
+        if self.kind == "free":
+            return _FREE
+        verdict = self._known.get(host)
+        if verdict is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            verdict = self._known[host] = self._judge_host(host)
+        if self.kind != "path" or not verdict.ok:
+            return verdict
+        return self._judge_path(url, host)
+
+    def _judge_host(self, host: str) -> Verdict:
+        if host in self.hosts:
+            return Verdict(True, "", f"{host} is a host of the seeds")
+        if self.kind != "domain":
+            return Verdict(False, "scope", f"{host} is not a host of the seeds: {_some(self.hosts)}")
+        parent = self._parent(host)
+        if parent:
+            return Verdict(True, "", f"{host} lies below {parent}, a host of the seeds")
+        return Verdict(False, "scope", f"{host} is not a host of the seeds, nor below one: {_some(self.hosts)}")
+
+    def _judge_path(self, url: str, host: str) -> Verdict:
+        path = _path(url)
+        folders = self.folders[host]
+        slash = 0
+        while slash >= 0:
+            verdict = folders.get(path[: slash + 1])
+            if verdict is not None:
+                return verdict
+            slash = path.find("/", slash + 1)
+        return Verdict(False, "scope", f"{path} lies below no folder of the seeds on {host}: {_some(folders)}")
+
+    def _parent(self, host: str) -> str:
+        """The nearest seed host that `host` lies below, or nothing; an IP address lies below none."""
+        if is_address(host):
+            return ""
+        dot = host.find(".")
+        while dot >= 0:
+            if host[dot + 1 :] in self.hosts:
+                return host[dot + 1 :]
+            dot = host.find(".", dot + 1)
+        return ""
+
+
+def _path(url: str) -> str:
+    path = url[url.find("/", url.find("://") + 3) :]
+    return path if (mark := path.find("?")) < 0 else path[:mark]
+
+
+def _folder(url: str) -> str:
+    # A path without a slash at its end names a file in its folder: the seed /path opens the whole host, /path/ only
+    # itself, as relative links have it.
+    path = _path(url)
+    return path[: path.rfind("/") + 1]
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = sorted(names)
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")

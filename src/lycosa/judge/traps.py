@@ -1,0 +1,331 @@
+"""Bounds against endless sites (T19): an address goes in, the first bound that it breaks comes out.
+
+Two bounds look at the address alone (depth and repetition of its path). The others count, for each host, how many
+addresses of one pattern were taken: `Tallies` holds the counts, is filled from what an earlier run has stored, and
+hands over what is new for the next commit. Counts are a worker's own; several workers that find links to one host may
+each spend the bound once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import xxhash
+
+from lycosa.mission import settings
+from lycosa.model import Verdict
+from lycosa.urls import registered_domain
+
+OK = Verdict(True)
+
+#: Counts below this are not worth a row in the database: most paths have one query string, most pages one session.
+_HELD_BACK = 16
+
+#: An address that only shows a date may be a day of a newspaper's archive; unless it also says that it is a calendar,
+#: it gets this many times the bound.
+_BARE_DATES = 10
+
+_YEAR = "(?:1[89]|2[0-9])[0-9]{2}"
+_MONTH_NAME = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    "nov(?:ember)?|dec(?:ember)?"
+)
+_BETWEEN = "(?:[-_./]|%2F)"
+_ANY_YEAR = re.compile(_YEAR)
+_MONTH = re.compile(f"0?[1-9]|1[0-2]|{_MONTH_NAME}|w(?:eek)?-?[0-9]{{1,2}}", re.IGNORECASE)
+_DAY = re.compile("0?[1-9]|[12][0-9]|3[01]")
+_DATE = re.compile(
+    f"{_YEAR}{_BETWEEN}(?:[0-9]{{1,2}}|{_MONTH_NAME}|w[0-9]{{1,2}})(?:{_BETWEEN}[0-9]{{1,2}})?|"
+    f"(?:[0-9]{{1,2}}{_BETWEEN})?(?:[0-9]{{1,2}}|{_MONTH_NAME}){_BETWEEN}{_YEAR}",
+    re.IGNORECASE,
+)
+#: What is a date under any name: all of it, with or without the time of day.
+_FULL_DATE = re.compile(f"{_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}(?:(?:t|%20|\\+)[0-9].*)?", re.IGNORECASE)
+#: What is one under the name of a date: 20240312, 202403, the seconds since 1970.
+_DIGITS = re.compile(f"{_YEAR}(?:0[1-9]|1[0-2])(?:[0-3][0-9])?|1[0-9]{{9}}")
+_NUMBER = re.compile(f"-?[0-9]{{1,5}}|{_MONTH_NAME}", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(?:html?|php|aspx?|jsp)\Z", re.IGNORECASE)
+_INDEX = re.compile(r"index\.[a-z]{2,5}", re.IGNORECASE)
+
+_DATE_NAME = re.compile("(?:.*[a-z_-])?(?:date|datum|fecha|time|timestamp)|data|dt|cal|when|start|end|from|to|ts")
+_PART_NAME = re.compile("(?:.*[a-z_-])?(?:year|month|week|day)|jahr|monat|woche|annee|mois|anno")
+#: Names that mean something else as often: they count beside a year.
+_SHORT_YEARS = frozenset(("y", "yr", "yy", "yyyy", "ano", "rok"))
+_SHORT_NAMES = _SHORT_YEARS | {"m", "mo", "mon", "mm", "d", "dd", "w", "kw", "tag", "mes", "mese", "dia", "jour", "den"}
+#: Parameters that show the same dates in another way.
+_VIEW_NAMES = frozenset(
+    ("view", "mode", "display", "format", "layout", "style", "tab", "lang", "print", "task", "action")
+)
+_CALENDAR_WORD = re.compile(
+    "(?<![a-z])(?:cal(?![a-z])|calend|kalend|agenda|j?event|termin|veranstalt|schedule|diary|booking|month|week)",
+    re.IGNORECASE,
+)
+
+#: One of these is in every address with a session id; looking for them is cheaper than the expression below.
+_SESSION_HINTS = ("sid", "sess", "?s=", "&s=", "(s(", "zenid", "cftoken")
+_TOKEN = "(?=[a-z]{0,40}[0-9])(?:[0-9a-f]{8,}|[0-9a-z]{16,})(?![0-9a-z])"
+_SESSION = re.compile(
+    r"(?<=[?&;])(?:[a-z.]{0,30}sess(?:ion)?[_\-]?id[a-z]{0,30}|oscsid|xtcsid|zenid|cfid|cftoken)=[^&;/?]*|"
+    rf"(?<=[?&;])(?:sid|s|session)={_TOKEN}|"
+    rf"(?<=/)(?:sid|sess|session|sessionid)[\-=_]{_TOKEN}|(?<=/)\([sa]\([0-9a-z]{{16,}}\)\)",
+    re.IGNORECASE,
+)
+
+
+class Tallies:
+    """Counts of addresses by host and pattern: those in use in memory, those that matter in the database too."""
+
+    def __init__(self, load: Callable[[str], Mapping[str, int]] | None = None, *, entries: int = 200_000) -> None:
+        self._load = load
+        self._limit = entries
+        self._size = 0
+        self._counts: dict[str, dict[str, int]] = {}
+        self._fresh: dict[str, dict[str, int]] = {}
+
+    def count(self, host: str, key: str) -> int:
+        """How many were counted, in this run and before."""
+        counts = self._counts.get(host)
+        return (self._open(host) if counts is None else counts).get(key, 0)
+
+    def add(self, host: str, key: str, *, worth: int = 1) -> None:
+        """Counts one more; counts below `worth` are not handed over for storing."""
+        counts = self._counts.get(host)
+        if counts is None:
+            counts = self._open(host)
+        count = counts[key] = counts.get(key, 0) + 1
+        if count >= worth:
+            fresh = self._fresh.setdefault(host, {})
+            fresh[key] = fresh.get(key, 0) + (count if count == worth else 1)
+        if count == 1:
+            self._size += 1
+            if self._size > self._limit:
+                self._forget()
+
+    def drain(self) -> dict[tuple[str, str], int]:
+        """What was counted since the last call and is to be added to the stored counts."""
+        fresh, self._fresh = self._fresh, {}
+        return {(host, key): count for host, counts in fresh.items() for key, count in counts.items()}
+
+    def _open(self, host: str) -> dict[str, int]:
+        counts = dict(self._load(host)) if self._load is not None else {}
+        for key, fresh in self._fresh.get(host, {}).items():
+            counts[key] = counts.get(key, 0) + fresh
+        self._counts[host] = counts
+        self._size += len(counts)
+        return counts
+
+    def _forget(self) -> None:
+        # The hosts that were opened first go. Their stored counts come back when they are asked for again; what is lost
+        # are the small counts that were held back.
+        while self._size > self._limit // 2:
+            self._size -= len(self._counts.pop(next(iter(self._counts))))
+
+
+class Charge(NamedTuple):
+    """One count that an address adds to, and the bound on it."""
+
+    code: str
+    owner: str  # host, or registered domain
+    key: str
+    limit: int
+    found: str  # for people: what of the address is counted
+    setting: str
+    also: str = ""  # a further key to count with it
+
+
+class Traps:
+    """The bounds of one mission, with the counts they need."""
+
+    def __init__(self, bounds: settings.Traps, tallies: Tallies) -> None:
+        self.bounds = bounds
+        self.tallies = tallies
+
+    def admit(self, url: str, host: str) -> Verdict:
+        """Whether an address that was not seen before stays within the bounds; if so, it is counted."""
+        path, query = split(url)
+        segments = path.split("/")
+        verdict = self._judge_depth(segments)
+        if verdict.ok and len(set(segments)) < len(segments):
+            verdict = self._judge_repeats(segments)
+        if not verdict.ok:
+            return verdict
+        charges = self._charges(path, query, host)
+        for charge in charges:
+            if self.tallies.count(charge.owner, charge.key) >= charge.limit:
+                return self._judge_charge(charge)
+        for charge in charges:
+            self.tallies.add(charge.owner, charge.key, worth=min(_HELD_BACK, charge.limit) if not charge.also else 1)
+            if charge.also:
+                self.tallies.add(charge.owner, charge.also)
+        return OK
+
+    def explain(self, url: str, host: str) -> list[tuple[str, Verdict]]:
+        """Every bound in turn with its verdict; nothing is counted."""
+        path, query = split(url)
+        segments = path.split("/")
+        rows = [("trap:path-depth", self._judge_depth(segments)), ("trap:repeat", self._judge_repeats(segments))]
+        charges = {charge.code: charge for charge in self._charges(path, query, host)}
+        for code, nothing in _NOTHING.items():
+            charge = charges.get(code)
+            rows.append((code, Verdict(True, "", nothing) if charge is None else self._judge_charge(charge)))
+        return rows
+
+    def _judge_depth(self, segments: list[str]) -> Verdict:
+        limit = self.bounds.path_depth
+        depth = len(segments) - 1 - (not segments[-1])
+        if limit and depth > limit:
+            return Verdict(False, "trap:path-depth", f"{depth} segments in the path; traps.path_depth = {limit}")
+        return OK
+
+    def _judge_repeats(self, segments: list[str]) -> Verdict:
+        limit = self.bounds.repeats
+        if not limit:
+            return OK
+        for segment, count in Counter(segments[1:-1] if not segments[-1] else segments[1:]).items():
+            # Numbers recur by their nature: dates, shards (/00/00/00/12/).
+            if count > (2 * limit if segment.isdigit() else limit):
+                found = f"the segment {segment!r} occurs {count} times in the path"
+                return Verdict(False, "trap:repeat", f"{found}; traps.repeats = {limit}")
+        return OK
+
+    def _judge_charge(self, charge: Charge) -> Verdict:
+        count = self.tallies.count(charge.owner, charge.key)
+        detail = f"{count} {charge.found}; {charge.setting} = {charge.limit}"
+        return Verdict(count < charge.limit, charge.code if count >= charge.limit else "", detail)
+
+    def _charges(self, path: str, query: str, host: str) -> list[Charge]:
+        bounds = self.bounds
+        charges = []
+        if bounds.sessions and (key := find_session(path, query)):
+            found = f"addresses of {key} taken that differ in their session id"
+            charges.append(Charge("trap:session", host, _key("session", key), bounds.sessions, found, "traps.sessions"))
+        if bounds.calendar and (dated := find_date(path, query)):
+            limit, setting = bounds.calendar, "traps.calendar"
+            if not dated.telling:
+                limit, setting = limit * _BARE_DATES, f"{_BARE_DATES} times traps.calendar"
+            found = f"addresses with a date taken under {dated.pattern}"
+            charges.append(Charge("trap:calendar", host, _key("calendar", dated.pattern), limit, found, setting))
+        if bounds.queries_per_path and query:
+            found = f"query strings taken under {path}"
+            limit, setting = bounds.queries_per_path, "traps.queries_per_path"
+            charges.append(Charge("trap:queries", host, _key("queries", path), limit, found, setting))
+        if bounds.hosts_per_domain and (domain := registered_domain(host)) and domain != host:
+            member = f"host:{host}"
+            if not self.tallies.count(domain, member):
+                limit, setting = bounds.hosts_per_domain, "traps.hosts_per_domain"
+                found = f"hosts taken below {domain}"
+                charges.append(Charge("trap:hosts", domain, "hosts", limit, found, setting, member))
+        return charges
+
+
+#: What to say of each counted bound when an address does not touch it.
+_NOTHING = {
+    "trap:session": "no session id in the address",
+    "trap:calendar": "no calendar page",
+    "trap:queries": "no query string",
+    "trap:hosts": "no new host below a registered domain",
+}
+
+
+def split(url: str) -> tuple[str, str]:
+    """Path and query of a normalised URL."""
+    path, _, query = url[url.find("/", 8) :].partition("?")
+    return path, query
+
+
+def _key(kind: str, pattern: str) -> str:
+    if len(pattern) > 200:
+        pattern = f"{pattern[:160]}…{xxhash.xxh3_64_hexdigest(pattern.encode())}"
+    return f"{kind}:{pattern}"
+
+
+def find_session(path: str, query: str) -> str:
+    """Path and query with the session id left out; nothing when there is none."""
+    address = f"{path}?{query}" if query else path
+    folded = address.lower()
+    if not any(map(folded.__contains__, _SESSION_HINTS)):
+        return ""
+    pattern = _SESSION.sub("*", address)
+    return pattern if pattern != address else ""
+
+
+class Dated(NamedTuple):
+    """A page that is nothing but a date."""
+
+    pattern: str  # path and query with * in the place of the date
+    telling: bool  # whether it is a calendar by its words or parameters, and not by the date alone
+
+
+def find_date(path: str, query: str) -> Dated | None:
+    """What stays of an address when its date is left out; `None` when it is not made of a date.
+
+    Only a path that ends in a date or a query that gives one counts: `/2024/03/12/title` is an article. Parameters that
+    are no date stay in the pattern, so that dated articles with a number of their own never share a count.
+    """
+    head = _before_date(path) if _ANY_YEAR.search(path) else ""
+    if not query:
+        return Dated(f"{head}*", bool(_CALENDAR_WORD.search(head))) if head else None
+    parts, short, rest = 0, [], []
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        name = name.lower()
+        if name in _SHORT_NAMES and _NUMBER.fullmatch(value):
+            short.append(name)
+        elif _is_date(name, value):
+            parts += 1
+        elif name not in _VIEW_NAMES:
+            rest.append(pair)
+    if parts or not _SHORT_YEARS.isdisjoint(short):
+        parts += len(short)
+    if not parts or (parts == 1 and short):
+        if not head:
+            return None
+        parts = 0
+    others = "&".join(sorted(rest))
+    telling = parts > 1 or bool(_CALENDAR_WORD.search(head or path) or _CALENDAR_WORD.search(query))
+    return Dated(f"{head or path}*?{others}" if others else f"{head or path}*", telling)
+
+
+def _is_date(name: str, value: str) -> bool:
+    if _PART_NAME.fullmatch(name):
+        return bool(_NUMBER.fullmatch(value) or _DATE.fullmatch(value))
+    if _DATE_NAME.fullmatch(name) and (_DIGITS.fullmatch(value) or _DATE.fullmatch(value)):
+        return True
+    return bool(_FULL_DATE.fullmatch(value))
+
+
+def _before_date(path: str) -> str:
+    """The path up to the date that it ends in; nothing when it does not."""
+    segments = path.split("/")
+    end = len(segments)
+    while end > 1 and (not segments[end - 1] or _INDEX.fullmatch(segments[end - 1])):
+        end -= 1
+    if end < 2:
+        return ""
+    last = _SUFFIX.sub("", segments[end - 1])
+    begin = end
+    if _DATE.fullmatch(last):
+        begin = end - 1
+    else:
+        atoms = [*segments[max(1, end - 3) : end - 1], last]
+        for size in (3, 2, 1):
+            if len(atoms) >= size and _is_dated(atoms[-size:]):
+                begin = end - size
+                break
+    head = "/".join(segments[:begin]) + "/"
+    if begin == end or (begin == end - 1 and _ANY_YEAR.fullmatch(last) and not _CALENDAR_WORD.search(head)):
+        return ""  # a year alone may be any number
+    return head
+
+
+def _is_dated(atoms: list[str]) -> bool:
+    for order in (atoms, atoms[::-1]):
+        year, *rest = order
+        if _ANY_YEAR.fullmatch(year) and all(
+            part.fullmatch(atom) for part, atom in zip((_MONTH, _DAY), rest, strict=False)
+        ):
+            return True
+    return False

@@ -1,0 +1,51 @@
+"""The links of a page go in as rows and come out as one small blob, and back.
+
+Rows as msgpack, deflated at the lowest level: 11 µs and 1.9 KB for 100 links of a documentation page. Level 1 takes
+20 µs for 1.7 KB, zstd the same; front-coding in Python saves nothing once the rows are deflated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isal import igzip_lib
+from msgspec import DecodeError
+from msgspec.msgpack import Decoder, Encoder
+
+Row = tuple[str, str, bool]
+"""Normalised URL, anchor text, accepted."""
+
+#: Bytes of unpacked rows: 6,000 links of the longest URLs fit; a blob made to swell does not.
+LIMIT = 64 << 20
+
+_encode = Encoder().encode
+_decode = Decoder(list[Row]).decode
+
+
+def pack(rows: Sequence[Row]) -> bytes:
+    """Make one blob of (url, anchor, accepted) rows; no rows give no bytes."""
+    if not rows:
+        return b""
+    try:
+        plain = _encode(rows)
+    except UnicodeEncodeError:
+        # Half a surrogate pair is no character and has no UTF-8; it becomes a question mark.
+        plain = _encode([(_mend(url), _mend(anchor), accepted) for url, anchor, accepted in rows])
+    packed: bytes = igzip_lib.compress(plain, 0)
+    return packed
+
+
+def unpack(blob: bytes) -> list[Row]:
+    """Give the rows of a blob; none where it is damaged or would swell beyond the limit."""
+    if not blob:
+        return []
+    inflate = igzip_lib.IgzipDecompressor()
+    try:
+        plain = inflate.decompress(blob, LIMIT)
+        return _decode(plain) if inflate.eof else []
+    except (igzip_lib.error, DecodeError):  # type: ignore[misc]  # the stub calls the class an instance
+        return []
+
+
+def _mend(text: str) -> str:
+    return text.encode(errors="replace").decode()

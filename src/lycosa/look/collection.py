@@ -1,0 +1,235 @@
+"""A collection's folder in, its pages, URLs and links out; bytes are read from the archive only when asked for.
+
+for page in Collection("collection"):
+    print(page.url, page.title, len(page.body))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from lycosa import urls
+from lycosa.fetch.decode import decode
+from lycosa.frontier import schema
+from lycosa.frontier.parts import host_key
+from lycosa.keep import StoredAnswer, links, read_record
+from lycosa.look import database
+from lycosa.look.database import Row
+from lycosa.look.listing import state_name
+from lycosa.look.query import select
+from lycosa.look.table import Value
+from lycosa.model import STATE_NAMES
+from lycosa.parse import Doc, read
+
+#: Bytes of one body after decompression; what is longer is cut.
+_BODY_BYTES = 256 << 20
+
+_PAGES = """
+    SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at, url.url, url.depth,
+           page.status, page.mime, page.charset, page.title, page.language, page.kind, page.size, page.etag,
+           page.last_modified, page.server_date
+    FROM page JOIN url USING (n) WHERE page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"""
+
+#: Where the first page lies that brought a body; as schema.FIND_URL, in the index or behind its end.
+_HOLDER = """
+    SELECT page.warc, page.offset, page.length FROM content JOIN page USING (n, round)
+    WHERE content.seq = (
+        SELECT seq FROM holder WHERE digest = ?1
+        UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
+        LIMIT 1)"""
+
+_URLS = "SELECT url, state, reason, http, depth, score, fetched_at, redirect FROM url"
+
+
+class PageLink(NamedTuple):
+    """A link of a stored page."""
+
+    url: str
+    text: str
+    accepted: bool  # whether the rules let the crawl follow it
+
+
+class UrlInfo(NamedTuple):
+    """What is known of a URL, whether it is stored or not."""
+
+    url: str
+    state: str  # a word of model.STATE_NAMES
+    reason: str
+    http: int
+    depth: int
+    score: float
+    fetched: datetime | None
+    redirect: str
+
+
+@dataclass(eq=False, repr=False)
+class Page:
+    """A stored page: what the database says of it at once, what the archive holds when it is asked for."""
+
+    _source: Collection
+    _n: int
+    _round: int
+    _warc: str
+    _offset: int
+    _length: int
+    _digest: bytes
+    _fetched_at: float
+    url: str
+    depth: int  # links from a seed
+    status: int
+    mime: str
+    charset: str
+    title: str
+    language: str
+    kind: str  # as a mission refined the type
+    size: int  # bytes as received
+    etag: str
+    last_modified: str  # as the header gave it
+    server_date: str
+
+    def __repr__(self) -> str:
+        return f"<Page {self.url}>"
+
+    @property
+    def fetched(self) -> datetime:
+        """When it was fetched, in UTC."""
+        return datetime.fromtimestamp(self._fetched_at, UTC)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The fields of the answer's header by lower-case name; repeated ones joined with a comma."""
+        return self._record.headers
+
+    @cached_property
+    def body(self) -> bytes:
+        """The content without its content coding; empty where the archive does not hold it."""
+        record = self._record
+        if record.kind == "revisit":  # the bytes stand once, with the first page that had them
+            record = self._source._holder(self._digest) or record
+        return decode(record.body_raw, record.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
+
+    @cached_property
+    def doc(self) -> Doc:
+        """The page as the crawl read it: links as written, base, tree."""
+        return read(self.url, self.headers, self.body)
+
+    @property
+    def text(self) -> str:
+        """The text that a reader sees, without markup."""
+        return self.doc.text
+
+    @cached_property
+    def links(self) -> list[PageLink]:
+        """The links of the page, resolved and normalised."""
+        return self._source._links(self._n, self._round)
+
+    @cached_property
+    def _record(self) -> StoredAnswer:
+        return self._source._read(self._warc, self._offset, self._length)
+
+
+class Collection:
+    """What a crawl left in a folder; reading works while it is still running. Can be used with `with`."""
+
+    def __init__(self, path: str | os.PathLike[str] = "collection") -> None:
+        self.path = Path(path)
+        self._database = database.connect(self.path)
+
+    def __iter__(self) -> Iterator[Page]:
+        return self.pages()
+
+    def __len__(self) -> int:
+        """How many pages are stored."""
+        return int(self._value("SELECT count(DISTINCT n) FROM page"))
+
+    def __repr__(self) -> str:
+        return f"<Collection {self.path}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; pages that were handed out can then no longer read their bytes."""
+        self._database.close()
+
+    def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
+        """The stored pages in the order in which their URLs were found; of a host, of a MIME type, or all."""
+        where, values = "", []
+        if host:
+            where += " AND url.host = ?"
+            values.append(host_key(host.lower()))
+        if mime:
+            where += " AND page.mime = ?"
+            values.append(mime.lower())
+        for row in self._rows(f"{_PAGES}{where} ORDER BY page.n", values):
+            yield Page(self, *row)
+
+    def page(self, url: str) -> Page | None:
+        """The stored page at this URL, or None."""
+        row = self._find(_PAGES + " AND", url)
+        return Page(self, *row) if row else None
+
+    def url(self, url: str) -> UrlInfo | None:
+        """What is known of this URL, or None when it was never met."""
+        row = self._find(_URLS + " WHERE", url)
+        return _url_info(row) if row else None
+
+    def urls(self, *, state: str = "") -> Iterator[UrlInfo]:
+        """The URLs ever met, in the order of their discovery; all, or those of one state ("fetched", "gone"…)."""
+        numbers = {name: int(number) for number, name in STATE_NAMES.items()}
+        where, values = (" WHERE state = ?", [numbers[state_name(state)]]) if state else ("", [])
+        for row in self._rows(f"{_URLS}{where} ORDER BY n", values):
+            yield _url_info(row)
+
+    def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Iterator[Row]:
+        """The rows of a SELECT over the tables and the views `pages`, `urls`, `links`, `hosts`; nothing can be written.
+
+        `seconds` ends a statement that takes longer; 0 lets it run.
+        """
+        return select(self.path, sql, values, seconds=seconds).rows
+
+    def _rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+        return database.rows(self._database, sql, values)
+
+    def _value(self, sql: str, values: Sequence[Value] = ()) -> Any:
+        return next((row[0] for row in self._rows(sql, values)), None)
+
+    def _find(self, select: str, url: str) -> Row | None:
+        normal = urls.normalise(url)
+        if normal is None:
+            return None
+        n = self._value(schema.FIND_URL, [host_key(urls.host_of(normal)), urls.url_id(normal)])
+        return None if n is None else next(self._rows(f"{select} url.n = ?", [n]), None)
+
+    def _links(self, n: int, round_: int) -> list[PageLink]:
+        packed = self._value("SELECT links FROM link WHERE n = ? AND round = ?", [n, round_])
+        return [PageLink(*link) for link in links.unpack(packed)] if isinstance(packed, bytes) else []
+
+    def _holder(self, digest: bytes) -> StoredAnswer | None:
+        """The answer that holds the bytes of this digest."""
+        place = next(self._rows(_HOLDER, [digest]), None)
+        return self._read(*place) if place else None
+
+    def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
+        # The name comes from a database that may have been handed on: it must not lead out of the collection.
+        return read_record(self.path / "archive" / os.path.basename(warc), offset, length=length)
+
+
+def _url_info(row: Row) -> UrlInfo:
+    url, state, reason, http, depth, score, fetched_at, redirect = row
+    fetched = datetime.fromtimestamp(fetched_at, UTC) if fetched_at else None
+    return UrlInfo(
+        url, STATE_NAMES.get(state, str(state)), reason or "", http or 0, depth, score, fetched, redirect or ""
+    )

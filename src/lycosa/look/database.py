@@ -1,0 +1,117 @@
+"""A collection's folder in, a read-only connection to its database out, with views that people can read.
+
+Reading never disturbs a crawl that is running: the database is in WAL mode and nothing here can write. The views are
+made anew for each connection, in memory, so a collection of any age has them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from lycosa.errors import CollectionError
+from lycosa.frontier import schema
+from lycosa.frontier.fault import translate
+from lycosa.keep import links
+
+Row = tuple[Any, ...]
+
+#: Seconds to wait while the crawl's own recovery holds the database for itself.
+_BUSY_S = 10
+
+#: Views beside those of the schema: what needs a function of ours, and what people ask for most.
+VIEWS = {
+    "links": """
+        SELECT url.url AS source, item.value ->> 0 AS target, item.value ->> 1 AS anchor, item.value ->> 2 AS accepted,
+               host.name AS host, link.n
+        FROM link JOIN url USING (n) JOIN host USING (host), json_each(unpack_links(link.links)) AS item
+        WHERE link.round = (SELECT max(round) FROM link AS latest WHERE latest.n = link.n)""",
+    "hosts": """
+        SELECT host.name AS host, host.pages, host.errors, host.delay_s,
+               (SELECT count(*) FROM url WHERE url.host = host.host AND url.state = 0) AS unfetched
+        FROM host""",
+}
+
+#: What a statement of a user may do; everything else is refused before it runs.
+_ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
+
+
+def connect(folder: str | os.PathLike[str]) -> apsw.Connection:
+    """Open a collection's database for reading; the caller closes it."""
+    folder = Path(folder)
+    path = folder / "crawl.db"
+    _refuse_missing(folder, path)
+    try:
+        connection = _open(path)
+        connection.set_busy_timeout(_BUSY_S * 1000)
+        _refuse_foreign(connection, folder)
+        _add_views(connection)
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+    return connection
+
+
+def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
+    """The rows of a statement of ours."""
+    try:
+        yield from connection.execute(sql, values)
+    except apsw.Error as problem:
+        raise translate(problem, Path(connection.filename)) from None
+
+
+def guard(connection: apsw.Connection, *, seconds: float) -> None:
+    """Let statements of a user only read, and end one that takes longer (0: as long as it likes)."""
+    connection.execute("PRAGMA query_only = 1")
+    connection.authorizer = lambda action, *_: apsw.SQLITE_OK if action in _ALLOWED else apsw.SQLITE_DENY
+    if seconds > 0:
+        end = time.monotonic() + seconds
+        connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+
+
+def _refuse_missing(folder: Path, path: Path) -> None:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if not folder.exists():
+            raise CollectionError(f"There is no collection at {folder}; name one with --collection.") from None
+        raise CollectionError(f"{folder} is not a collection: it has no crawl.db.") from None
+    except OSError as problem:
+        raise CollectionError(f"The collection {folder} cannot be read: {problem.strerror}.") from None
+    if not os.access(path, os.R_OK):
+        raise CollectionError(f"{path} cannot be read: Permission denied.")
+
+
+def _open(path: Path) -> apsw.Connection:
+    """Open read-only; in a folder where SQLite may not make its -shm file, as a file that nobody changes."""
+    if not os.access(path.parent, os.W_OK) and not path.with_name("crawl.db-wal").exists():
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return apsw.Connection(f"{path.resolve().as_uri()}?immutable=1", flags=flags)
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _refuse_foreign(connection: apsw.Connection, folder: Path) -> None:
+    if connection.execute("PRAGMA application_id").get != schema.APPLICATION:
+        raise CollectionError(f"{folder} is not a collection: its crawl.db was not made by lycosa.")
+    version = int(connection.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
+    if version > schema.VERSION:
+        raise CollectionError(
+            f"The collection {folder} was made by a newer lycosa (its schema is {version}, this one reads up to"
+            f" {schema.VERSION}): upgrade lycosa to look at it."
+        )
+
+
+def _add_views(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.create_scalar_function("unpack_links", _unpack, 1, deterministic=True)
+    for name, select in VIEWS.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+
+
+def _unpack(packed: bytes | None) -> str:
+    return msgspec.json.encode(list(links.unpack(packed or b""))).decode()

@@ -1,0 +1,61 @@
+"""A collection and filters in, rows of one of its three lists out: urls, pages, links."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.look.query import Result, select
+from lycosa.model import STATE_NAMES
+
+List = Literal["urls", "pages", "links"]
+
+COLUMNS: dict[List, str] = {
+    "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, fetched, retries, redirect",
+    "pages": "url, status, mime, charset, title, language, kind, size, fetched, last_modified, server_date, digest,"
+    " warc, offset, length",
+    "links": "source, target, anchor, accepted",
+}
+
+
+class Filter(Struct, frozen=True):
+    """Which rows are wanted; empty: all. `*` in host and mime stands for anything."""
+
+    host: str = ""
+    state: str = ""  # of urls
+    mime: str = ""  # of pages
+
+
+def list_rows(folder: str | os.PathLike[str], kind: List, wanted: Filter = Filter()) -> Result:  # noqa: B008  frozen
+    """The rows of a list, in the order in which the URLs were found."""
+    where, values = [], []
+    if wanted.host:
+        where.append("host GLOB ?")
+        values.append(wanted.host.lower())
+    if wanted.state:
+        _refuse(kind, "urls", option="--state")
+        where.append("state = ?")
+        values.append(state_name(wanted.state))
+    if wanted.mime:
+        _refuse(kind, "pages", option="--mime")
+        where.append("mime GLOB ?")
+        values.append(wanted.mime.lower())
+    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    return select(folder, f"SELECT {COLUMNS[kind]} FROM {kind}{condition} ORDER BY n", values)
+
+
+def state_name(word: str) -> str:
+    """The name of a state from any way of writing it: "not modified", not-modified, unchanged."""
+    plain = word.lower().replace("-", " ").replace("_", " ")
+    for state, name in STATE_NAMES.items():
+        if plain in (name, state.name.lower().replace("_", " ")):
+            return name
+    raise UsageError(f"There is no state {word!r}; allowed: {', '.join(STATE_NAMES.values())}.")
+
+
+def _refuse(kind: List, only: List, *, option: str) -> None:
+    if kind != only:
+        raise UsageError(f"{option} goes with {only}, not with {kind}.")

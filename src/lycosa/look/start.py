@@ -1,0 +1,59 @@
+"""A crawl from Python: seeds and settings in, the collection out, ready to be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from lycosa.errors import NothingFetched
+from lycosa.look.collection import Collection
+from lycosa.mission import find_mission, load, read_seeds
+from lycosa.mission.layers import OPTIONS
+
+#: Short names of settings: those of the command line's options.
+SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
+
+
+def crawl(
+    seeds: str | Iterable[str] = (),
+    *,
+    collection: str | os.PathLike[str] = "collection",
+    mission: str | os.PathLike[str] | None = None,
+    quiet: bool = True,
+    **settings: Any,
+) -> Collection:
+    """Crawl until nothing is left or a limit is reached, and open the collection; called again, it continues.
+
+    Settings are those of a mission: `scope="host"`, sections as `limits={"pages": 100}`, and the names of the command
+    line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
+    """
+    from lycosa.crawl import CrawlOptions, run
+
+    overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
+    file = None if mission is None else find_mission(os.fspath(mission)) or Path(mission)
+    settled = load(file, environ=os.environ, overrides=overrides).mission
+    words = [seeds] if isinstance(seeds, str) else list(seeds)
+    planted = replace(settled, seeds=read_seeds(words or settled.seeds).urls)
+    report = run(planted, CrawlOptions(quiet=quiet))
+    if report.exit_code == 4:
+        raise NothingFetched(
+            "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
+        )
+    return Collection(collection)
+
+
+def _flatten(settings: dict[str, Any]) -> dict[str, object]:
+    """Settings by their dotted keys."""
+    flat: dict[str, object] = {}
+    for name, value in settings.items():
+        if isinstance(value, dict) and name != "hosts":
+            flat |= {f"{name}.{key}": item for key, item in value.items()}
+        elif isinstance(value, dict):
+            flat |= {f'hosts."{host}".{key}': item for host, rule in value.items() for key, item in rule.items()}
+        else:
+            flat[SHORT.get(name, name)] = value
+    return flat

@@ -1,0 +1,134 @@
+"""A collection's folder in, what it holds and how its crawl stands out; also while it is running."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from pathlib import Path
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from lycosa.look import database
+from lycosa.model import STATE_NAMES, State
+
+
+class LastRun(Struct):
+    """What the report of the last run said of its speed."""
+
+    pages: int = 0
+    seconds: float = 0.0
+    requests: int = 0
+    ended_by: str = ""
+    stored: int = 0
+
+
+class Status(Struct):
+    """The figures of a collection."""
+
+    collection: str
+    pages: int
+    urls: int
+    unfetched: int
+    states: dict[str, int]
+    hosts: int
+    hosts_waiting: int  # those with URLs that are to be fetched
+    archive_files: int
+    archive_bytes: int
+    database_bytes: int
+    running: int  # process id of the crawl; 0: none runs
+    pages_per_s: float  # of the run under way, or else of the last one
+    last_run: LastRun | None
+
+
+def read_status(folder: str | os.PathLike[str]) -> Status:
+    """Gather the figures; nothing is counted row by row but the hosts that wait."""
+    folder = Path(folder)
+    connection = database.connect(folder)
+    try:
+        states = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
+        ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
+        ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
+        ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
+        last_run = _last_run(connection)
+    finally:
+        connection.close()
+    pages = sum(states.get(state, 0) for state in (State.FETCHED, State.UNCHANGED, State.DUPLICATE))
+    running = running_crawl(folder)
+    return Status(
+        collection=str(folder),
+        pages=pages,
+        urls=sum(states.values()),
+        unfetched=states.get(State.PENDING, 0) + states.get(State.WAITING, 0),
+        states={STATE_NAMES[State(state)]: count for state, count in sorted(states.items()) if count},
+        hosts=hosts,
+        hosts_waiting=waiting,
+        archive_files=files,
+        archive_bytes=int(archived),
+        database_bytes=sum(part.stat().st_size for part in folder.glob("crawl.db*")),
+        running=running,
+        pages_per_s=_speed(folder, pages, last_run, running=running),
+        last_run=last_run,
+    )
+
+
+def running_crawl(folder: Path) -> int:
+    """The process that crawls into this folder now, or 0."""
+    with contextlib.suppress(OSError, ValueError):
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            process = int(os.pread(handle, 32, 0))
+            os.kill(process, 0)  # of a process that is gone, the lock is not even tried: a crawl may be taking it
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return process
+        finally:
+            os.close(handle)
+    return 0
+
+
+def tell(status: Status) -> str:
+    """The figures as people read them."""
+    lines = [f"{status.collection}: {status.pages:,} pages of {status.hosts:,} hosts, {status.urls:,} URLs known"]
+    width = max((len(name) for name in status.states), default=0)
+    lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
+    size = f"{_size(status.archive_bytes)} in {status.archive_files:,} archive files"
+    lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
+    if status.hosts_waiting:
+        lines.append(f"  waiting: {status.unfetched:,} URLs of {status.hosts_waiting:,} hosts")
+    if status.running:
+        lines.append(f"  a crawl is running (process {status.running}), {status.pages_per_s:,.1f} pages/s")
+    elif status.last_run:
+        run = status.last_run
+        lines.append(f"  last run: {run.pages:,} pages in {run.seconds:,.1f} s, {status.pages_per_s:,.1f} pages/s")
+    return "\n".join(lines)
+
+
+def _rows(connection: apsw.Connection, sql: str) -> list[database.Row]:
+    return list(database.rows(connection, sql))
+
+
+def _last_run(connection: apsw.Connection) -> LastRun | None:
+    for (text,) in _rows(connection, "SELECT value FROM meta WHERE key = 'last_run'"):
+        with contextlib.suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(text, type=LastRun)
+    return None
+
+
+def _speed(folder: Path, pages: int, last_run: LastRun | None, *, running: int) -> float:
+    if running:
+        # The lock is written when a run begins.
+        seconds = time.time() - (folder / "lock").stat().st_mtime
+        return max(0.0, (pages - (last_run.stored if last_run else 0)) / seconds) if seconds > 0 else 0.0
+    return last_run.pages / last_run.seconds if last_run and last_run.seconds > 0 else 0.0
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.1f} {unit}" if unit != "bytes" else f"{count:,.0f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"

@@ -1,0 +1,134 @@
+"""Rows in, text out: the four formats of every listing (jsonl, csv, tsv, table).
+
+What is shown may come from a hostile page. A terminal never gets control characters, and a spreadsheet never a cell
+that it would take for a formula, unless the caller asks for raw values.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TextIO
+
+import msgspec
+
+Format = Literal["jsonl", "csv", "tsv", "table"]
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "table")
+Value = str | int | float | bytes | None
+
+#: First characters that make a spreadsheet take a cell for a formula (OWASP, "CSV injection").
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Widest column of a table; what is longer is cut, with an ellipsis.
+_WIDEST = 100
+#: Rows looked at before the widths of a table are fixed, so that a listing of any length needs little memory.
+_SAMPLE = 1000
+
+
+def printable(text: str) -> str:
+    """The text without control, escape and direction characters; white space of any kind becomes a blank."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else " " for mark in text if mark.isprintable() or mark.isspace())
+
+
+def write(
+    rows: Iterable[Sequence[Value]], columns: Sequence[str], out: TextIO, *, form: Format, raw: bool = False
+) -> int:
+    """Write rows under the names of their columns and return how many there were."""
+    clean = _shown if out.isatty() else _plain
+    if form == "jsonl":
+        return _write_jsonl(rows, columns, out, clean=clean)
+    if form == "table":
+        return _write_table(rows, columns, out)
+    count = 0
+    put = csv.writer(out, lineterminator="\n").writerow if form == "csv" else _tab_writer(out)
+    put(columns)
+    for row in rows:
+        cells = [clean(value) for value in row]
+        put(cells if raw else [_disarm(cell) for cell in cells])
+        count += 1
+    return count
+
+
+def _plain(value: Value) -> str | int | float | None:
+    """The value as text formats hold it: bytes as hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such number
+    return value
+
+
+def _shown(value: Value) -> str | int | float | None:
+    value = _plain(value)
+    return printable(value) if isinstance(value, str) else value
+
+
+def _disarm(cell: str | int | float | None) -> str | int | float | None:
+    if isinstance(cell, str) and cell.startswith(_FORMULA):
+        return "'" + cell
+    return cell
+
+
+def _write_jsonl(
+    rows: Iterable[Sequence[Value]],
+    columns: Sequence[str],
+    out: TextIO,
+    *,
+    clean: Callable[[Value], str | int | float | None],
+) -> int:
+    encode = msgspec.json.Encoder().encode
+    count = 0
+    for row in rows:
+        named = {name: clean(value) for name, value in zip(columns, row, strict=True)}
+        out.write(encode(named).decode())
+        out.write("\n")
+        count += 1
+    return count
+
+
+def _tab_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
+    """Write fields between tabs, as `cut` and `awk` split them: the format has no quotes, so white space is folded."""
+    fold = str.maketrans("\t\r\n", "   ")
+    return lambda cells: out.write(
+        "\t".join("" if cell is None else str(cell).translate(fold) for cell in cells) + "\n"
+    )
+
+
+def _write_table(rows: Iterable[Sequence[Value]], columns: Sequence[str], out: TextIO) -> int:
+    """Write aligned columns: numbers to the right, text to the left."""
+    source = iter(rows)
+    sample = [row for _, row in zip(range(_SAMPLE), source, strict=False)]
+    lines = [[_cell(value) for value in row] for row in sample]
+    widths = [max([len(name), *(len(line[at]) for line in lines)]) for at, name in enumerate(columns)]
+    widths = [min(width, _WIDEST) for width in widths]
+    right = [
+        bool(sample) and all(isinstance(row[at], int | float | None) for row in sample) for at in range(len(columns))
+    ]
+    out.write(_align(columns, widths, right) + "\n")
+    out.write("  ".join("─" * width for width in widths) + "\n")
+    for line in lines:
+        out.write(_align(line, widths, right) + "\n")
+    count = len(lines)
+    for row in source:
+        out.write(_align([_cell(value) for value in row], widths, right) + "\n")
+        count += 1
+    return count
+
+
+def _cell(value: Value) -> str:
+    value = _shown(value)
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.1f}"
+    text = str(value)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _align(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    together = zip(cells, widths, right, strict=True)
+    return "  ".join(
+        cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in together
+    ).rstrip()

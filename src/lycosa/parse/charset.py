@@ -1,0 +1,140 @@
+"""Which encoding a body is in: bytes and what was declared flow in, a WHATWG encoding name and the text flow out.
+
+A byte-order mark wins, then the header, then what the document says of itself. A declaration that the bytes contradict
+is not believed, and nothing here fails: what cannot be decoded becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import turbohtml
+from turbohtml.detect import Detection, detect  # importing it registers the whatwg-* codecs
+
+from lycosa import urls
+
+#: The window in which the HTML standard looks for a declaration (13.2.3.2).
+_PRESCAN_BYTES = 1024
+#: How much of a body is looked at when the encoding must be guessed: detection costs 35 ns a byte.
+_SAMPLE_BYTES = 65536
+#: A body is UTF-8 with a few broken bytes as long as fewer than one in this many of its high bytes are broken;
+#: single-byte text read as UTF-8 breaks at nearly every one, East Asian text at more than four of five.
+_BROKEN_SHARE = 4
+
+_ASCII_ONLY = bytes(range(128)) + b"?" * 128
+_LOW_BYTES = bytes(range(128))
+_UTF8 = re.compile(rb"""charset\s*=\s*["']?utf-?8""")
+_XML_ENCODING = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']\s*([\w.:-]+)""")
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
+_PYTHON_NAMES = {"utf-8": "utf-8", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
+
+
+class Decoded(NamedTuple):
+    """A body as text, the encoding it was in, and what was wrong with its declaration (empty: nothing)."""
+
+    charset: str
+    text: str
+    problem: str = ""
+    tentative: bool = False  # nothing was declared and the bytes fit many encodings: a later declaration counts
+
+
+@lru_cache(maxsize=1024)
+def _resolve(label: str) -> str | None:
+    try:
+        encoding = turbohtml.parse(b"", encoding=label).encoding
+    except (LookupError, ValueError):
+        return None
+    return encoding.lower() if encoding else None
+
+
+def resolve_label(label: str) -> str | None:
+    """The WHATWG name, in lower case, of the encoding that a label means; None when it means none."""
+    return _resolve(label.strip("\t\n\f\r ").lower()) if label and len(label) < 64 else None
+
+
+def find_mark(body: bytes) -> tuple[str, int]:
+    """The encoding that a byte-order mark tells and the length of the mark; ("", 0) without one."""
+    for mark, charset in _MARKS:
+        if body.startswith(mark):
+            return charset, len(mark)
+    return "", 0
+
+
+def find_declared(body: bytes) -> str | None:
+    """The encoding that a document without a mark declares within its first 1024 bytes, for HTML or XML.
+
+    None also stands for UTF-8, which is tried in any case.
+    """
+    head = body[:_PRESCAN_BYTES].lower()
+    at = head.find(b"charset")
+    if at >= 0 and not _UTF8.match(head, at):
+        # Only the declaration may speak: high bytes are masked, and the added "é" makes UTF-8 the answer for "none".
+        found = detect(head.translate(_ASCII_ONLY) + b"\xc3\xa9").encoding
+        if found and found != "UTF-8":
+            return found.lower()
+    return find_xml_encoding(body)
+
+
+def find_xml_encoding(body: bytes) -> str | None:
+    """The encoding in an XML declaration at the start of `body`."""
+    declared = _XML_ENCODING.match(body, 0, _PRESCAN_BYTES)
+    charset = resolve_label(declared[1].decode("latin-1")) if declared else None
+    # The declaration was read as single bytes, so UTF-16 it cannot be.
+    return "utf-8" if charset in ("utf-16le", "utf-16be") else charset
+
+
+def decode(body: bytes, charset: str) -> str:
+    """The text of a body in a WHATWG encoding, U+FFFD for what is not in it."""
+    return body.decode(_PYTHON_NAMES.get(charset) or f"whatwg-{charset}", "replace")
+
+
+def settle(body: bytes, header: str, *, url: str = "") -> Decoded:
+    """Decode `body`, believing its mark, the header's charset, its own declaration, then its bytes.
+
+    The country in the address helps the guess when nothing was declared.
+    """
+    if body[:1] in (b"\xef", b"\xff", b"\xfe"):
+        charset, length = find_mark(body)
+        if charset:
+            return Decoded(charset, decode(body[length:], charset))
+    declared = resolve_label(header) if header else None
+    if declared is None:
+        declared = find_declared(body)
+    if declared is None or declared == "utf-8" or declared == "windows-1252":
+        try:
+            text = body.decode()
+        except UnicodeDecodeError as error:
+            return _settle_broken(body, declared, error.start, url)
+        if declared == "windows-1252" and not text.isascii():
+            return Decoded("utf-8", text, "charset: declared windows-1252, is utf-8")
+        if declared is None and "\x1b" in text:
+            return _guess(body, None, body.find(b"\x1b"), url)
+        return Decoded(declared or "utf-8", text, tentative=declared is None and text.isascii())
+    return Decoded(declared, decode(body, declared))
+
+
+def _settle_broken(body: bytes, declared: str | None, start: int, url: str) -> Decoded:
+    """Decode what is not valid UTF-8 from byte `start` on."""
+    if declared == "windows-1252":
+        return Decoded(declared, decode(body, declared))
+    sample = body[start : start + _SAMPLE_BYTES]
+    broken = sample.decode("utf-8", "replace").count("\ufffd")
+    high = len(body[max(0, start - _SAMPLE_BYTES) : start + _SAMPLE_BYTES].translate(None, _LOW_BYTES))
+    cut = start >= len(body) - 3 and declared is not None  # within the last character: the body was cut there
+    if cut or broken * _BROKEN_SHARE <= high:
+        return Decoded("utf-8", body.decode("utf-8", "replace"))
+    return _guess(body, declared, start, url)
+
+
+def _guess(body: bytes, declared: str | None, start: int, url: str) -> Decoded:
+    """Decode by what the bytes around `start` look like."""
+    sample = body[max(0, start - _PRESCAN_BYTES) : start + _SAMPLE_BYTES]
+    country = urls.host_of(url).rpartition(".")[2] if url else ""
+    options = Detection(tld=country) if country.isascii() and country.isalpha() and country.islower() else None
+    # The blanks keep the detector from reading the declaration that was just found to be wrong.
+    found = detect(b" " * _PRESCAN_BYTES + sample, options).encoding
+    charset = found.lower() if found else "windows-1252"
+    problem = f"charset: declared {declared}, is {charset}" if declared and declared != charset else ""
+    return Decoded(charset, decode(body, charset), problem, tentative=declared is None)

@@ -1,0 +1,212 @@
+"""A document as every later stage sees it: an answer's headers and decoded body flow in, a `Doc` flows out.
+
+Nothing here raises on content: what is wrong with a document stands in its `problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lycosa import urls
+from lycosa.model import Link
+from lycosa.parse import charset as charsets
+from lycosa.parse import feed, html, sitemap, sniff, xml
+from lycosa.parse.mime import extract_mime
+
+if TYPE_CHECKING:
+    from lxml import etree
+    from turbohtml import Document, Element
+
+_MAX_HEADER = 8192
+#: How much of a gzip file is inflated to see whether a sitemap is in it.
+_PEEK_BYTES = 65536
+_NOTHING: frozenset[str] = frozenset()
+#: What the directive "none" stands for.
+_NONE = frozenset({"noindex", "nofollow"})
+_XML_KINDS = frozenset({"xml", "sitemap", "sitemap-index", "feed"})
+_TEXT_KINDS = frozenset({"text", "json"})
+#: What may stand before a colon in X-Robots-Tag without being the name of a robot.
+_VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+
+
+class Doc:
+    """A document that was read; `tree`, `etree` and `text` are made when they are first asked for."""
+
+    __slots__ = (
+        "_anchors",
+        "_etree",
+        "_header_charset",
+        "_text",
+        "_tree",
+        "base",
+        "body",
+        "canonical",
+        "charset",
+        "kind",
+        "language",
+        "links",
+        "mime",
+        "problem",
+        "refresh",
+        "robots",
+        "root",
+        "title",
+        "url",
+    )
+
+    def __init__(self, url: str, body: bytes, *, kind: str, mime: str) -> None:
+        self.url = url
+        self.body = body
+        self.kind = kind
+        self.mime = mime
+        self.charset = ""
+        self.title = ""
+        self.base = url
+        self.canonical = ""
+        self.language = ""
+        self.problem = ""
+        self.robots = _NOTHING
+        self.refresh: tuple[float, str] | None = None
+        self.root: xml.Root | None = None
+        self.links: list[Link] = []
+        self._anchors: list[Element] = []
+        self._tree: Document | None = None
+        self._etree: etree._Element | None = None
+        self._text: str | None = None
+        self._header_charset = ""
+
+    @property
+    def tree(self) -> Document | None:
+        """The HTML tree; None for other kinds."""
+        return self._tree
+
+    @property
+    def etree(self) -> etree._Element | None:
+        """The XML tree of whatever could be read; None for other kinds and for what cannot be read."""
+        if self._etree is None and self.kind in _XML_KINDS:
+            self._etree, problem = xml.build_tree(self.body, self.charset)
+            self.problem = self.problem or problem
+        return self._etree
+
+    @property
+    def text(self) -> str:
+        """The plain text, markup removed; empty for kinds that hold none."""
+        if self._text is None:
+            self._text = self._read_text()
+        return self._text
+
+    def _read_text(self) -> str:
+        if self._tree is not None:
+            return html.read_text(self._tree)
+        if self.kind in _TEXT_KINDS:
+            return charsets.settle(self.body, self._header_charset).text
+        tree = self.etree
+        if tree is None:
+            return ""
+        return " ".join(" ".join(part.split()) for part in tree.itertext() if not part.isspace())
+
+    def context(self, i: int, chars: int = 30) -> str:
+        """The plain text around link `i`, at most `chars` before it and after it, without the anchor itself."""
+        if i >= len(self._anchors) or self.links[i].kind not in ("a", "area", "frame"):
+            return ""
+        return html.read_context(self._anchors[i], chars)
+
+
+def read(
+    url: str, headers: Mapping[str, str], body: bytes, *, links_per_page: int = 6000, agent: str = "lycosa"
+) -> Doc:
+    """Read an answer: `headers` have lower-case names, `body` is content-decoded, `agent` is our name for robots."""
+    mime = extract_mime(headers.get("content-type", ""))
+    kind, essence = sniff.sniff(mime.essence, body)
+    doc = Doc(url, body, kind=kind, mime=essence)
+    doc._header_charset = mime.charset
+    directives: tuple[str, ...] = ()
+    try:
+        if kind == "html" or kind == "xhtml":
+            directives = _read_html(doc, links_per_page, agent)
+        elif kind in _XML_KINDS:
+            _read_xml(doc, links_per_page)
+        elif essence == "application/gzip":
+            _read_gzip(doc)
+        elif kind in _TEXT_KINDS:
+            doc.charset = _find_text_charset(doc)
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        # The native parsers promise nothing for every input; a document must never end the crawl.
+        doc.problem = f"parse: {type(error).__name__}: {error}"
+    if "x-robots-tag" in headers:
+        directives += parse_robots_header(headers["x-robots-tag"], agent)
+    if directives:
+        doc.robots = frozenset(directives) | (_NONE if "none" in directives else _NOTHING)
+    if not doc.language and "content-language" in headers:
+        doc.language = headers["content-language"].partition(",")[0].strip()
+    return doc
+
+
+def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
+    """Fill in what an HTML page holds; returns its directives for robots."""
+    decoded = charsets.settle(doc.body, doc._header_charset, url=doc.url)
+    page = html.read_html(decoded, doc.body, agent=agent, max_links=max_links, xhtml=doc.kind == "xhtml")
+    doc._tree = page.tree
+    doc._anchors = page.anchors
+    doc.links = page.links
+    doc.charset = page.charset
+    doc.title = page.title
+    doc.language = page.language
+    doc.refresh = page.refresh
+    doc.problem = page.problem
+    if page.base:
+        doc.base = urls.normalise(page.base, doc.url) or doc.url
+    if page.canonical:
+        doc.canonical = urls.normalise(page.canonical, doc.base) or ""
+    return page.robots
+
+
+def _read_xml(doc: Doc, max_links: int) -> None:
+    """Fill in what an XML document tells of itself, and the links of sitemaps and feeds."""
+    doc.charset = xml.find_charset(doc.body, doc._header_charset)
+    doc.root, doc.problem = xml.read_root(doc.body, doc.charset)
+    if doc.kind == "feed":
+        found = feed.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
+        doc.title, doc.links = found.title, found.links
+        doc.problem = doc.problem or found.problem
+    elif doc.kind != "xml":
+        _read_sitemap(doc)
+
+
+def _read_sitemap(doc: Doc) -> None:
+    result = sitemap.read_sitemap(doc.body)
+    doc.links = result.links
+    doc.problem = doc.problem or result.problem
+
+
+def _read_gzip(doc: Doc) -> None:
+    """A gzip file is an archive, unless it holds a sitemap."""
+    start, _ = sitemap.inflate(doc.body[:_PEEK_BYTES], _PEEK_BYTES)
+    kind, _ = sniff.sniff("", start)
+    if kind in ("sitemap", "sitemap-index"):
+        doc.kind = kind
+        doc.charset = xml.find_charset(start, "")
+        doc.root, _ = xml.read_root(start, doc.charset)
+        _read_sitemap(doc)
+
+
+def _find_text_charset(doc: Doc) -> str:
+    """The encoding of plain text as far as its start tells; the text itself is decoded when it is asked for."""
+    return charsets.settle(doc.body[:_PEEK_BYTES], doc._header_charset, url=doc.url).charset
+
+
+def parse_robots_header(value: str, agent: str) -> tuple[str, ...]:
+    """The directives of X-Robots-Tag for every robot or for `agent`, in lower case."""
+    directives: list[str] = []
+    ours = True
+    for part in value[:_MAX_HEADER].lower().split(","):
+        directive = part.strip()
+        name, colon, rest = directive.partition(":")
+        if colon and name.strip() not in _VALUED:
+            # A robot's name holds until the next one: joined fields do not tell where each began.
+            ours = name.strip() == agent.lower()
+            directive = rest.strip()
+        if ours and directive:
+            directives.append(directive)
+    return tuple(directives)

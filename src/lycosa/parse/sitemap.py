@@ -1,0 +1,162 @@
+"""Sitemaps: the bytes of an answer flow in, the addresses they name flow out.
+
+Sitemap files and indexes with any namespace, RSS and Atom feeds, lists of addresses, each gzipped or not.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from msgspec import Struct
+
+from lycosa.model import Link
+from lycosa.parse import charset as charsets
+from lycosa.parse import feed, sniff, xml
+
+#: Both from sitemaps.org.
+MAX_URLS = 50_000
+MAX_BYTES = 50 << 20
+
+#: One line of a list of addresses; longer ones are no addresses.
+_MAX_LINE = 8192
+
+
+class SitemapResult(Struct):
+    """Links of kind "sitemap" lead to further sitemaps, all others to pages; `modified` is parallel to `links`."""
+
+    links: list[Link]
+    modified: list[str]  # lastmod as written, empty where there is none
+    problem: str = ""
+
+
+class _Entries:
+    """Collects what a urlset or a sitemapindex names."""
+
+    entries = frozenset({"url", "sitemap"})
+
+    def __init__(self, limit: int) -> None:
+        self.links: list[Link] = []
+        self.modified: list[str] = []
+        self._limit = limit
+        self.restart(whole=True)
+
+    def restart(self, *, whole: bool = False) -> None:
+        if whole:
+            self.links.clear()
+            self.modified.clear()
+        self._entry = ""
+        self._depth = 0
+        self._href = ""
+        self._lastmod = ""
+        self._others: list[Link] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> bool:
+        if name == "url" or name == "sitemap":
+            self.close()
+            self._entry = name
+            return True
+        if not self._entry:
+            return False
+        self._depth += 1
+        if name == "link" and attributes.get("href"):
+            # xhtml:link: the same page in another language
+            self._others.append(Link(attributes["href"], kind="link", rel=attributes.get("rel", "").lower()))
+        return self._depth == 1 and (name == "loc" or name == "lastmod")
+
+    def end(self, name: str, text: str) -> None:
+        if not self._entry:
+            return
+        if name == self._entry:
+            # Some write the address into the entry itself, without <loc>.
+            self._href = self._href or (text if text[:4].lower() == "http" else "")
+            self.close()
+            return
+        if self._depth == 1:
+            if name == "loc":
+                self._href = self._href or text
+            elif name == "lastmod":
+                self._lastmod = text
+        self._depth = max(0, self._depth - 1)
+
+    def close(self) -> None:
+        """Take the entry that was begun, if it has an address."""
+        if self._href:
+            kind = "sitemap" if self._entry == "sitemap" else "a"
+            for link in (Link(self._href, kind=kind), *self._others):
+                if len(self.links) >= self._limit:
+                    raise xml.Full
+                self.links.append(link)
+                self.modified.append(self._lastmod)
+        self.restart()
+
+
+def read_sitemap(body: bytes, *, max_urls: int = MAX_URLS) -> SitemapResult:
+    """The addresses that a sitemap of any form names, up to the first `max_urls` and 50 MB."""
+    problem = ""
+    if body.startswith(b"\x1f\x8b"):
+        body, problem = inflate(body, MAX_BYTES)
+    if len(body) > MAX_BYTES:
+        body, problem = body[:MAX_BYTES], f"sitemap: more than {MAX_BYTES} bytes"
+    kind = sniff.sniff("", body)[0]
+    if kind in ("sitemap", "sitemap-index", "feed"):
+        result = read_entries(body, kind, max_urls=max_urls)
+    elif kind == "text":
+        result = _read_lines(body, max_urls)
+    else:
+        result = SitemapResult([], [], f"sitemap: it is {kind}")
+    result.problem = problem or result.problem
+    return result
+
+
+def read_entries(body: bytes, kind: str, *, max_urls: int = MAX_URLS) -> SitemapResult:
+    """The links of a sitemap, an index or a feed in XML."""
+    data = xml.transcode(body, xml.find_charset(body, ""))
+    if kind == "feed":
+        found = feed.read_feed(data, limit=max_urls)
+        return SitemapResult(found.links, found.modified, found.problem)
+    walker = _Entries(max_urls)
+    problem = xml.walk(data, walker)
+    try:
+        walker.close()  # the last entry of a truncated file
+    except xml.Full:
+        pass
+    if len(walker.links) >= max_urls:
+        problem = problem or f"sitemap: only the first {max_urls} addresses are taken"
+    return SitemapResult(walker.links, walker.modified, problem)
+
+
+def _read_lines(body: bytes, max_urls: int) -> SitemapResult:
+    """A list of addresses, one a line."""
+    text = charsets.settle(body, "").text
+    links: list[Link] = []
+    rubbish = 0
+    for line in text.splitlines():
+        href = line.strip()
+        if not href:
+            continue
+        if len(href) > _MAX_LINE or not href[:8].lower().startswith(("http://", "https://")):
+            rubbish += 1
+        elif len(links) < max_urls:
+            links.append(Link(href))
+    problem = f"sitemap: {rubbish} lines are no addresses" if rubbish else ""
+    return SitemapResult(links, [""] * len(links), problem)
+
+
+def inflate(body: bytes, limit: int) -> tuple[bytes, str]:
+    """Up to `limit` bytes of a gzip file, all its members, and what was wrong with it."""
+    parts: list[bytes] = []
+    size = 0
+    while body:
+        stream = zlib.decompressobj(31)
+        try:
+            part = stream.decompress(body, limit - size)
+        except zlib.error as error:
+            return b"".join(parts), f"gzip: {error}"
+        parts.append(part)
+        size += len(part)
+        if size >= limit:
+            return b"".join(parts), f"gzip: more than {limit} bytes"
+        if not stream.eof:
+            return b"".join(parts), "gzip: cut short"
+        body = stream.unused_data.lstrip(b"\0")
+    return b"".join(parts), ""

@@ -1,0 +1,268 @@
+"""XML read safely: bytes flow in; the root's name, a tree, or a walk over elements flow out.
+
+Expat gets whole buffers (chunks make it quadratic) and no entity is ever expanded unless it is short, flat and
+internal. What expat refuses is walked once more by a reader that forgives everything.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import NamedTuple, Protocol
+from xml.parsers import expat
+
+from lxml import etree
+
+from lycosa.parse import charset as charsets
+
+#: A tree takes five to ten times the bytes of its document.
+TREE_BYTES = 32 << 20
+#: Where the root element is looked for; licences and entity lists before it are shorter.
+_ROOT_BYTES = 1 << 20
+#: OWL and RDF files name namespaces by entities; more or longer ones serve an attack.
+_MAX_ENTITIES = 256
+_MAX_ENTITY_CHARS = 1024
+#: The largest honest sitemap: 50,000 addresses, each with twenty elements.
+_MAX_ELEMENTS = 1_000_000
+
+_TAG = re.compile(r"<(/?)([A-Za-z_:\x80-\U0010ffff][^\s<>/=]*+)([^<>]*+)>")
+# A name begins after a blank or a quote and nowhere else: without that, a long word would be tried at each letter.
+_ATTRIBUTE = re.compile(r"""(?<![^\s"'/])([^\s=<>"'/]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+
+_MISC = rb"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^<>\[]*(?:\[.*?\]\s*)?>)*+"
+_ROOT_TAG = re.compile(_MISC + rb"<([A-Za-z_:\x80-\xff][^\s<>/=]*)([^<>]*)", re.DOTALL | re.IGNORECASE)
+
+
+class Root(NamedTuple):
+    """The name of a document's root element."""
+
+    namespace: str
+    name: str
+
+
+class _Stop(Exception):
+    """Ends expat's work from inside a callback."""
+
+
+class Refused(_Stop):
+    """An entity declaration that is not expanded."""
+
+
+def open_parser(*, namespaces: bool) -> expat.XMLParserType:
+    """An expat parser for UTF-8 that neither fetches nor expands."""
+    parser = expat.ParserCreate("utf-8", " ") if namespaces else expat.ParserCreate("utf-8")
+    parser.buffer_text = True
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    return parser
+
+
+def transcode(body: bytes, charset: str) -> bytes:
+    """The bytes in UTF-8, from their first tag on, as the parser of `open_parser` takes them."""
+    if charset != "utf-8":
+        body = charsets.decode(body, charset).encode("utf-8", "replace")
+    return body[max(0, body.find(b"<")) :]
+
+
+def find_charset(body: bytes, header: str) -> str:
+    """The encoding of an XML document: its mark, the pattern of its first bytes, its declaration, the header, UTF-8."""
+    mark, _ = charsets.find_mark(body)
+    if mark:
+        return mark
+    if body.startswith(b"<\0"):
+        return "utf-16le"
+    if body.startswith(b"\0<"):
+        return "utf-16be"
+    # Servers send text/xml; charset=iso-8859-1 by habit, so the document's own word comes first (against RFC 7303).
+    return charsets.find_xml_encoding(body.lstrip()) or charsets.resolve_label(header) or "utf-8"
+
+
+def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
+    """The root element of a document and what kept expat from reading so far (empty: nothing)."""
+    data = transcode(body[:_ROOT_BYTES], charset)
+    parser = open_parser(namespaces=True)
+    found: list[str] = []
+    entities = 0
+
+    def start(name: str, _attributes: object) -> None:
+        found.append(name)
+        raise _Stop
+
+    def declare(_name: str, _parameter: object, value: str | None, *_ids: object) -> None:
+        nonlocal entities
+        entities += 1
+        if value is None or "&" in value or len(value) > _MAX_ENTITY_CHARS or entities > _MAX_ENTITIES:
+            raise Refused
+
+    parser.StartElementHandler = start
+    parser.EntityDeclHandler = declare
+    problem = ""
+    try:
+        parser.Parse(data, True)
+    except Refused:
+        problem = "xml: entity declarations refused"
+    except _Stop:
+        pass
+    except (expat.ExpatError, ValueError) as error:
+        problem = f"xml: {error}"
+    if found:
+        namespace, _, name = found[0].rpartition(" ")
+        return Root(namespace, name), ""
+    return _guess_root(data), problem or "xml: no root element"
+
+
+def _guess_root(data: bytes) -> Root | None:
+    """The root as its start tag is written, for documents that expat does not read so far."""
+    tag = _ROOT_TAG.match(data)
+    if tag is None:
+        return None
+    prefix, _, name = tag[1].decode("utf-8", "replace").rpartition(":")
+    attributes = parse_attributes(tag[2].decode("utf-8", "replace"))
+    return Root(attributes.get(f"xmlns:{prefix}" if prefix else "xmlns", ""), name)
+
+
+def parse_attributes(text: str) -> dict[str, str]:
+    """The attributes written in a start tag."""
+    return {m[1]: unescape(m[2] if m[2] is not None else m[3]) for m in _ATTRIBUTE.finditer(text)}
+
+
+def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
+    """A tree of whatever can be read, and the first error in it; None where nothing can."""
+    if len(body) > TREE_BYTES:
+        return None, f"xml: {len(body)} bytes, more than {TREE_BYTES} for a tree"
+    data = transcode(body, charset)
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        # It lifts the limit of 256 levels, and with it libxml2's guard against entities in attributes.
+        huge_tree=b"<!ENTITY" not in data,
+    )
+    try:
+        tree = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        return None, f"xml: {error}"
+    first = next(iter(parser.error_log), None)
+    return tree, f"xml: {first.message}, line {first.line}" if first is not None else ""
+
+
+class Walker(Protocol):
+    """What is told of a document's elements, by local names.
+
+    `start` says whether the element's text is wanted; `end` then gets it. `entries` are the elements that hold one
+    item each; when a document breaks off inside one, `restart` is to forget that one, or the `whole` when there was
+    none: it is read once more.
+    """
+
+    entries: frozenset[str]
+
+    def start(self, name: str, attributes: dict[str, str]) -> bool: ...
+
+    def end(self, name: str, text: str) -> None: ...
+
+    def restart(self, *, whole: bool) -> None: ...
+
+
+class Full(_Stop):
+    """A walker has all that it takes."""
+
+
+class Excess(_Stop):
+    """A document has more elements than any honest one."""
+
+
+def walk(data: bytes, walker: Walker) -> str:
+    """Lead `walker` through UTF-8 bytes; returns what is wrong with them (empty: nothing).
+
+    Names are told without their prefix: sitemaps and feeds are found with every namespace, right or wrong.
+    """
+    parser = open_parser(namespaces=False)
+    parts: list[str] = []
+    entries = walker.entries
+    mark = count = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal mark, count
+        count += 1
+        if count > _MAX_ELEMENTS:
+            raise Excess
+        if ":" in name:
+            name = name.rpartition(":")[2]
+        if name in entries:
+            mark = parser.CurrentByteIndex
+        if parts:
+            parts.clear()
+        parser.CharacterDataHandler = parts.append if walker.start(name, attributes) else None
+
+    def end(name: str) -> None:
+        parser.CharacterDataHandler = None
+        if ":" in name:
+            name = name.rpartition(":")[2]
+        if parts:
+            text = "".join(parts).strip()
+            parts.clear()
+            walker.end(name, text)
+        else:
+            walker.end(name, "")
+
+    def refuse(*_declaration: object) -> None:
+        raise Refused
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except Full:
+        return ""
+    except Excess:
+        return f"xml: only the first {_MAX_ELEMENTS} elements are read"
+    except Refused:
+        problem = "xml: entity declarations refused"
+    except (expat.ExpatError, ValueError) as error:
+        problem = f"xml: {error}"
+    else:
+        return ""
+    walker.restart(whole=not mark)
+    try:
+        _forgive(data[mark:].decode("utf-8", "replace"), walker)
+    except (Full, Excess):
+        pass
+    return problem
+
+
+def _forgive(text: str, walker: Walker) -> None:
+    """Lead `walker` through markup of any quality, in time linear in its length."""
+    parts: list[str] = []
+    at = count = 0
+    while (open_at := text.find("<", at)) >= 0:
+        parts.append(unescape(text[at:open_at]))
+        if text.startswith("<![CDATA[", open_at):
+            close = text.find("]]>", open_at)
+            parts.append(text[open_at + 9 : close] if close >= 0 else "")
+            at = close + 3
+        elif text.startswith("<!--", open_at):
+            close = text.find("-->", open_at)
+            at = close + 3
+        elif tag := _TAG.match(text, open_at):
+            close = at = tag.end()
+            count += 1
+            if count > _MAX_ELEMENTS:
+                raise Excess
+            _tell(walker, tag, "".join(parts).strip())
+            parts.clear()
+        else:
+            close = at = open_at + 1
+        if close < 0:
+            return
+
+
+def _tell(walker: Walker, tag: re.Match[str], text: str) -> None:
+    name = tag[2].rpartition(":")[2]
+    if tag[1]:
+        walker.end(name, text)
+        return
+    walker.start(name, parse_attributes(tag[3]))
+    if tag[3].endswith("/"):
+        walker.end(name, "")

@@ -1,0 +1,35 @@
+"""What a mission hunts: the seam by which missions steer a crawl that knows nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.model import Link, Record
+from lycosa.parse import Doc
+
+
+class Quarry:
+    """Every method is pure: no I/O, no clock, no state; so it runs live, over an archive, or in a worker process.
+
+    The defaults hunt nothing; a mission overrides what it needs.
+    """
+
+    def recognise(self, doc: Doc) -> str | None:
+        """The refined kind if this document is quarry ("ogc:wms/1.3.0"), else None."""
+        return None
+
+    def relevance(self, doc: Doc) -> float:
+        """How much of the topic is here, 0 to 1."""
+        return 0.0
+
+    def links(self, doc: Doc) -> Iterable[Link]:
+        """Links that ordinary HTML parsing does not see."""
+        return ()
+
+    def score(self, link: Link, doc: Doc) -> float:
+        """How promising a link is before it is fetched, 0 to 1."""
+        return 0.0
+
+    def extract(self, doc: Doc) -> Iterable[Record]:
+        """What is kept of this document as data."""
+        return ()

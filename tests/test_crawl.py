@@ -1,0 +1,367 @@
+"""Whole crawls over a small web on loopback: limits, scope, order, robots, redirects, retries, resuming."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loopback import Reply, Web, html
+
+FAST = ("--delay", "0", "--per-host", "4", "--set", "fetch.retry_delay_s=0.05", "--contact", "mailto:test@lycosa.test")
+
+
+def command(web: Web, folder: Path, *arguments: str) -> list[str]:
+    return [
+        sys.executable, "-m", "lycosa", "crawl", *arguments,
+        "--collection", str(folder), "--connect-to", web.connect_to, *FAST,
+    ]  # fmt: skip
+
+
+def crawl(web: Web, folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run a crawl to its end; returns what it wrote for people."""
+    done = subprocess.run(command(web, folder, *arguments), capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr + done.stdout
+
+
+def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(f"file:{folder}/crawl.db?mode=ro", uri=True) as database:
+        found = database.execute(sql).fetchall()
+    database.close()
+    return found
+
+
+def states(folder: Path) -> dict[str, str]:
+    """The state of each URL, with its reason."""
+    return {str(url): f"{state} {reason or ''}".strip() for url, state, reason in rows(folder, "SELECT url, state, reason FROM urls")}
+
+
+def stored(folder: Path) -> set[str]:
+    return {url for url, state in states(folder).items() if state.startswith("fetched")}
+
+
+def chain(web: Web, host: str, count: int) -> None:
+    """A host of `count` pages, each linking to three others; all reachable from /."""
+    for n in range(count):
+        path = "/" if n == 0 else f"/{n}"
+        links = [f"/{m}" for m in (2 * n + 1, 2 * n + 2, (n * 7) % count) if 0 < m < count]
+        web[f"{host}{path}"] = html(*links, title=f"{host} {n}")
+
+
+def test_a_site_is_collected_whole_and_once(web: Web, tmp_path: Path) -> None:
+    """Every page is fetched exactly once, robots.txt first; the collection has its files."""
+    chain(web, "a.test", 30)
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert web.asked[0].path == "/robots.txt"
+    assert sorted(web.paths()) == sorted(set(web.paths()))
+    assert len(stored(tmp_path / "c")) == 30
+    assert {p.name for p in (tmp_path / "c").iterdir()} >= {"lycosa.toml", "crawl.db", "archive", "logs"}
+    assert len((tmp_path / "c/logs/crawl.log").read_text().splitlines()) == 30
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(limit=st.integers(1, 45), workers=st.integers(1, 4), hosts=st.integers(1, 5))
+def test_the_page_limit_is_exact(web: Web, tmp_path_factory: pytest.TempPathFactory, limit: int, workers: int, hosts: int) -> None:
+    """Exactly as many pages as asked for, with any number of workers; missing and duplicate pages do not count."""
+    folder = tmp_path_factory.mktemp("limit") / "c"
+    for h in range(hosts):
+        chain(web, f"h{h}.test", 20)
+        web[f"h{h}.test/"] = html("/1", "/2", "/missing", "/copy", *(f"http://h{k}.test/" for k in range(hosts)), title=str(h))
+        web[f"h{h}.test/copy"] = web.pages[f"h{h}.test/1"]
+    code = 5 if limit <= 20 * hosts else 0
+    crawl(web, folder, "http://h0.test/", "--scope", "free", "--limit", str(limit), "--workers", str(workers), code=code)
+    assert len(stored(folder)) == min(limit, 20 * hosts)
+
+
+def test_a_limit_is_continued_with_a_higher_one(web: Web, tmp_path: Path) -> None:
+    """A crawl that a limit ended goes on where it stopped, fetching nothing twice."""
+    chain(web, "a.test", 30)
+    crawl(web, tmp_path / "c", "http://a.test/", "--limit", "10", code=5)
+    crawl(web, tmp_path / "c", "http://a.test/", "--limit", "25", code=5)
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert len(stored(tmp_path / "c")) == 30
+    assert sorted(web.paths()) == sorted(set(web.paths()))
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(depth=st.integers(0, 5), workers=st.integers(1, 3))
+def test_the_depth_limit_is_exact(web: Web, tmp_path_factory: pytest.TempPathFactory, depth: int, workers: int) -> None:
+    """A page is fetched if and only if some path of at most `depth` links leads to it, however late that is found."""
+    folder = tmp_path_factory.mktemp("depth") / "c"
+    # The long way /a1 … /a8 is fast, the short way over slow.test is late: depths must be lowered afterwards.
+    for n in range(8):
+        web[f"fast.test/a{n}"] = html(f"/a{n + 1}", title=f"a{n}")
+    web["fast.test/"] = html("/a0", "http://slow.test/", title="root")
+    web["slow.test/"] = html("http://fast.test/a4", title="slow")
+    web["slow.test/"].delay_s = 0.4
+    web["fast.test/a8"] = html(title="end")
+    crawl(web, folder, "http://fast.test/", "--scope", "free", "--depth", str(depth), "--workers", str(workers))
+    graph = {"/": 0, "slow": 1, **{f"/a{n}": min(n + 1, n - 4 + 2 if n >= 4 else 99) for n in range(9)}}
+    expected = {("http://slow.test/" if p == "slow" else f"http://fast.test{p}") for p, d in graph.items() if d <= depth}
+    assert stored(folder) == expected
+
+
+def test_scopes_are_exact(web: Web, tmp_path: Path) -> None:
+    """Each scope opens just what it says; what lies outside is recorded as such and never asked for."""
+    links = ("/p/x", "/q/y", "http://sub.a.test/", "http://other.test/", "http://not-a.test/")
+    web["a.test/p/"] = html(*links, title="p")
+    for address in ("a.test/p/x", "a.test/q/y", "sub.a.test/", "other.test/", "not-a.test/"):
+        web[address] = html(title=address)
+    expected = {
+        "free": {"http://a.test/p/x", "http://a.test/q/y", "http://sub.a.test/", "http://other.test/", "http://not-a.test/"},
+        "domain": {"http://a.test/p/x", "http://a.test/q/y", "http://sub.a.test/"},
+        "host": {"http://a.test/p/x", "http://a.test/q/y"},
+        "path": {"http://a.test/p/x"},
+    }  # fmt: skip
+    for scope, urls in expected.items():
+        crawl(web, tmp_path / scope, "http://a.test/p/", "--scope", scope)
+        assert stored(tmp_path / scope) == urls | {"http://a.test/p/"}
+        outside = {url for url, state in states(tmp_path / scope).items() if state == "rejected scope"}
+        assert outside == expected["free"] - urls
+
+
+@pytest.mark.parametrize("order", ["bfs", "dfs"])
+def test_order(web: Web, tmp_path: Path, order: str) -> None:
+    """bfs goes level by level, dfs down the newest branch first, both in the order of the page."""
+    web["a.test/"] = html("/1", "/2")
+    web["a.test/1"] = html("/11", "/12", title="1")
+    web["a.test/2"] = html("/21", title="2")
+    for n in ("11", "12", "21"):
+        web[f"a.test/{n}"] = html(title=n)
+    crawl(web, tmp_path / "c", "http://a.test/", "--order", order, "--per-host", "1", "--workers", "1")
+    paths = [path.removeprefix("a.test") for path in web.paths()]
+    assert paths == {"bfs": ["/", "/1", "/2", "/11", "/12", "/21"], "dfs": ["/", "/1", "/11", "/12", "/2", "/21"]}[order]
+
+
+def test_accept_and_reject(web: Web, tmp_path: Path) -> None:
+    """Only what an accept pattern matches and no reject pattern does; the seed always."""
+    web["a.test/"] = html("/keep.html", "/keep-not.html", "/file.pdf")
+    for path in ("keep.html", "keep-not.html", "file.pdf"):
+        web[f"a.test/{path}"] = html(title=path)
+    crawl(web, tmp_path / "c", "http://a.test/", "--include", r"\.html$", "--exclude", "not")
+    assert states(tmp_path / "c") == {
+        "http://a.test/": "fetched",
+        "http://a.test/keep.html": "fetched",
+        "http://a.test/keep-not.html": "rejected reject-list",
+        "http://a.test/file.pdf": "rejected accept-list",
+    }
+
+
+def test_robots_is_obeyed_and_its_sitemap_followed(web: Web, tmp_path: Path) -> None:
+    """What robots.txt forbids is recorded and not asked for; pages that only the sitemap knows are found."""
+    web["a.test/robots.txt"] = Reply(b"User-agent: *\nDisallow: /no\nSitemap: http://a.test/map.xml\n")
+    web["a.test/map.xml"] = Reply(b"<urlset><url><loc>http://a.test/hidden</loc></url></urlset>", headers={"Content-Type": "text/xml"})
+    web["a.test/"] = html("/no/1", "/yes")
+    web["a.test/yes"] = html(title="yes")
+    web["a.test/hidden"] = html(title="hidden")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/no/1"] == "rejected robots"
+    assert "a.test/no/1" not in web.paths()
+    assert "http://a.test/hidden" in stored(tmp_path / "c")
+
+
+def test_an_unreachable_robots_forbids_everything(web: Web, tmp_path: Path) -> None:
+    """RFC 9309: a server error on robots.txt means keep out; the crawl says why nothing could be fetched."""
+    web["a.test/robots.txt"] = Reply(status=503)
+    web["a.test/"] = html()
+    said = crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert web.paths() == []
+    assert "http://a.test/" in said and "robots" in said
+
+
+def test_redirects(web: Web, tmp_path: Path) -> None:
+    """Each hop is a target of its own: chains are followed, loops end, other hosts are judged by scope."""
+    web["a.test/"] = html("/r1", "/loop1", "/out", "/self")
+    web["a.test/r1"] = Reply(status=301, headers={"Location": "r2"})
+    web["a.test/r2"] = Reply(status=302, headers={"Location": "http://a.test/end"})
+    web["a.test/end"] = html(title="end")
+    web["a.test/loop1"] = Reply(status=302, headers={"Location": "/loop2"})
+    web["a.test/loop2"] = Reply(status=302, headers={"Location": "/loop1"})
+    web["a.test/out"] = Reply(status=302, headers={"Location": "http://evil.test/"})
+    web["a.test/self"] = Reply(status=302, headers={"Location": "/self"})
+    crawl(web, tmp_path / "c", "http://a.test/")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/r1"].startswith("redirected for good")
+    assert found["http://a.test/r2"].startswith("redirected for now")
+    assert found["http://a.test/end"] == "fetched"
+    assert found["http://evil.test/"] == "rejected scope"
+    assert found["http://a.test/self"] == "failed redirect-loop"
+    assert web.paths().count("a.test/loop1") == 1
+
+
+def test_a_seed_that_moved_takes_its_scope_along(web: Web, tmp_path: Path) -> None:
+    """The seed's redirect to another host is followed, and that host is crawled like a seed's."""
+    web["a.test/"] = Reply(status=301, headers={"Location": "http://www.b.test/"})
+    web["www.b.test/"] = html("/in")
+    web["www.b.test/in"] = html(title="in")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert stored(tmp_path / "c") == {"http://www.b.test/", "http://www.b.test/in"}
+
+
+def test_passing_failures_are_tried_again(web: Web, tmp_path: Path) -> None:
+    """503 then fine is fetched; 500 for ever ends as failed after the last retry."""
+    answers = iter([Reply(status=503, headers={"Retry-After": "0"}), html(title="fine")])
+    web.make = lambda address: next(answers, html(title="fine")) if address == "a.test/flaky" else None
+    web["a.test/"] = html("/flaky", "/broken")
+    web["a.test/broken"] = Reply(status=500)
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.retries=2")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/flaky"] == "fetched"
+    assert found["http://a.test/broken"] == "failed http-500"
+    assert web.paths().count("a.test/broken") == 3
+
+
+def test_equal_content_is_stored_once(web: Web, tmp_path: Path) -> None:
+    """The second URL of the same content is a duplicate; its links are followed all the same."""
+    web["a.test/"] = html("/x/page", "/y/page")
+    web["a.test/x/page"] = web["a.test/y/page"] = html("next", title="same")
+    web["a.test/x/next"] = html(title="xn")
+    web["a.test/y/next"] = html(title="yn")
+    crawl(web, tmp_path / "c", "http://a.test/", "--per-host", "1")
+    found = states(tmp_path / "c")
+    assert sorted([found["http://a.test/x/page"], found["http://a.test/y/page"]]) == ["duplicate", "fetched"]
+    assert found["http://a.test/y/next"] == "fetched"
+
+
+def test_the_host_budget_is_exact(web: Web, tmp_path: Path) -> None:
+    """No host gives more pages than its budget; what is left is recorded with the reason."""
+    for host in ("a.test", "b.test"):
+        chain(web, host, 20)
+    web["a.test/"] = html("/1", "/2", "http://b.test/")
+    crawl(web, tmp_path / "c", "http://a.test/", "--scope", "free", "--max-host-pages", "7", "--per-host", "3")
+    kept = stored(tmp_path / "c")
+    assert sum("a.test" in url for url in kept) == 7
+    assert sum("b.test" in url for url in kept) == 7
+    assert "rejected host-budget" in states(tmp_path / "c").values()
+
+
+def test_politeness(web: Web, tmp_path: Path) -> None:
+    """One request to a host at a time, and the delay between them, robots.txt included."""
+    chain(web, "a.test", 6)
+    crawl(web, tmp_path / "c", "http://a.test/", "--delay", "0.2", "--per-host", "1")
+    asked = [a for a in web.asked if a.host == "a.test"]
+    assert len(asked) == 7
+    gaps = [later.began - earlier.ended for earlier, later in zip(asked, asked[1:], strict=False)]
+    assert min(gaps) >= 0.19
+
+
+def test_a_host_that_is_down_is_given_up(web: Web, tmp_path: Path) -> None:
+    """A host that never answers ends as failed with its reason and does not hold up the rest."""
+    web["a.test/"] = html("http://down.invalid/1", "http://down.invalid/2", "/ok")
+    web["a.test/ok"] = html(title="ok")
+    crawl(web, tmp_path / "c", "http://a.test/", "--scope", "free", "--set", "fetch.retries=1", "--connect-to", f"a.test={web.connect_to[2:]}", "--connect-to", "down.invalid=127.0.0.1:9")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/ok"] == "fetched"
+    assert found["http://down.invalid/1"].startswith(("failed", "rejected"))
+
+
+def test_no_seed_reachable(tmp_path: Path, web: Web) -> None:
+    """Exit code 4, and why, for each seed."""
+    said = crawl(web, tmp_path / "c", "http://gone.test/a", "http://gone.test/b", code=4)
+    assert "http://gone.test/a" in said and "404" in said
+
+
+@pytest.mark.parametrize("who", ["group", "worker"])
+def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
+    """Killed at any moment and started again, the crawl ends with the same pages, and only what was under way is fetched twice."""
+    chain(web, "a.test", 150)
+    for page in web.pages.values():
+        page.delay_s = 0.004
+    arguments = command(web, tmp_path / "c", "http://a.test/", "--workers", "2")
+    for _ in range(3):
+        running = subprocess.Popen(arguments, stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(0.75)
+        if who == "group":
+            os.killpg(running.pid, signal.SIGKILL)
+        else:
+            children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+            for child in children[:1]:
+                os.kill(int(child), signal.SIGKILL)
+        if who == "worker":
+            assert running.wait(30) == 0
+            break
+        running.wait(10)
+    crawl(web, tmp_path / "c", "http://a.test/", "--workers", "2")
+    assert len(stored(tmp_path / "c")) == 150
+    assert rows(tmp_path / "c", "PRAGMA integrity_check") == [("ok",)]
+    twice = len(web.paths()) - len(set(web.paths()))
+    assert twice <= 3 * (50 + 8)
+
+
+def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
+    """The first Ctrl-C finishes what is under way and exits with 130; the same command goes on."""
+    chain(web, "a.test", 120)
+    for page in web.pages.values():
+        page.delay_s = 0.02
+    running = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/"), stderr=subprocess.PIPE, text=True)
+    time.sleep(1.2)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "Interrupted" in said
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert len(stored(tmp_path / "c")) == 120
+    assert sorted(web.paths()) == sorted(set(web.paths()))
+
+
+def test_bad_usage_writes_nothing(web: Web, tmp_path: Path) -> None:
+    """A wrong option or value: exit 2, one message, no folder."""
+    for wrong in (["--scope", "galaxy"], ["--include", "("], ["--set", "limits.pagse=3"], ["--depth", "x"]):
+        crawl(web, tmp_path / "c", "http://a.test/", *wrong, code=2)
+        assert not (tmp_path / "c").exists()
+
+
+def test_a_collection_is_used_by_one_crawl_at_a_time(web: Web, tmp_path: Path) -> None:
+    """A second crawl on the same folder is refused in one sentence."""
+    chain(web, "a.test", 50)
+    for page in web.pages.values():
+        page.delay_s = 0.1
+    first = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/"), stderr=subprocess.DEVNULL)
+    time.sleep(1.0)
+    said = crawl(web, tmp_path / "c", "http://a.test/", code=2)
+    assert "in use by another crawl" in said
+    first.send_signal(signal.SIGINT)
+    assert first.wait(20) == 130
+
+
+def test_the_archive_is_whole(web: Web, tmp_path: Path) -> None:
+    """Every stored page has a response record at its place, valid in warcio, with the right digest."""
+    from warcio.archiveiterator import ArchiveIterator
+
+    chain(web, "a.test", 20)
+    crawl(web, tmp_path / "c", "http://a.test/")
+    found = set()
+    for path in (tmp_path / "c/archive").glob("*.warc.gz"):
+        with open(path, "rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                record.content_stream().read()
+                if record.rec_type == "response":
+                    found.add(record.rec_headers.get_header("WARC-Target-URI"))
+    assert stored(tmp_path / "c") <= found
+
+
+def test_the_log_tells_every_action(web: Web, tmp_path: Path) -> None:
+    """One line a URL at level 1, none at level 0."""
+    chain(web, "a.test", 5)
+    crawl(web, tmp_path / "c", "http://a.test/", "--log-level", "0")
+    assert not (tmp_path / "c/logs/crawl.log").exists()
+
+
+def test_reports_are_kept(web: Web, tmp_path: Path) -> None:
+    """The figures of the last run stand in the collection for `lycosa status`."""
+    chain(web, "a.test", 5)
+    said = crawl(web, tmp_path / "c", "http://a.test/")
+    assert "5 pages stored" in said
+    report = json.loads(str(rows(tmp_path / "c", "SELECT value FROM meta WHERE key = 'last_run'")[0][0]))
+    assert report["pages"] == 5
