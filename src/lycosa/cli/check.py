@@ -17,8 +17,8 @@ from lycosa.cli.output import opened
 def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
     """Show settings or decisions before anything is fetched.
 
-    A mission alone: every setting with its value and where it came from. With URLs: what the rules of the mission say of
-    each of them, one after the other; without a mission, those of the collection.
+    A mission alone: every setting with its value and where it came from. With URLs: what the rules of the mission say
+    of each of them, one after the other; without a mission, those of the collection.
 
     \b
     lycosa check mission.toml

@@ -104,7 +104,7 @@ def output_option(command: Command) -> Command:
 def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> Plan:
     """Settle the mission that a command line asks for; what `mission_options` added is taken out of `options`.
 
-    Without one it is the collection's own, if the command line names nothing else, or names URLs only to have them judged.
+    Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
     """
     sets = options.pop("sets")
     given = {setting: options.pop(setting.name) for setting in SETTINGS}

@@ -166,7 +166,8 @@ class Collection:
 
     def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
         """The stored pages in the order in which their URLs were found; of a host, of a MIME type, or all."""
-        where, values = "", []
+        where = ""
+        values: list[Value] = []
         if host:
             where += " AND url.host = ?"
             values.append(host_key(host.lower()))

@@ -113,5 +113,6 @@ def _add_views(connection: apsw.Connection) -> None:
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
 
 
-def _unpack(packed: bytes | None) -> str:
-    return msgspec.json.encode(list(links.unpack(packed or b""))).decode()
+def _unpack(*values: Any) -> str:
+    (packed,) = values
+    return msgspec.json.encode(links.unpack(packed or b"")).decode()

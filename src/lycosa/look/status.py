@@ -49,7 +49,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
     folder = Path(folder)
     connection = database.connect(folder)
     try:
-        states = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
+        states: dict[int, int] = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
