@@ -87,7 +87,6 @@ class _Walk:
         self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
         self.at: Place = ()  # path of the value that is being read
         self.count = [0]  # items so far, for each open list
-        self.rows: dict[Place, int] = {}  # [[tables]] so far
 
     def end_line(self) -> None:
         if not self.open:
