@@ -134,6 +134,10 @@ def read(
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         # The native parsers promise nothing for every input; a document must never end the crawl.
         doc.problem = f"parse: {type(error).__name__}: {error}"
+    if doc.refresh is None and "refresh" in headers:
+        doc.refresh = html.parse_refresh(headers["refresh"][:_MAX_HEADER])
+        if doc.refresh and doc.refresh[1]:
+            doc.links.append(Link(doc.refresh[1], kind="refresh"))
     if "x-robots-tag" in headers:
         directives += parse_robots_header(headers["x-robots-tag"], agent)
     if directives:

@@ -142,7 +142,7 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     if doctype == b"html" or (name == b"html" and not prefix):
         written = prolog["xml"] is not None or b"http://www.w3.org/1999/xhtml" in rest
         return ("xhtml", _XHTML) if announced or (written and essence != "text/html") else ("html", "text/html")
-    html = name in _HTML_NAMES and not prefix
+    html = not prefix and (name in _HTML_NAMES or (name in (b"svg", b"math") and b"xmlns" not in rest))
     if announced or (not html and (doctype or prolog["xml"] or _looks_xml(prefix, prolog["name"], rest, body))):
         return "xml", essence if announced else _xml_mime(name)
     if html and (essence == "text/html" or not essence.startswith("text/")) and not _is_script(essence):

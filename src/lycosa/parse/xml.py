@@ -19,9 +19,11 @@ from lycosa.parse import charset as charsets
 TREE_BYTES = 32 << 20
 #: Where the root element is looked for; licences and entity lists before it are shorter.
 _ROOT_BYTES = 1 << 20
+#: The same where entities are declared: each may be used again and again.
+_ENTITY_BYTES = 1 << 16
 #: OWL and RDF files name namespaces by entities; more or longer ones serve an attack.
 _MAX_ENTITIES = 256
-_MAX_ENTITY_CHARS = 1024
+_MAX_ENTITY_CHARS = 256
 #: The largest honest sitemap: 50,000 addresses, each with twenty elements.
 _MAX_ELEMENTS = 1_000_000
 
@@ -79,6 +81,8 @@ def find_charset(body: bytes, header: str) -> str:
 def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
     """The root element of a document and what kept expat from reading so far (empty: nothing)."""
     data = transcode(body[:_ROOT_BYTES], charset)
+    if b"<!ENTITY" in data:
+        data = data[:_ENTITY_BYTES]
     parser = open_parser(namespaces=True)
     found: list[str] = []
     entities = 0
@@ -196,9 +200,12 @@ def walk(data: bytes, walker: Walker) -> str:
         parser.CharacterDataHandler = parts.append if walker.start(name, attributes) else None
 
     def end(name: str) -> None:
+        nonlocal mark
         parser.CharacterDataHandler = None
         if ":" in name:
             name = name.rpartition(":")[2]
+        if name in entries:
+            mark = parser.CurrentByteIndex
         if parts:
             text = "".join(parts).strip()
             parts.clear()

@@ -1,0 +1,247 @@
+"""What is taken from an HTML page."""
+
+from __future__ import annotations
+
+import pytest
+
+from lycosa.model import Link
+from lycosa.parse import Doc, read
+
+URL = "http://example.org/dir/page.html"
+
+
+def _read(page: str, headers: dict[str, str] | None = None, **options: int) -> Doc:
+    return read(URL, {"content-type": "text/html; charset=utf-8", **(headers or {})}, page.encode(), **options)
+
+
+def _links(page: str) -> list[tuple[str, str]]:
+    return [(link.href, link.text) for link in _read(page).links]
+
+
+def test_page_facts() -> None:
+    """Title, language, canonical, base and refresh of an ordinary page."""
+    doc = _read(
+        "<!doctype html><html lang=' en-GB '><head><title> A\n  title </title><base href='/other/'>"
+        "<link rel=canonical href='x'><meta http-equiv=Refresh content='5; URL=\"next.html\"'></head><body>Hi"
+    )
+    assert (doc.kind, doc.mime, doc.charset) == ("html", "text/html", "utf-8")
+    assert (doc.title, doc.language) == ("A title", "en-GB")
+    assert doc.base == "http://example.org/other/"
+    assert doc.canonical == "http://example.org/other/x"
+    assert doc.refresh == (5.0, "next.html")
+    assert doc.links == [Link("x", "", "canonical", "canonical"), Link("next.html", "", "refresh")]
+    assert doc.problem == ""
+
+
+def test_anchors() -> None:
+    """Anchor texts are folded, entities resolved, upper case and missing quotes understood, rel kept in lower case."""
+    page = (
+        "<A HREF=a?b=1&amp;c=2 REL='NoFollow UGC'>one\n  <b>tw</b>o&nbsp;</A><a name=x>no link</a><a href=''>self</a>"
+    )
+    assert _read(page).links == [Link("a?b=1&c=2", "one two", "a", "nofollow ugc"), Link("", "self")]
+
+
+def test_anchor_around_a_picture() -> None:
+    """Without text of its own an anchor is called what its picture is called."""
+    assert _links("<a href=1><img alt=' the\n map '></a><a href=2>text <img alt=x></a><a href=3> <img></a>") == [
+        ("1", "the map"),
+        ("2", "text"),
+        ("3", ""),
+    ]
+
+
+def test_hrefs_stay_as_written() -> None:
+    """White space in addresses is left to the URL parser, which knows where it may stand."""
+    assert _links("<a href=' x\ty\n'>a</a><a href='\ufeffz'>b</a>") == [(" x\ty\n", "a"), ("\ufeffz", "b")]
+
+
+def test_links_of_other_elements() -> None:
+    """Areas, frames and documents named by link elements are links; style sheets, icons, scripts, images are not."""
+    page = (
+        "<link rel=stylesheet href=1><link rel='alternate stylesheet' href=2><link rel='shortcut icon' href=3>"
+        "<link rel=Next href=4><link rel=alternate type='application/atom+xml; x' title=News href=5>"
+        "<link rel=alternate hreflang=de href=6><link rel=preload href=7><link rel=next>"
+        "<script src=8></script><img src=9><iframe src=10 title=T></iframe><iframe></iframe>"
+        "<map><area href=11 alt='an\narea'><area></map>"
+    )
+    assert _read(page).links == [
+        Link("4", "", "link", "next"),
+        Link("5", "News", "feed", "alternate"),
+        Link("6", "", "link", "alternate"),
+        Link("10", "T", "frame"),
+        Link("11", "an area", "area"),
+    ]
+
+
+def test_frameset() -> None:
+    """Frames are links."""
+    doc = _read("<frameset><frame src=a><frame src=b></frameset><noframes><a href=c>c</a></noframes>")
+    assert [(link.href, link.kind) for link in doc.links] == [("a", "frame"), ("b", "frame")]
+
+
+def test_where_links_are() -> None:
+    """SVG, templates, shadow roots and noscript hold links; comments, scripts and raw text do not."""
+    page = (
+        "<svg><title>s</title><a xlink:href=1>a</a><a href=2>b</a></svg><template><a href=3>c</a></template>"
+        "<div><template shadowrootmode=open><a href=4>d</a></template></div><noscript><a href=5>e</a></noscript>"
+        "<!-- <a href=6>f</a> --><script>'<a href=7>g</a>'</script><style><a href=8></style>"
+        "<textarea><a href=9>i</a></textarea><title><a href=10>j</a></title>"
+    )
+    doc = _read(page)
+    assert [link.href for link in doc.links] == ["1", "2", "3", "4", "5"]
+    assert doc.title == "<a href=10>j</a>"
+
+
+def test_broken_nesting() -> None:
+    """Anchors that are closed late or never are those that a browser makes of them."""
+    assert _links("<p><a href=1>one<a href=2>two</a></p><b><a href=3>three</b> more</a>") == [
+        ("1", "one"),
+        ("2", "two"),
+        ("3", "three"),
+        ("3", "more"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "base"),
+    [
+        ("<base href='data:text/plain,x'>", URL),
+        ("<base href='javascript:1'>", URL),
+        ("<base target=_top><base href='/a/b'><base href='/c/'>", "http://example.org/a/b"),
+        ("<base href='//other.example'>", "http://other.example/"),
+        ("<base href=''>", URL),
+        ("", URL),
+    ],
+)
+def test_base(page: str, base: str) -> None:
+    """The first base with an address counts, and only if it leads to the web."""
+    assert _read(page).base == base
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("0", (0.0, "")),
+        ("  3 ; url = x y ", (3.0, "x y ")),
+        ("1,'a'b", (1.0, "a")),
+        ("1 a", (1.0, "a")),
+        (".5;x", (0.0, "x")),
+        ("2.7;URL=u", (2.0, "u")),
+        ("9" * 5000 + ";u", (999999999.0, "u")),
+        ("x;url=y", None),
+        ("5x", None),
+        ("", None),
+    ],
+)
+def test_refresh(content: str, expected: tuple[float, str] | None) -> None:
+    """Refresh is read as the HTML standard says."""
+    assert _read(f'<meta http-equiv=refresh content="{content}">').refresh == expected
+
+
+def test_refresh_header() -> None:
+    """A Refresh header counts like the meta element."""
+    doc = _read("x", {"refresh": "0; url=/there"})
+    assert (doc.refresh, doc.links) == ((0.0, "/there"), [Link("/there", "", "refresh")])
+
+
+def test_robots() -> None:
+    """Directives for every robot and for ours, of the page and of the header, are put together."""
+    page = (
+        "<meta name=ROBOTS content='NoIndex, noarchive'><meta name=Lycosa content=nofollow><meta name=other content=x>"
+    )
+    assert _read(page).robots == {"noindex", "noarchive", "nofollow"}
+    assert _read("x", {"x-robots-tag": "other: nofollow, lycosa: noindex, unavailable_after: 25 Jun 2030"}).robots == {
+        "noindex",
+        "unavailable_after: 25 jun 2030",
+    }
+    assert _read("<meta name=robots content=none>").robots == {"none", "noindex", "nofollow"}
+    assert _read("x").robots == frozenset()
+
+
+def test_language_fallbacks() -> None:
+    """The html element tells the language, else the meta element, else the header."""
+    header = {"content-language": "fr, en"}
+    assert _read("<html xml:lang=de>", header).language == "de"
+    assert _read("<meta http-equiv=content-language content=es>", header).language == "es"
+    assert _read("x", header).language == "fr"
+
+
+def test_context() -> None:
+    """The context is the text around a link, markup and scripts not counted, words kept apart across blocks."""
+    doc = _read(
+        "<title>T</title><p>Intro.</p><p>See <b>our</b> long<i>er</i> <script>no()</script><a href=1>maps <b>of</b>"
+        "</a>, all\n of <em>them</em>.</p><ul><li>next<br>line</li></ul>"
+    )
+    assert doc.context(0) == "Intro. See our longer , all of them. next line"
+    assert doc.context(0, chars=6) == "longer , all"
+    assert doc.context(0, 0) == ""
+
+
+def test_context_length() -> None:
+    """At most the given number of characters stands on each side."""
+    doc = _read("<p>" + "b" * 100 + "<a href=1>x</a>" + "a" * 100)
+    assert doc.context(0) == "b" * 30 + " " + "a" * 30
+    assert doc.context(0, chars=5) == "bbbbb aaaaa"
+
+
+def test_links_without_place_have_no_context() -> None:
+    """Link elements, refreshes and feeds stand nowhere in the text."""
+    doc = _read("<link rel=next href=x><meta http-equiv=refresh content='0;y'>text")
+    assert [doc.context(i) for i in range(3)] == ["", "", ""]
+
+
+def test_text() -> None:
+    """The text is what a reader sees."""
+    doc = _read("<title>T</title><style>s{}</style><p>One</p><script>x</script><p>two <b>three</b></p>")
+    assert doc.text.split() == ["One", "two", "three"]
+    assert doc.tree is not None
+    assert doc.etree is None
+
+
+def test_xhtml_empty_elements() -> None:
+    """In XHTML an empty script or anchor does not swallow what follows."""
+    page = (
+        "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><script src='s.js'/><title/></head>"
+        "<body><a id='top'/><a href='x'>y</a></body></html>"
+    )
+    doc = read(URL, {"content-type": "application/xhtml+xml"}, page.encode())
+    assert (doc.kind, doc.links) == ("xhtml", [Link("x", "y")])
+
+
+def test_caps() -> None:
+    """Links, anchors and titles are cut, and the cut of links is said."""
+    doc = _read(f"<title>{'t ' * 5000}</title>" + f"<a href=x>{'w' * 9000}</a>" * 20, links_per_page=7)
+    assert len(doc.links) == 7
+    assert doc.problem == "links: only the first 7 are taken"
+    assert (len(doc.title), len(doc.links[0].text)) == (1000, 500)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 100_000 + "<a href=x>y</a>",
+        "<svg><a href=x>" * 50_000,
+        "<table><tr><td><a href=x>y" * 30_000,
+        "<b><i><a href=x>" * 30_000,
+        "<a href='" + "x" * 2_000_000 + "'>y</a>",
+        "<a " + " ".join(f"a{i}=1" for i in range(50_000)) + " href=x>y</a>",
+        "<a href=x>" + "word " * 500_000,
+        "<" * 1_000_000 + "<a href=x>",
+        "<!-->" * 300_000 + "<a href=x>",
+    ],
+    ids=["deep", "svg", "table", "formatting", "address", "attributes", "text", "brackets", "comments"],
+)
+def test_hostile_pages_end(page: str) -> None:
+    """Depth, length and number cost time in proportion, and the link is still found."""
+    doc = _read(page)
+    assert 1 <= len(doc.links) <= 6000
+    assert all(len(link.text) <= 500 for link in doc.links)
+    assert isinstance(doc.context(0), str)
+
+
+def test_large_page_keeps_outer_anchors() -> None:
+    """On a large page, an anchor inside an anchor goes without text; others keep theirs."""
+    inner = "<svg><a href=1>out<svg><a href=2>in</a></svg></a></svg>"
+    doc = _read("<a href=0><img alt=pic></a>" + inner + "<p>" + "x" * 300_000)
+    assert [(link.href, link.text) for link in doc.links] == [("0", "pic"), ("1", "outin"), ("2", "")]
+    assert [link.text for link in _read(inner).links] == ["outin", "in"]
