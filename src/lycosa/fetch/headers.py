@@ -18,7 +18,7 @@ MAX_WAIT_S = 1e9
 
 _STATUS = re.compile(r"[^\s:]+[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.ASCII)
 _FOLD = re.compile(r"(?<=[^\n])\n[ \t]+")  # RFC 9112, 5.2
-_LATER_BLOCK = re.compile(r"\n\n+(?=HTTP/)")
+_LATER_HEAD = re.compile(r"\n\n(?=HTTP/[0-9.]+[ \t])")
 
 
 class ParsedHead(Struct, frozen=True, gc=False):
@@ -36,49 +36,45 @@ def parse_head(raw: bytes) -> ParsedHead:
         text = raw.decode()
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    text = text.replace("\r\n", "\n").lstrip("\r\n")
     if "\0" in text:
         text = text.replace("\0", "")
-    if "\n\nHTTP/" in text:
-        text = _LATER_BLOCK.split(text)[-1]
-    if "\n " in text or "\n\t" in text:
-        text = _FOLD.sub(" ", text)
-    rows = text.partition("\n\n")[0].split("\n")
+    head, _, rest = text.replace("\r\n", "\n").lstrip("\r\n").partition("\n\n")
+    if "HTTP/" in rest:
+        head = _LATER_HEAD.split(f"{head}\n\n{rest}")[-1].partition("\n\n")[0]
+    rows = head.split("\n")
+    if min(rows) < "!":  # one begins with white space
+        rows = _FOLD.sub(" ", head).split("\n")
     match = _STATUS.match(rows[0])
-    if match:
-        del rows[0]
-    fields: dict[str, str] = {}
     lines: list[tuple[str, str]] = []
-    repeated: dict[str, list[str]] = {}
-    for row in rows:
+    fields: dict[str, str] = {}
+    for row in rows[1:] if match else rows:
         name, colon, value = row.partition(":")
-        name = name.strip()
-        if not colon or not name:
-            continue
-        value = value.strip()
-        lines.append((name, value))
-        key = name.lower()
-        if key in fields:
-            repeated.setdefault(key, [fields[key]]).append(value)
-        else:
-            fields[key] = value
-    for key, values in repeated.items():
-        fields[key] = ", ".join(values)
+        if colon and (name := name.strip()):
+            value = value.strip()
+            lines.append((name, value))
+            fields[name.lower()] = value
+    if len(fields) < len(lines):
+        fields = _join(lines)
     return ParsedHead(int(match[1]) if match else 0, match[2].strip() if match else "", fields, lines)
 
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)
-}  # fmt: skip
+def _join(lines: list[tuple[str, str]]) -> dict[str, str]:
+    values: dict[str, list[str]] = {}
+    for name, value in lines:
+        values.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(value) for name, value in values.items()}
+
+
+_MONTHS = {name: at for at, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)}
 _FIXDATE = re.compile(r"[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII)
 _ISO = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d))?", re.ASCII)
 _BETWEEN = re.compile(r"[\t -/;-@\[-`{-~]+")  # RFC 6265, 5.1.1: what separates the parts of a date
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?(?!\d)", re.ASCII)
 _DAY = re.compile(r"(\d{1,2})(?!\d)", re.ASCII)
 _YEAR = re.compile(r"(\d{4}|\d{2})(?!\d)", re.ASCII)
-_OFFSET = re.compile(r"\d\d[^()]*?(?:GMT|UTC|Z|[\s\d])([+-])(\d\d):?(\d\d)(?!\d)", re.ASCII)
+_OFFSET = re.compile(r"(?:GMT|UTC|\s|(?<=\d\d))([+-])(\d\d):?(\d\d)(?!\d)", re.ASCII)
 _ZONE = re.compile(r"\s([ECMP])([SD])T\b")
+_WEST_H = {"E": 5, "C": 6, "M": 7, "P": 8}  # the North American names of RFC 822
 _MAX_DATE = 100  # characters; no form of a date has half as many
 
 
@@ -120,13 +116,13 @@ def _parse_parts(text: str) -> float | None:
 
 
 def _offset_s(text: str, start: int) -> int:
-    """Seconds east of Greenwich of a date whose time of day is about `start`; 0 when it does not say."""
-    match = _OFFSET.search(text, max(start - 2, 0))
+    """Seconds that a date's clock is ahead of Greenwich, found after `start`; 0 when it does not say."""
+    match = _OFFSET.search(text, start)
     if match:
         return int(match[1] + "1") * (int(match[2]) * 3600 + int(match[3]) * 60)
     match = _ZONE.search(text, start)
-    if match:  # the North American names of RFC 822
-        return (" PMCE".index(match[1]) - 9 + (match[2] == "D")) * 3600
+    if match:
+        return ((match[2] == "D") - _WEST_H[match[1]]) * 3600
     return 0
 
 
@@ -142,18 +138,19 @@ def _timestamp(year: int, month: int, day: int, clock: tuple[int, int, int], off
     return stamp if stamp >= 0 else None
 
 
-_SECONDS = re.compile(r"\s*([+-]?\d{1,30}(?:\.\d{0,30})?)\s*(?:[,;s]|$)", re.ASCII)
+_SECONDS = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(?:[,;s]|$)", re.ASCII)
 
 
 def retry_after(value: str, now: float) -> float | None:
     """Seconds to wait by a Retry-After header, never negative; None when it says nothing."""
-    match = _SECONDS.match(value)
+    match = _SECONDS.match(value[:_MAX_DATE])
     if match:
         return min(max(float(match[1]), 0.0), MAX_WAIT_S)
     date = parse_date(value.strip())
     return None if date is None else max(date - now, 0.0)
 
 
+_MAX_TYPE = 4096  # characters; boundary parameters have some hundred
 _TOKEN = r"[!#-'*+\-.^_`|~0-9A-Za-z]+"
 _PLAIN_TYPE = re.compile(rf"({_TOKEN}/{_TOKEN})(?:; ?charset=({_TOKEN}))?")
 _ESSENCE = re.compile(rf"[\t\n\r ]*({_TOKEN}/{_TOKEN})[\t\n\r ]*(?:;|$)")
@@ -169,8 +166,9 @@ def content_type(value: str) -> tuple[str, dict[str, str]]:
     match = _PLAIN_TYPE.fullmatch(value)
     if match:
         return match[1].lower(), {"charset": match[2]} if match[2] else {}
-    mime, found = "", {}
-    for member in _MEMBER.findall(value):
+    mime = ""
+    found: dict[str, str] = {}
+    for member in _MEMBER.findall(value[:_MAX_TYPE]):
         name, params = _parse_mime(member)
         if not name or name == "*/*":
             continue
@@ -187,10 +185,15 @@ def _parse_mime(text: str) -> tuple[str, dict[str, str]]:
     if not match:
         return "", {}
     params: dict[str, str] = {}
-    for name, quoted, dangling, plain in _PARAMETER.findall(text.rstrip("\t\n\r "), match.end() - 1):
-        value = _ESCAPED.sub(r"\1", quoted) + dangling or plain.rstrip("\t\n\r ")
+    for part in _PARAMETER.finditer(text.rstrip("\t\n\r "), match.end() - 1):
+        name, quoted, dangling, plain = part.groups()
+        if quoted is not None:
+            value = _ESCAPED.sub(r"\1", quoted) + (dangling or "")
+        else:
+            value = (plain or "").rstrip("\t\n\r ")
+        empty = quoted is None and not value
         name = name.lower()
-        if name not in params and _IS_TOKEN.fullmatch(name) and _IS_VALUE.fullmatch(value):
+        if not empty and name not in params and _IS_TOKEN.fullmatch(name) and _IS_VALUE.fullmatch(value):
             params[name] = value
     return match[1].lower(), params
 
