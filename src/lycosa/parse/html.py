@@ -219,7 +219,7 @@ def _read_meta(e: Element, meta: _Meta) -> None:
     if not equiv:
         meta.charset = meta.charset or e.attr("charset") or ""
         return
-    equiv = equiv.strip().lower()
+    equiv = equiv.lower()
     content = (e.attr("content") or "")[:_MAX_META]
     if equiv == "refresh":
         meta.refresh = meta.refresh or parse_refresh(content)
