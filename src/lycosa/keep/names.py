@@ -1,0 +1,151 @@
+"""A URL goes in; the path it wishes for in the mirror comes out: its own, as far as every file system can hold it.
+
+    http://www.ics.forth.gr/            www.ics.forth.gr/index.html
+    https://example.org:8443/a/B.html   example.org_8443/a/B.html
+    https://example.org/list?page=2     example.org/list@page=2
+    https://example.org/a%20b/caf%C3%A9 example.org/a b/café
+    https://example.org/CON/.htaccess   example.org/%43ON/%2Ehtaccess
+
+Percent-encodings are undone where the character is harmless in a file name and spelled `%XX` where it is not: control
+and invisible characters, `< > : " / \\ | ? *`, dots and spaces at an end, the first letter of a name that Windows
+reserves. Several URLs may wish for one path; `keep.mirror` then gives all but one a suffix that no wish can have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b32encode
+from unicodedata import normalize
+from urllib.parse import unquote_to_bytes
+
+from lycosa.keep.types import type_of
+
+#: Bytes of one name: file systems allow 255, encrypting ones 143 characters, and a suffix must fit.
+MAX_NAME = 200
+#: Bytes of a whole path: macOS allows 1,024, with the folder in front.
+MAX_PATH = 800
+
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_UNSAFE = frozenset('<>:"/\\|?*')
+_HOST_UNSAFE = re.compile(r"[^a-z0-9._-]")
+_PLAIN = re.compile(r"[A-Za-z0-9_@=&+,;!()-][A-Za-z0-9._@=&+,;!()-]*(?<!\.)")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)", re.I)
+#: How our suffixes look, and how Windows shortens long names (`LONGNA~1.HTM`): no wish may look like either.
+_SUFFIXED = re.compile(r"~(?=[a-z2-7]{16}(?:\.|$)|\d{1,6}(?:\.|$))", re.I)
+_EXTENSION = re.compile(r"(?<=.)\.[A-Za-z0-9]{1,8}$")
+
+
+def path_of(url: str, mime: str) -> str:
+    """The path that a page wishes for below the mirror's folder, with `/` between its parts; it cannot leave it."""
+    plain = url if url.isascii() else url.encode("utf-8", "backslashreplace").decode()
+    scheme, host, path, query = _split(plain)
+    folders = [_safe(segment) or "_" for segment in path.split("/")[1:]]
+    name = folders.pop() if folders else "_"
+    if name == "_" and (path.endswith("/") or not path):
+        kind = type_of(mime, "")
+        name = f"index.{kind}" if kind.isalnum() else "index.html"
+    if query is not None:
+        name = _safe_text(f"{name}@{_decoded(query)}")
+    return _fit([_host_name(host, scheme), *folders, name], url)
+
+
+def add_suffix(path: str, url: str) -> str:
+    """A path like `path` that belongs to this URL alone: `a/b~k5cq2rxh7vdm3tzn.html`."""
+    folder, slash, name = path.rpartition("/")
+    found = _EXTENSION.search(name)
+    extension = found[0] if found else ""
+    stem = name.removesuffix(extension) if extension else name
+    mark = "~" + _mark(url)
+    return f"{folder}{slash}{_cut(stem, MAX_NAME - len(mark) - len(extension))}{mark}{extension}"
+
+
+def fold(path: str) -> str:
+    """What two paths share when some file system takes them for one: case and composed letters do not count."""
+    return normalize("NFC", normalize("NFC", path).casefold())
+
+
+def _split(url: str) -> tuple[str, str, str, str | None]:
+    """Scheme, host with port, path and query of a normalised URL; of anything else, something."""
+    scheme, _, rest = url.partition("://")
+    rest, _, _ = rest.partition("#")
+    rest, question, query = rest.partition("?")
+    host, slash, path = rest.partition("/")
+    # A name and password never become part of a file name.
+    return scheme.lower(), host.rpartition("@")[2].lower(), slash + path, query if question else None
+
+
+def _host_name(host: str, scheme: str) -> str:
+    name, colon, port = host.rpartition(":")
+    if not colon or not port.isdigit():
+        name, port = host, ""
+    name = _HOST_UNSAFE.sub(lambda bad: _escape(bad[0]), name.strip("[]")) or "_"
+    name = _guard(name)
+    return f"{name}_{port}" if port and port != _DEFAULT_PORTS.get(scheme) else name
+
+
+def _safe(segment: str) -> str:
+    """A segment of a URL's path as a name that every file system holds."""
+    if _PLAIN.fullmatch(segment) and _DEVICE.match(segment) is None:
+        return segment
+    return _safe_text(_decoded(segment))
+
+
+def _decoded(text: str) -> str:
+    """Percent-encodings undone where they are UTF-8; other bytes stay encoded."""
+    if "%" not in text:
+        return text
+    return unquote_to_bytes(text).decode("utf-8", "surrogateescape")
+
+
+def _safe_text(text: str) -> str:
+    return _guard("".join([c if c.isprintable() and c not in _UNSAFE else _escape(c) for c in normalize("NFC", text)]))
+
+
+def _guard(name: str) -> str:
+    """Take from a name of harmless characters what its position or its look makes harmful."""
+    if name[:1] in (".", " "):  # hidden, or obeyed by a server: .htaccess, .git
+        name = _escape(name[0]) + name[1:]
+    if name[-1:] in (".", " "):
+        name = name[:-1] + _escape(name[-1])
+    if _DEVICE.match(name):
+        name = _escape(name[0]) + name[1:]
+    return _SUFFIXED.sub("%7E", name)
+
+
+def _escape(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))
+
+
+def _fit(parts: list[str], url: str) -> str:
+    """Shorten names and paths that are too long; a shortened one carries the suffix of its URL."""
+    whole = "/".join(parts)
+    if len(whole) <= MAX_NAME // 4:
+        return whole
+    shortened = any(len(part.encode()) > MAX_NAME for part in parts)
+    if shortened:
+        parts = [_cut(part, MAX_NAME) for part in parts]
+        whole = "/".join(parts)
+    if len(whole.encode()) > MAX_PATH:
+        shortened = True
+        kept: list[str] = []
+        room = MAX_PATH - MAX_NAME - 2
+        for part in parts[:-1]:
+            room -= len(part.encode()) + 1
+            if room < 0:
+                break
+            kept.append(part)
+        whole = "/".join([*kept, parts[-1]])
+    return add_suffix(whole, url) if shortened else whole
+
+
+def _cut(name: str, size: int) -> str:
+    """The first characters of a name, at most `size` bytes of UTF-8; what the cut leaves is safe again."""
+    data = name.encode()
+    if len(data) <= size:
+        return name
+    return _guard(data[:size].decode("utf-8", "ignore").rstrip(". ").replace("~", "_"))
+
+
+def _mark(url: str) -> str:
+    return b32encode(hashlib.sha256(url.encode("utf-8", "surrogatepass")).digest()[:10]).decode().lower()
