@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from lycosa.model import Link
-from lycosa.parse import Doc, read
+from lycosa.parse import Doc, Root, read
 
 URL = "http://example.org/dir/page.html"
 
 
-def _read(page: str, headers: dict[str, str] | None = None, **options: int) -> Doc:
-    return read(URL, {"content-type": "text/html; charset=utf-8", **(headers or {})}, page.encode(), **options)
+def _read(page: str, headers: dict[str, str] | None = None, *, links_per_page: int = 6000) -> Doc:
+    headers = {"content-type": "text/html; charset=utf-8", **(headers or {})}
+    return read(URL, headers, page.encode(), links_per_page=links_per_page)
 
 
 def _links(page: str) -> list[tuple[str, str]]:
@@ -206,6 +207,8 @@ def test_xhtml_empty_elements() -> None:
     )
     doc = read(URL, {"content-type": "application/xhtml+xml"}, page.encode())
     assert (doc.kind, doc.links) == ("xhtml", [Link("x", "y")])
+    assert doc.root == Root("http://www.w3.org/1999/xhtml", "html")
+    assert doc.etree is not None
 
 
 def test_caps() -> None:

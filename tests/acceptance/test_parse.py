@@ -177,3 +177,17 @@ def test_sitemaps(shared: Path, say: Callable[[str], None]) -> None:
         right += len(pages) == expected if expected else len(pages) > 0
     say(f"sitemaps: {right}/{len(cases)}")
     assert right == len(cases)
+
+
+def test_xml_roots(shared: Path, say: Callable[[str], None]) -> None:
+    """The root of every XML document, good or broken, is found by namespace and name, whatever was announced."""
+    folder = shared / "data/xml"
+    entries = json.loads((folder / "manifest.json").read_text())
+    documents = [entry for entry in entries if entry.get("root") and not entry["file"].endswith(".gz")]
+    for announced, floor in (("application/xml", 1.0), ("text/plain", 0.95), ("", 0.95)):
+        right = 0
+        for entry in documents:
+            doc = read(URL, {"content-type": announced}, (folder / entry["file"]).read_bytes())
+            right += doc.root == (entry["root"][0] or "", entry["root"][1])
+        say(f"xml roots, announced as {announced or 'nothing'}: {right}/{len(documents)}")
+        assert right >= len(documents) * floor

@@ -25,6 +25,7 @@ _NOTHING: frozenset[str] = frozenset()
 #: What the directive "none" stands for.
 _NONE = frozenset({"noindex", "nofollow"})
 _XML_KINDS = frozenset({"xml", "sitemap", "sitemap-index", "feed"})
+_TREE_KINDS = _XML_KINDS | {"xhtml"}
 _TEXT_KINDS = frozenset({"text", "json"})
 #: What may stand before a colon in X-Robots-Tag without being the name of a robot.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
@@ -37,6 +38,7 @@ class Doc:
         "_anchors",
         "_etree",
         "_header_charset",
+        "_root",
         "_text",
         "_tree",
         "base",
@@ -50,7 +52,6 @@ class Doc:
         "problem",
         "refresh",
         "robots",
-        "root",
         "title",
         "url",
     )
@@ -68,9 +69,9 @@ class Doc:
         self.problem = ""
         self.robots = _NOTHING
         self.refresh: tuple[float, str] | None = None
-        self.root: xml.Root | None = None
         self.links: list[Link] = []
         self._anchors: list[Element] = []
+        self._root: xml.Root | None = None
         self._tree: Document | None = None
         self._etree: etree._Element | None = None
         self._text: str | None = None
@@ -82,9 +83,16 @@ class Doc:
         return self._tree
 
     @property
+    def root(self) -> xml.Root | None:
+        """The namespace and the local name of the root element of an XML document; None for other kinds."""
+        if self._root is None and self.kind == "xhtml":
+            self._root, _ = xml.read_root(self.body, xml.find_charset(self.body, self._header_charset))
+        return self._root
+
+    @property
     def etree(self) -> etree._Element | None:
         """The XML tree of whatever could be read; None for other kinds and for what cannot be read."""
-        if self._etree is None and self.kind in _XML_KINDS:
+        if self._etree is None and self.kind in _TREE_KINDS and self.mime != sniff.DTD:
             self._etree, problem = xml.build_tree(self.body, self.charset)
             self.problem = self.problem or problem
         return self._etree
@@ -99,7 +107,7 @@ class Doc:
     def _read_text(self) -> str:
         if self._tree is not None:
             return html.read_text(self._tree)
-        if self.kind in _TEXT_KINDS:
+        if self.kind in _TEXT_KINDS or self.mime == sniff.DTD:
             return charsets.settle(self.body, self._header_charset).text
         tree = self.etree
         if tree is None:
@@ -169,7 +177,9 @@ def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
 def _read_xml(doc: Doc, max_links: int) -> None:
     """Fill in what an XML document tells of itself, and the links of sitemaps and feeds."""
     doc.charset = xml.find_charset(doc.body, doc._header_charset)
-    doc.root, doc.problem = xml.read_root(doc.body, doc.charset)
+    if doc.mime == sniff.DTD:
+        return
+    doc._root, doc.problem = xml.read_root(doc.body, doc.charset)
     if doc.kind == "feed":
         found = feed.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
         doc.title, doc.links = found.title, found.links
@@ -191,7 +201,7 @@ def _read_gzip(doc: Doc) -> None:
     if kind in ("sitemap", "sitemap-index"):
         doc.kind = kind
         doc.charset = xml.find_charset(start, "")
-        doc.root, _ = xml.read_root(start, doc.charset)
+        doc._root, _ = xml.read_root(start, doc.charset)
         _read_sitemap(doc)
 
 

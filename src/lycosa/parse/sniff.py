@@ -14,10 +14,13 @@ _HEAD_BYTES = 2048
 _WHITESPACE = b"\t\n\x0c\r "
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:!doctype[\t\n\f\r ]+html|html)[\t\n\f\r >]", re.IGNORECASE)
+#: What careless programs put before XML: blanks, a late byte-order mark, header fields.
+_JUNK = re.compile(rb"(?:[\t\n\f\r ]|\xef\xbb\xbf|[A-Za-z][A-Za-z-]{2,40}:[^\n<]{0,200}\n)*+(?=<\?xml\s)")
 _PROLOG = re.compile(
     rb"(?>[\t\n\f\r ]+|<!--.*?-->|<\?(?!xml\s).*?\?>|<\?(?P<xml>xml)\s.*?\?>"
     rb"|<!DOCTYPE\s+(?P<doctype>[^\s<>\[]+)[^<>\[]*(?:\[.*?\]\s*)?>)*+"
-    rb"(?:<(?:(?P<prefix>[\w.\-\x80-\xff]+):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
+    rb"(?:(?P<dtd><!(?:ELEMENT|ENTITY|ATTLIST|NOTATION|\[)[\s%]?)"
+    rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]+):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
     re.DOTALL | re.IGNORECASE,
 )
 _JSON_START = re.compile(rb'[\[{]\s*(?:["\[{\]}]|-?\d|true|false|null)')
@@ -27,6 +30,7 @@ _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _VAGUE = frozenset(
     {"", "application/octet-stream", "unknown/unknown", "application/unknown", "binary/octet-stream", "text/unknown"}
 )
+DTD = "application/xml-dtd"
 _XHTML = "application/xhtml+xml"
 _XML = frozenset({"text/xml", "application/xml", "application/x-xml"})
 _JSON = frozenset({"application/json", "text/json", "application/x-json", "application/javascript+json"})
@@ -103,6 +107,8 @@ def sniff(essence: str, body: bytes) -> tuple[str, str]:
         return "html", essence
     head = _read_head(body)
     lead = head.lstrip(_WHITESPACE)
+    if lead[:1] != b"<" and (junk := _JUNK.match(lead)):
+        lead = lead[junk.end() :]
     if lead[:1] == b"<":
         return _sniff_markup(essence, lead, body)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -128,6 +134,8 @@ def is_xml(essence: str) -> bool:
 def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     """What begins with "<"."""
     prolog = _PROLOG.match(lead)
+    if prolog is not None and prolog["dtd"] and not prolog["doctype"]:
+        return "xml", DTD
     if prolog is None or not (prolog["name"] or prolog["doctype"] or prolog["xml"]):
         comment = essence in _VAGUE and lead.startswith(b"<!--")
         return ("html", "text/html") if comment else _sniff_text(essence, lead, body)
@@ -143,6 +151,7 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
         written = prolog["xml"] is not None or b"http://www.w3.org/1999/xhtml" in rest
         return ("xhtml", _XHTML) if announced or (written and essence != "text/html") else ("html", "text/html")
     html = not prefix and (name in _HTML_NAMES or (name in (b"svg", b"math") and b"xmlns" not in rest))
+    html = html and not doctype and (prolog["xml"] is None or essence == "text/html")
     if announced or (not html and (doctype or prolog["xml"] or _looks_xml(prefix, prolog["name"], rest, body))):
         return "xml", essence if announced else _xml_mime(name)
     if html and (essence == "text/html" or not essence.startswith("text/")) and not _is_script(essence):

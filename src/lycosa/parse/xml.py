@@ -30,6 +30,11 @@ _MAX_ELEMENTS = 1_000_000
 _TAG = re.compile(r"<(/?)([A-Za-z_:\x80-\U0010ffff][^\s<>/=]*+)([^<>]*+)>")
 # A name begins after a blank or a quote and nowhere else: without that, a long word would be tried at each letter.
 _ATTRIBUTE = re.compile(r"""(?<![^\s"'/])([^\s=<>"'/]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+# libxml2 lets them through when it recovers, and every later access to such text fails.
+_SURROGATE = re.compile(
+    rb"&#(?:x0*+d[89a-f][0-9a-f]{2}|0*+(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]))(?![0-9a-f]);?",
+    re.IGNORECASE,
+)
 
 _MISC = rb"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^<>\[]*(?:\[.*?\]\s*)?>)*+"
 _ROOT_TAG = re.compile(_MISC + rb"<([A-Za-z_:\x80-\xff][^\s<>/=]*)([^<>]*)", re.DOTALL | re.IGNORECASE)
@@ -59,9 +64,14 @@ def open_parser(*, namespaces: bool) -> expat.XMLParserType:
 
 
 def transcode(body: bytes, charset: str) -> bytes:
-    """The bytes in UTF-8, from their first tag on, as the parser of `open_parser` takes them."""
+    """The document in valid UTF-8, from its first tag on, as expat and libxml2 take it."""
     if charset != "utf-8":
         body = charsets.decode(body, charset).encode("utf-8", "replace")
+    else:
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            body = charsets.settle(body, "utf-8").text.encode("utf-8", "replace")
     return body[max(0, body.find(b"<")) :]
 
 
@@ -79,27 +89,29 @@ def find_charset(body: bytes, header: str) -> str:
 
 
 def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
-    """The root element of a document and what kept expat from reading so far (empty: nothing)."""
+    """The root element of a document and what is wrong with it so far (empty: nothing)."""
     data = transcode(body[:_ROOT_BYTES], charset)
     if b"<!ENTITY" in data:
         data = data[:_ENTITY_BYTES]
     parser = open_parser(namespaces=True)
     found: list[str] = []
     entities = 0
+    problem = ""
 
     def start(name: str, _attributes: object) -> None:
         found.append(name)
         raise _Stop
 
-    def declare(_name: str, _parameter: object, value: str | None, *_ids: object) -> None:
-        nonlocal entities
+    def declare(_name: str, _parameter: object, value: str | None, *ids: str | None) -> None:
+        nonlocal entities, problem
         entities += 1
-        if value is None or "&" in value or len(value) > _MAX_ENTITY_CHARS or entities > _MAX_ENTITIES:
+        if value is None:
+            problem = problem if ids[-1] else "xml: external entities are not read"  # with a notation it is no text
+        elif "&" in value or len(value) > _MAX_ENTITY_CHARS or entities > _MAX_ENTITIES:
             raise Refused
 
     parser.StartElementHandler = start
     parser.EntityDeclHandler = declare
-    problem = ""
     try:
         parser.Parse(data, True)
     except Refused:
@@ -110,7 +122,7 @@ def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
         problem = f"xml: {error}"
     if found:
         namespace, _, name = found[0].rpartition(" ")
-        return Root(namespace, name), ""
+        return Root(namespace, name), problem
     return _guess_root(data), problem or "xml: no root element"
 
 
@@ -133,7 +145,7 @@ def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
     """A tree of whatever can be read, and the first error in it; None where nothing can."""
     if len(body) > TREE_BYTES:
         return None, f"xml: {len(body)} bytes, more than {TREE_BYTES} for a tree"
-    data = transcode(body, charset)
+    data = _SURROGATE.sub(b"&#xfffd;", transcode(body, charset))
     parser = etree.XMLParser(
         encoding="utf-8",
         recover=True,
