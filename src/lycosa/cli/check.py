@@ -45,7 +45,7 @@ def _tell_settings(plan: Plan, form: str | None) -> None:
 
 def _tell_rules(plan: Plan, form: str | None) -> None:
     from lycosa import urls
-    from lycosa.judge import Rules
+    from lycosa.judge.rules import Rules
     from lycosa.look.table import write
     from lycosa.mission import read_seeds
 

@@ -53,8 +53,13 @@ def crawl(
     from lycosa.look.table import printable
 
     report = run(mission, CrawlOptions(new=new, quiet=quiet))
+    lines = report.text.splitlines()
+    if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
+        from lycosa.look.export import finish
+
+        lines += finish(mission)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in report.text.splitlines()))
+        click.echo("\n".join(printable(line) for line in lines))
     if report.exit_code == 4:
         _tell_failures(report.seeds)
     return report.exit_code
@@ -63,7 +68,7 @@ def crawl(
 def _tell_plan(mission: Mission) -> int:
     """Print what would be done."""
     from lycosa import urls
-    from lycosa.judge import Rules
+    from lycosa.judge.rules import Rules
     from lycosa.look.table import write
 
     if not mission.seeds:

@@ -66,17 +66,17 @@ def program(debug: bool) -> None:
     """
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
     """Run one command line and return its exit code."""
     try:
-        code = program.main(list(arguments), prog_name="lycosa", standalone_mode=False)
+        code = command.main(list(arguments), prog_name="lycosa", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message())
         return 2
     except click.UsageError as problem:
-        command = problem.ctx.command_path if problem.ctx else "lycosa"
-        return _complain(f"{problem.format_message()} (see {command} --help)", code=2)
+        verb = problem.ctx.command_path if problem.ctx else "lycosa"
+        return _complain(f"{problem.format_message()} (see {verb} --help)", code=2)
     except click.ClickException as problem:
         return _complain(problem.format_message(), code=problem.exit_code)
     except LycosaError as problem:

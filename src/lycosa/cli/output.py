@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from lycosa.errors import UsageError
 from lycosa.look.table import FORMATS, Format
@@ -20,16 +20,34 @@ def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
         return
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
     settled = _settle(form, suffix if suffix in FORMATS else "jsonl")
+    with _whole(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
+        yield out, settled
+
+
+@contextmanager
+def opened_bytes(output: str) -> Iterator[BinaryIO]:
+    """The same for what is not text; a terminal does not get it."""
+    if output != "-":
+        with _whole(output) as part, open(part, "wb") as out:
+            yield out
+    elif sys.stdout.isatty():
+        raise UsageError("This is not for a terminal: name a file with -o, or a program with |.")
+    else:
+        yield sys.stdout.buffer
+
+
+@contextmanager
+def _whole(output: str) -> Iterator[str]:
+    """A path to write to that gets its name only when everything went well."""
     if os.path.isdir(output):
         raise UsageError(f"{output} is a folder; name a file.")
     part = f"{output}.part"
     try:
-        out = open(part, "w", encoding="utf-8", newline="")  # noqa: SIM115
+        open(part, "wb").close()
     except OSError as problem:
         raise UsageError(f"{output} cannot be written: {problem.strerror}.") from None
     try:
-        with out:
-            yield out, settled
+        yield part
         os.replace(part, output)
     except BaseException:
         os.unlink(part)

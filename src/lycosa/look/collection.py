@@ -103,6 +103,11 @@ class Page:
         return datetime.fromtimestamp(self._fetched_at, UTC)
 
     @property
+    def place(self) -> tuple[str, int, int]:
+        """Where its record stands: archive file, offset, length."""
+        return os.path.basename(self._warc), self._offset, self._length
+
+    @property
     def headers(self) -> dict[str, str]:
         """The fields of the answer's header by lower-case name; repeated ones joined with a comma."""
         return self._record.headers
@@ -140,6 +145,7 @@ class Collection:
 
     def __init__(self, path: str | os.PathLike[str] = "collection") -> None:
         self.path = Path(path)
+        self.archive = self.path / "archive"
         self._database = database.connect(self.path)
 
     def __iter__(self) -> Iterator[Page]:
@@ -165,14 +171,14 @@ class Collection:
         self._database.close()
 
     def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
-        """The stored pages in the order in which their URLs were found; of a host, of a MIME type, or all."""
+        """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything)."""
         where = ""
         values: list[Value] = []
         if host:
-            where += " AND url.host = ?"
-            values.append(host_key(host.lower()))
+            where += " AND url.host IN (SELECT host FROM host WHERE name GLOB ?)"
+            values.append(host.lower())
         if mime:
-            where += " AND page.mime = ?"
+            where += " AND page.mime GLOB ?"
             values.append(mime.lower())
         for row in self._rows(f"{_PAGES}{where} ORDER BY page.n", values):
             yield Page(self, *row)
@@ -225,7 +231,7 @@ class Collection:
 
     def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
         # The name comes from a database that may have been handed on: it must not lead out of the collection.
-        return read_record(self.path / "archive" / os.path.basename(warc), offset, length=length)
+        return read_record(self.archive / os.path.basename(warc), offset, length=length)
 
 
 def _url_info(row: Row) -> UrlInfo:

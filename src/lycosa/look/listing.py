@@ -13,6 +13,8 @@ from lycosa.model import STATE_NAMES
 
 List = Literal["urls", "pages", "links"]
 
+LISTS: tuple[List, ...] = ("urls", "pages", "links")
+
 COLUMNS: dict[List, str] = {
     "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, fetched, retries, redirect",
     "pages": "url, status, mime, charset, title, language, kind, size, fetched, last_modified, server_date, digest,"

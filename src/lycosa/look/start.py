@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from lycosa.errors import NothingFetched
 from lycosa.look.collection import Collection
+from lycosa.look.export import finish
 from lycosa.mission import find_mission, load, read_seeds
 from lycosa.mission.layers import OPTIONS
 
@@ -43,6 +44,8 @@ def crawl(
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
         )
+    if report.exit_code in (0, 5) and (planted.keep.mirror or planted.keep.index):
+        finish(planted)
     return Collection(collection)
 
 
