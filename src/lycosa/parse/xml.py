@@ -21,6 +21,8 @@ TREE_BYTES = 32 << 20
 _ROOT_BYTES = 1 << 20
 #: The same where entities are declared: each may be used again and again.
 _ENTITY_BYTES = 1 << 16
+#: Where the root mostly is.
+_NEAR_BYTES = 4096
 #: OWL and RDF files name namespaces by entities; more or longer ones serve an attack.
 _MAX_ENTITIES = 256
 _MAX_ENTITY_CHARS = 256
@@ -90,9 +92,16 @@ def find_charset(body: bytes, header: str) -> str:
 
 def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
     """The root element of a document and what is wrong with it so far (empty: nothing)."""
-    data = transcode(body[:_ROOT_BYTES], charset)
-    if b"<!ENTITY" in data:
-        data = data[:_ENTITY_BYTES]
+    for size in (_NEAR_BYTES, _ROOT_BYTES):
+        data = transcode(body[:size], charset)
+        root, problem = _parse_root(data[:_ENTITY_BYTES] if b"<!ENTITY" in data else data)
+        if root is not None or len(body) <= size:
+            break
+    return (root, problem) if root is not None else (_guess_root(data), problem or "xml: no root element")
+
+
+def _parse_root(data: bytes) -> tuple[Root | None, str]:
+    """What expat says of the root."""
     parser = open_parser(namespaces=True)
     found: list[str] = []
     entities = 0
@@ -123,7 +132,7 @@ def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
     if found:
         namespace, _, name = found[0].rpartition(" ")
         return Root(namespace, name), problem
-    return _guess_root(data), problem or "xml: no root element"
+    return None, problem
 
 
 def _guess_root(data: bytes) -> Root | None:
