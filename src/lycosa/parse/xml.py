@@ -240,24 +240,29 @@ def walk(data: bytes, walker: Walker) -> str:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.EntityDeclHandler = refuse
+    problem, ended = _run(parser, data)
+    if not ended:
+        walker.restart(whole=not mark)
+        try:
+            _forgive(data[mark:].decode("utf-8", "replace"), walker)
+        except (Full, Excess):
+            pass
+    return problem
+
+
+def _run(parser: expat.XMLParserType, data: bytes) -> tuple[str, bool]:
+    """Parse, and tell what was wrong and whether the walk came to its end."""
     try:
         parser.Parse(data, True)
     except Full:
-        return ""
+        return "", True
     except Excess:
-        return f"xml: only the first {_MAX_ELEMENTS} elements are read"
+        return f"xml: only the first {_MAX_ELEMENTS} elements are read", True
     except Refused:
-        problem = "xml: entity declarations refused"
+        return "xml: entity declarations refused", False
     except (expat.ExpatError, ValueError) as error:
-        problem = f"xml: {error}"
-    else:
-        return ""
-    walker.restart(whole=not mark)
-    try:
-        _forgive(data[mark:].decode("utf-8", "replace"), walker)
-    except (Full, Excess):
-        pass
-    return problem
+        return f"xml: {error}", False
+    return "", True
 
 
 def _forgive(text: str, walker: Walker) -> None:
