@@ -156,6 +156,8 @@ def test_huge_strings_are_no_addresses() -> None:
         assert normalise(text) is None
         assert Resolver().resolve(text, "http://a/") is None
     assert normalise("http://a/" + "é" * (MAX_CHARS // 2)) is None
+    assert normalise("http://" + "a." * 126 + "b/") is not None
+    assert normalise("http://" + "a." * 130 + "b/") is None
     assert Resolver().resolve("data:image/png;base64," + "A" * 3_000_000, "http://a/") is None
 
 

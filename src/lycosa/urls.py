@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Characters of an address, as written, beyond which it is none: browsers and servers end far below.
 MAX_CHARS = 65_536
 
+#: Characters of a host name: more than DNS can hold lead nowhere.
+MAX_HOST = 253
+
 #: Schemes that an address may have; which of them are fetched is for the scheme rule to say.
 SCHEMES = frozenset(("http", "https", "ftp"))
 
@@ -50,7 +53,7 @@ _PATH = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=@:/]++|{_KEPT_ESCAPE})*+"
 _QUERY = rf"(?:\?(?:[A-Za-z0-9\-._~!$&()*+,;=@:/?]++|{_KEPT_ESCAPE})*+)?"
 _FRAGMENT = r"(?:#.*)?"
 _PORT = r"(?::(?!(?:80|443)(?![0-9]))(?:[1-5][0-9]{4}|[1-9][0-9]{0,3}))?"
-_HOST = r"(?:(?!xn--)[a-z0-9_\-]{1,63}\.){1,20}(?!xn--)[a-z][a-z0-9\-]{0,62}"
+_HOST = r"(?:(?!xn--)[a-z0-9_\-]{1,39}\.){1,5}(?!xn--)[a-z][a-z0-9\-]{0,48}"  # at most MAX_HOST
 _PLAIN_ABSOLUTE = re.compile(rf"(https?://{_HOST}{_PORT}/{_PATH}{_QUERY}){_FRAGMENT}", re.DOTALL)
 _PLAIN_ROOTED = re.compile(rf"(/(?!/){_PATH}{_QUERY}){_FRAGMENT}", re.DOTALL)
 _PLAIN_RELATIVE = re.compile(rf"((?:{_SEGMENT}(?:{_SEGMENT}|/)*+)?{_QUERY}){_FRAGMENT}", re.DOTALL)
@@ -94,6 +97,8 @@ def _settle(href: str) -> str | None:
         if again is None:
             return None
         authority = again[len(scheme) + 3 : -1]
+    if len(authority) > MAX_HOST + len(":65535"):
+        return None
     if "%" in tail:
         tail = _ESCAPES.sub(_settle_escape, tail)
     url = f"{scheme}://{authority}/{tail}"

@@ -35,7 +35,7 @@ REASONS = {
     "robots": "robots.txt forbids it",
 }
 
-#: Bytes of memory for the automaton of one list of patterns; the default of RE2 serves one pattern.
+#: Bytes of memory for the automaton of one list of patterns; what RE2 takes by default is meant for one pattern.
 _MAX_MEM = 64 << 20
 
 
@@ -47,35 +47,38 @@ class Patterns:
         options = re2.Options()
         options.max_mem = _MAX_MEM
         options.log_errors = False
-        self._single = [_compile(pattern, options, setting) for pattern in self.patterns]
+        # The set says only that a pattern is wrong; compiled alone, the pattern says why.
+        for pattern in self.patterns:
+            try:
+                re2.compile(pattern, options)
+            except (re2.error, UnicodeError) as error:
+                raise UsageError(_complaint(setting, pattern, error)) from None
         self._set = re2.Set.SearchSet(options)
         for pattern in self.patterns:
             self._set.Add(pattern)
-        # Matches everything: a set that does not find it has run out of memory and says nothing.
-        self._set.Add("")
-        self._set.Compile()
+        try:
+            self._set.Compile()
+        except re2.error:
+            raise UsageError(
+                f"{setting}: {len(self.patterns)} regular expressions are too large together; "
+                "write fewer or shorter ones, above all smaller counts in braces."
+            ) from None
 
     def find(self, *texts: bytes) -> str | None:
         """The first pattern that is found in one of the texts; `None` when none is."""
         for text in texts:
-            found = self._set.Match(text)
-            if found is None:
-                found = [n for n, single in enumerate(self._single) if single.search(text)] + [len(self.patterns)]
-            if len(found) > 1:
-                first: int = min(found)
-                return self.patterns[first]
+            found: list[int] | None = self._set.Match(text)
+            if found:
+                return self.patterns[min(found)]
         return None
 
 
-def _compile(pattern: str, options: re2.Options, setting: str) -> re2._Regexp:
-    try:
-        return re2.compile(pattern, options)
-    except (re2.error, UnicodeError) as error:
-        problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
-        raise UsageError(
-            f"{setting}: the regular expression {pattern!r} is wrong: {problem}. "
-            "The syntax is that of RE2, which has no look-around and no back-references."
-        ) from None
+def _complaint(setting: str, pattern: str, error: Exception) -> str:
+    problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+    return (
+        f"{setting}: the regular expression {pattern!r} is wrong: {problem}. "
+        "The syntax is that of RE2, which has no look-around and no back-references."
+    )
 
 
 class Rules:
@@ -106,10 +109,10 @@ class Rules:
             return verdict
         if self.reject is not None or self.accept is not None:
             texts = url.encode(), file_name(url).encode()
-            if self.reject is not None and not (verdict := self._judge_reject(self.reject, texts)).ok:
-                return verdict
-            if self.accept is not None and not (verdict := self._judge_accept(self.accept, texts)).ok:
-                return verdict
+            if self.reject is not None and self.reject.find(*texts) is not None:
+                return self._judge_reject(texts)
+            if self.accept is not None and self.accept.find(*texts) is None:
+                return self._judge_accept(texts)
         if 0 <= self._depth < depth:
             return self._judge_depth(depth)
         return self.traps.admit(url, host)
@@ -120,12 +123,11 @@ class Rules:
         if seed:
             return [*rows, ("seed", Verdict(True, "", "seeds are always visited"))]
         texts = url.encode(), file_name(url).encode()
-        no_list = Verdict(True, "", "there is no such list")
         rows += [
             ("length", self._judge_length(url)),
             ("scope", self.scope.admits(url, host)),
-            ("reject-list", no_list if self.reject is None else self._judge_reject(self.reject, texts)),
-            ("accept-list", no_list if self.accept is None else self._judge_accept(self.accept, texts)),
+            ("reject-list", self._judge_reject(texts)),
+            ("accept-list", self._judge_accept(texts)),
             ("depth", self._judge_depth(depth)),
         ]
         return rows + self.traps.explain(url, host)
@@ -141,19 +143,23 @@ class Rules:
             ok, "" if ok else "length", f"{len(url)} characters; traps.url_length = {self._length or 'none'}"
         )
 
-    def _judge_reject(self, patterns: Patterns, texts: tuple[bytes, bytes]) -> Verdict:
-        pattern = patterns.find(*texts)
+    def _judge_reject(self, texts: tuple[bytes, bytes]) -> Verdict:
+        if self.reject is None:
+            return Verdict(True, "", "the reject list is empty")
+        pattern = self.reject.find(*texts)
         if pattern is not None:
             return Verdict(False, "reject-list", f"the pattern {pattern!r} of the reject list matches")
-        return OK
+        return Verdict(True, "", f"none of the {len(self.reject.patterns)} patterns of the reject list matches")
 
-    def _judge_accept(self, patterns: Patterns, texts: tuple[bytes, bytes]) -> Verdict:
-        pattern = patterns.find(*texts)
-        if pattern is None:
-            name = texts[1].decode()
-            count = len(patterns.patterns)
-            return Verdict(False, "accept-list", f"none of {count} accept patterns matches it or its file name {name}")
-        return Verdict(True, "", f"the pattern {pattern!r} of the accept list matches")
+    def _judge_accept(self, texts: tuple[bytes, bytes]) -> Verdict:
+        if self.accept is None:
+            return Verdict(True, "", "the accept list is empty: it accepts everything")
+        pattern = self.accept.find(*texts)
+        if pattern is not None:
+            return Verdict(True, "", f"the pattern {pattern!r} of the accept list matches")
+        count, name = len(self.accept.patterns), texts[1].decode()
+        detail = f"none of the {count} patterns of the accept list matches the address or its file name, {name}"
+        return Verdict(False, "accept-list", detail)
 
     def _judge_depth(self, depth: int) -> Verdict:
         ok = not 0 <= self._depth < depth

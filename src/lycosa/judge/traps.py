@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import xxhash
@@ -34,7 +35,7 @@ _MONTH_NAME = (
     "nov(?:ember)?|dec(?:ember)?"
 )
 _BETWEEN = "(?:[-_./]|%2F)"
-_ANY_YEAR = re.compile(_YEAR)
+_WHOLE_YEAR = re.compile(_YEAR)
 _MONTH = re.compile(f"0?[1-9]|1[0-2]|{_MONTH_NAME}|w(?:eek)?-?[0-9]{{1,2}}", re.IGNORECASE)
 _DAY = re.compile("0?[1-9]|[12][0-9]|3[01]")
 _DATE = re.compile(
@@ -47,8 +48,11 @@ _FULL_DATE = re.compile(f"{_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}(?:(?:t|%20|\\+)[0-9]
 #: What is one under the name of a date: 20240312, 202403, the seconds since 1970.
 _DIGITS = re.compile(f"{_YEAR}(?:0[1-9]|1[0-2])(?:[0-3][0-9])?|1[0-9]{{9}}")
 _NUMBER = re.compile(f"-?[0-9]{{1,5}}|{_MONTH_NAME}", re.IGNORECASE)
-_SUFFIX = re.compile(r"\.(?:html?|php|aspx?|jsp)\Z", re.IGNORECASE)
-_INDEX = re.compile(r"index\.[a-z]{2,5}", re.IGNORECASE)
+#: The last segment of a path that ends in a date.
+_LAST = re.compile(
+    f"({_DATE.pattern}|{_YEAR}|{_MONTH.pattern}|{_DAY.pattern})(?:\\.(?:html?|php|aspx?|jsp))?", re.IGNORECASE
+)
+_INDEX = re.compile("index\\.[a-z]{2,5}", re.IGNORECASE)
 
 _DATE_NAME = re.compile("(?:.*[a-z_-])?(?:date|datum|fecha|time|timestamp)|data|dt|cal|when|start|end|from|to|ts")
 _PART_NAME = re.compile("(?:.*[a-z_-])?(?:year|month|week|day)|jahr|monat|woche|annee|mois|anno")
@@ -65,7 +69,8 @@ _CALENDAR_WORD = re.compile(
 )
 
 #: One of these is in every address with a session id; looking for them is cheaper than the expression below.
-_SESSION_HINTS = ("sid", "sess", "?s=", "&s=", "(s(", "zenid", "cftoken")
+_PATH_HINTS = (";", "/(", "/sid", "/sess")
+_QUERY_HINTS = ("sid", "sess", "?s=", "&s=", "/(s(", "zenid", "cftoken")
 _TOKEN = "(?=[a-z]{0,40}[0-9])(?:[0-9a-f]{8,}|[0-9a-z]{16,})(?![0-9a-z])"
 _SESSION = re.compile(
     r"(?<=[?&;])(?:[a-z.]{0,30}sess(?:ion)?[_\-]?id[a-z]{0,30}|oscsid|xtcsid|zenid|cfid|cftoken)=[^&;/?]*|"
@@ -131,9 +136,16 @@ class Charge(NamedTuple):
     owner: str  # host, or registered domain
     key: str
     limit: int
-    found: str  # for people: what of the address is counted
-    setting: str
     also: str = ""  # a further key to count with it
+
+
+#: The counted bounds: what is counted, where the bound is set, and what to say of addresses that it does not touch.
+_COUNTED = {
+    "trap:session": ("addresses taken that differ in a session id", "traps.sessions", "no session id in the address"),
+    "trap:calendar": ("addresses taken that differ in a date", "traps.calendar", "not a page for a date"),
+    "trap:queries": ("query strings taken under this path", "traps.queries_per_path", "no query string"),
+    "trap:hosts": ("hosts taken below the domain", "traps.hosts_per_domain", "no new host below a registered domain"),
+}
 
 
 class Traps:
@@ -142,15 +154,15 @@ class Traps:
     def __init__(self, bounds: settings.Traps, tallies: Tallies) -> None:
         self.bounds = bounds
         self.tallies = tallies
+        self._taken: set[str] = set()  # hosts that no longer touch hosts_per_domain
 
     def admit(self, url: str, host: str) -> Verdict:
         """Whether an address that was not seen before stays within the bounds; if so, it is counted."""
         path, query = split(url)
         segments = path.split("/")
-        verdict = self._judge_depth(segments)
-        if verdict.ok and len(set(segments)) < len(segments):
-            verdict = self._judge_repeats(segments)
-        if not verdict.ok:
+        if 0 < self.bounds.path_depth < len(segments) - 1 and not (verdict := self._judge_depth(segments)).ok:
+            return verdict
+        if len(set(segments)) < len(segments) and not (verdict := self._judge_repeats(segments)).ok:
             return verdict
         charges = self._charges(path, query, host)
         for charge in charges:
@@ -168,66 +180,56 @@ class Traps:
         segments = path.split("/")
         rows = [("trap:path-depth", self._judge_depth(segments)), ("trap:repeat", self._judge_repeats(segments))]
         charges = {charge.code: charge for charge in self._charges(path, query, host)}
-        for code, nothing in _NOTHING.items():
+        for code, (_, _, untouched) in _COUNTED.items():
             charge = charges.get(code)
-            rows.append((code, Verdict(True, "", nothing) if charge is None else self._judge_charge(charge)))
+            rows.append((code, Verdict(True, "", untouched) if charge is None else self._judge_charge(charge)))
         return rows
 
     def _judge_depth(self, segments: list[str]) -> Verdict:
-        limit = self.bounds.path_depth
-        depth = len(segments) - 1 - (not segments[-1])
-        if limit and depth > limit:
-            return Verdict(False, "trap:path-depth", f"{depth} segments in the path; traps.path_depth = {limit}")
-        return OK
+        limit, depth = self.bounds.path_depth, len(segments) - 1 - (not segments[-1])
+        ok = not 0 < limit < depth
+        return Verdict(ok, "" if ok else "trap:path-depth", f"{depth} segments in the path; traps.path_depth = {limit}")
 
     def _judge_repeats(self, segments: list[str]) -> Verdict:
         limit = self.bounds.repeats
-        if not limit:
-            return OK
-        for segment, count in Counter(segments[1:-1] if not segments[-1] else segments[1:]).items():
+        for segment, count in Counter(segments[1:] if segments[-1] else segments[1:-1]).items():
             # Numbers recur by their nature: dates, shards (/00/00/00/12/).
-            if count > (2 * limit if segment.isdigit() else limit):
+            if 0 < (2 * limit if segment.isdigit() else limit) < count:
                 found = f"the segment {segment!r} occurs {count} times in the path"
                 return Verdict(False, "trap:repeat", f"{found}; traps.repeats = {limit}")
-        return OK
+        return Verdict(True, "", f"no segment recurs too often in the path; traps.repeats = {limit}")
 
     def _judge_charge(self, charge: Charge) -> Verdict:
         count = self.tallies.count(charge.owner, charge.key)
-        detail = f"{count} {charge.found}; {charge.setting} = {charge.limit}"
-        return Verdict(count < charge.limit, charge.code if count >= charge.limit else "", detail)
+        counted, setting, _ = _COUNTED[charge.code]
+        if charge.code == "trap:calendar" and charge.limit != self.bounds.calendar:
+            setting = f"{_BARE_DATES} times {setting}, as nothing but the date says that this is a calendar,"
+        subject = charge.owner if charge.also else charge.owner + charge.key.partition(":")[2]
+        ok = count < charge.limit
+        return Verdict(ok, "" if ok else charge.code, f"{subject}: {count} {counted}; {setting} = {charge.limit}")
 
     def _charges(self, path: str, query: str, host: str) -> list[Charge]:
         bounds = self.bounds
         charges = []
-        if bounds.sessions and (key := find_session(path, query)):
-            found = f"addresses of {key} taken that differ in their session id"
-            charges.append(Charge("trap:session", host, _key("session", key), bounds.sessions, found, "traps.sessions"))
+        if bounds.sessions and (pattern := find_session(path, query)):
+            charges.append(Charge("trap:session", host, _key("session", pattern), bounds.sessions))
         if bounds.calendar and (dated := find_date(path, query)):
-            limit, setting = bounds.calendar, "traps.calendar"
-            if not dated.telling:
-                limit, setting = limit * _BARE_DATES, f"{_BARE_DATES} times traps.calendar"
-            found = f"addresses with a date taken under {dated.pattern}"
-            charges.append(Charge("trap:calendar", host, _key("calendar", dated.pattern), limit, found, setting))
+            limit = bounds.calendar if dated.telling else bounds.calendar * _BARE_DATES
+            charges.append(Charge("trap:calendar", host, _key("calendar", dated.pattern), limit))
         if bounds.queries_per_path and query:
-            found = f"query strings taken under {path}"
-            limit, setting = bounds.queries_per_path, "traps.queries_per_path"
-            charges.append(Charge("trap:queries", host, _key("queries", path), limit, found, setting))
-        if bounds.hosts_per_domain and (domain := registered_domain(host)) and domain != host:
-            member = f"host:{host}"
-            if not self.tallies.count(domain, member):
-                limit, setting = bounds.hosts_per_domain, "traps.hosts_per_domain"
-                found = f"hosts taken below {domain}"
-                charges.append(Charge("trap:hosts", domain, "hosts", limit, found, setting, member))
+            charges.append(Charge("trap:queries", host, _key("queries", path), bounds.queries_per_path))
+        if bounds.hosts_per_domain and host not in self._taken:
+            domain, member = registered_domain(host), f"host:{host}"
+            if domain is None or domain == host or self.tallies.count(domain, member):
+                self._take(host)
+            else:
+                charges.append(Charge("trap:hosts", domain, "hosts", bounds.hosts_per_domain, member))
         return charges
 
-
-#: What to say of each counted bound when an address does not touch it.
-_NOTHING = {
-    "trap:session": "no session id in the address",
-    "trap:calendar": "no calendar page",
-    "trap:queries": "no query string",
-    "trap:hosts": "no new host below a registered domain",
-}
+    def _take(self, host: str) -> None:
+        if len(self._taken) >= 100_000:
+            self._taken.clear()
+        self._taken.add(host)
 
 
 def split(url: str) -> tuple[str, str]:
@@ -245,8 +247,7 @@ def _key(kind: str, pattern: str) -> str:
 def find_session(path: str, query: str) -> str:
     """Path and query with the session id left out; nothing when there is none."""
     address = f"{path}?{query}" if query else path
-    folded = address.lower()
-    if not any(map(folded.__contains__, _SESSION_HINTS)):
+    if not any(map((address.lower() if query else path).__contains__, _QUERY_HINTS if query else _PATH_HINTS)):
         return ""
     pattern = _SESSION.sub("*", address)
     return pattern if pattern != address else ""
@@ -265,18 +266,18 @@ def find_date(path: str, query: str) -> Dated | None:
     Only a path that ends in a date or a query that gives one counts: `/2024/03/12/title` is an article. Parameters that
     are no date stay in the pattern, so that dated articles with a number of their own never share a count.
     """
-    head = _before_date(path) if _ANY_YEAR.search(path) else ""
+    head = _before_date(path)
     if not query:
         return Dated(f"{head}*", bool(_CALENDAR_WORD.search(head))) if head else None
     parts, short, rest = 0, [], []
     for pair in query.split("&"):
         name, _, value = pair.partition("=")
-        name = name.lower()
-        if name in _SHORT_NAMES and _NUMBER.fullmatch(value):
-            short.append(name)
-        elif _is_date(name, value):
+        kind = _kind_of(name)
+        if kind == "short" and _NUMBER.fullmatch(value):
+            short.append(name.lower())
+        elif _is_date(kind, value):
             parts += 1
-        elif name not in _VIEW_NAMES:
+        elif kind != "view":
             rest.append(pair)
     if parts or not _SHORT_YEARS.isdisjoint(short):
         parts += len(short)
@@ -289,12 +290,22 @@ def find_date(path: str, query: str) -> Dated | None:
     return Dated(f"{head or path}*?{others}" if others else f"{head or path}*", telling)
 
 
-def _is_date(name: str, value: str) -> bool:
-    if _PART_NAME.fullmatch(name):
-        return bool(_NUMBER.fullmatch(value) or _DATE.fullmatch(value))
-    if _DATE_NAME.fullmatch(name) and (_DIGITS.fullmatch(value) or _DATE.fullmatch(value)):
+@lru_cache(maxsize=1024)
+def _kind_of(name: str) -> str:
+    name = name.lower()
+    if name in _SHORT_NAMES:
+        return "short"
+    if name in _VIEW_NAMES:
+        return "view"
+    return "part" if _PART_NAME.fullmatch(name) else "date" if _DATE_NAME.fullmatch(name) else ""
+
+
+def _is_date(kind: str, value: str) -> bool:
+    if kind == "part" and _NUMBER.fullmatch(value):
         return True
-    return bool(_FULL_DATE.fullmatch(value))
+    if kind in ("part", "date") and (_DATE.fullmatch(value) or _DIGITS.fullmatch(value)):
+        return True
+    return value[4:5] == "-" and bool(_FULL_DATE.fullmatch(value))
 
 
 def _before_date(path: str) -> str:
@@ -303,29 +314,23 @@ def _before_date(path: str) -> str:
     end = len(segments)
     while end > 1 and (not segments[end - 1] or _INDEX.fullmatch(segments[end - 1])):
         end -= 1
-    if end < 2:
+    last = _LAST.fullmatch(segments[end - 1])
+    if end < 2 or last is None:
         return ""
-    last = _SUFFIX.sub("", segments[end - 1])
-    begin = end
-    if _DATE.fullmatch(last):
-        begin = end - 1
-    else:
-        atoms = [*segments[max(1, end - 3) : end - 1], last]
-        for size in (3, 2, 1):
-            if len(atoms) >= size and _is_dated(atoms[-size:]):
-                begin = end - size
-                break
-    head = "/".join(segments[:begin]) + "/"
-    if begin == end or (begin == end - 1 and _ANY_YEAR.fullmatch(last) and not _CALENDAR_WORD.search(head)):
-        return ""  # a year alone may be any number
-    return head
+    if _DATE.fullmatch(last[1]):
+        return "/".join(segments[: end - 1]) + "/"
+    atoms = [*segments[max(1, end - 3) : end - 1], last[1]]
+    for size in range(len(atoms), 0, -1):
+        if _is_dated(atoms[-size:]):
+            head = "/".join(segments[: end - size]) + "/"
+            # A year alone may be any number; on a calendar it is one.
+            return head if size > 1 or _CALENDAR_WORD.search(head) else ""
+    return ""
 
 
 def _is_dated(atoms: list[str]) -> bool:
-    for order in (atoms, atoms[::-1]):
-        year, *rest = order
-        if _ANY_YEAR.fullmatch(year) and all(
-            part.fullmatch(atom) for part, atom in zip((_MONTH, _DAY), rest, strict=False)
-        ):
+    for year, *rest in (atoms, atoms[::-1]):
+        parts = zip((_MONTH, _DAY), rest, strict=False)
+        if _WHOLE_YEAR.fullmatch(year) and all(part.fullmatch(atom) for part, atom in parts):
             return True
     return False

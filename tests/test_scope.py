@@ -1,0 +1,110 @@
+"""The four scopes (T6): what a set of seeds opens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.judge.scope import Kind, Scope
+from lycosa.urls import host_of
+
+
+def admits(kind: Kind, seeds: list[str], url: str) -> bool:
+    return Scope(kind, seeds).admits(url, host_of(url)).ok
+
+
+def test_free_admits_every_host() -> None:
+    """A free crawl has no border."""
+    assert admits("free", ["http://a.example/"], "https://elsewhere.test/x")
+
+
+def test_the_seed_domain_set_drops_hosts_below_others() -> None:
+    """Of three seeds the one above the other two makes the set, and what lies below any of them is in."""
+    names = ("foo1.domain.com", "foo2.foo1.domain.com", "foo3.foo1.domain.com")
+    scope = Scope("domain", [f"http://{name}/index.html" for name in names])
+    assert scope.hosts == {"foo1.domain.com"}
+    for host in (*names, "foo4.foo1.domain.com", "a.b.foo1.domain.com"):
+        assert scope.admits(f"https://{host}/x", host).ok
+    for host in ("domain.com", "foo2.domain.com", "xfoo1.domain.com", "com"):
+        verdict = scope.admits(f"http://{host}/", host)
+        assert (verdict.ok, verdict.reason) == (False, "scope")
+        assert "foo1.domain.com" in verdict.detail
+
+
+def test_addresses_lie_below_nothing() -> None:
+    """An IP address is a host of its own: the dots in it make no domains."""
+    assert not admits("domain", ["http://0.0.1/", "http://2.3.4.example/"], "http://1.0.0.1/")
+    assert not admits("domain", ["http://[::1]/"], "http://[::2]/")
+    assert admits("domain", ["http://[::1]/"], "http://[::1]:8080/x")
+
+
+def test_host_admits_the_seeds_hosts_alone() -> None:
+    """Neither subdomains nor parents."""
+    seeds = ["http://www.sample.com/a/", "http://other.test/"]
+    assert admits("host", seeds, "http://www.sample.com/b")
+    assert admits("host", seeds, "https://other.test:8443/")
+    assert not admits("host", seeds, "http://sample.com/")
+    assert not admits("host", seeds, "http://a.www.sample.com/")
+
+
+@pytest.mark.parametrize("kind", ["domain", "host", "path"])
+def test_ports_and_schemes_do_not_matter(kind: Kind) -> None:
+    """Hosts are compared by name, so a site that moves to https or to another port stays in its scope."""
+    assert admits(kind, ["http://www.sample.com/a/"], "https://www.sample.com:8443/a/b")
+    assert admits(kind, ["https://www.sample.com:8443/a/"], "http://www.sample.com/a/b")
+
+
+@pytest.mark.parametrize(
+    ("seed", "inside", "outside"),
+    [
+        ("/index.html", ["/", "/x", "/path/y"], []),
+        ("/", ["/", "/path/y?q"], []),
+        ("", ["/", "/path/y"], []),
+        (
+            "/path/index.html",
+            ["/path/", "/path/x", "/path/a/b?c/d"],
+            ["/", "/path", "/paths/", "/other/path/", "/?/path/"],
+        ),
+        ("/path/", ["/path/", "/path/x"], ["/path", "/pathological"]),
+        ("/path", ["/", "/other"], []),
+        ("/a/b/c?x=/y/", ["/a/b/", "/a/b/z"], ["/a/", "/a/c", "/y/"]),
+    ],
+)
+def test_path_admits_what_lies_below_the_seeds_folder(seed: str, inside: list[str], outside: list[str]) -> None:
+    """A seed of depth 1 opens its whole host; a deeper one the folder that it lies in."""
+    seeds = [f"http://www.sample.com{seed}"]
+    for path in inside:
+        assert admits("path", seeds, f"http://www.sample.com{path}")
+        assert not admits("path", seeds, f"http://sub.www.sample.com{path}")
+    for path in outside:
+        assert not admits("path", seeds, f"http://www.sample.com{path}")
+
+
+def test_path_counts_every_seed_of_a_host() -> None:
+    """Two seeds on one host open two folders, and the refusal names them."""
+    scope = Scope("path", ["http://a.example/x/1.html", "http://a.example/y/", "http://b.example/"])
+    assert scope.admits("http://a.example/x/2", "a.example").ok
+    assert scope.admits("http://a.example/y/2", "a.example").ok
+    assert scope.admits("http://b.example/z", "b.example").ok
+    refusal = scope.admits("http://a.example/z", "a.example")
+    assert refusal.reason == "scope"
+    assert "/x/, /y/" in refusal.detail
+
+
+def test_a_scope_stays_small() -> None:
+    """However many foreign hosts are asked about, only so many are remembered."""
+    scope = Scope("host", ["http://a.example/"])
+    for n in range(100_050):
+        scope.admits("", f"h{n}.test")
+    assert len(scope._known) <= 100_000
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(".".join), min_size=1, max_size=6))
+def test_every_seed_is_in_its_own_scope(hosts: list[str]) -> None:
+    """Whatever hosts the seeds have, no scope shuts one out, and the set has no member below another."""
+    seeds = [f"http://{host}/p/" for host in hosts]
+    for kind in ("domain", "host", "path"):
+        assert all(admits(kind, seeds, seed) for seed in seeds)
+    members = Scope("domain", seeds).hosts
+    assert not [(a, b) for a in members for b in members if a.endswith("." + b)]
