@@ -19,6 +19,7 @@ from typing import Literal, Self
 from isal import igzip_lib, isal_zlib
 
 from lycosa.errors import CollectionError, DiskFull
+from lycosa.keep.fault import make_fault
 from lycosa.keep.head import tidy
 from lycosa.model import Answer
 
@@ -65,7 +66,6 @@ _RESPONSE = (
     b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n%b"
     b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n"
 )
-_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
 _SHIFTS = range(150, -10, -10)
@@ -147,21 +147,24 @@ class Archive:
     def flush(self) -> tuple[str, int]:
         """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again."""
         self._append()
-        self._full = self._size >= self._max_bytes
+        self._full = 0 < self._max_bytes <= self._size
         return self._name, self._size
 
     def sync(self) -> None:
         """Make what was flushed survive a loss of power."""
         if self._fd < 0:
             return
-        os.fdatasync(self._fd)
-        if self._unsynced_name:
-            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-            self._unsynced_name = False
+        try:
+            os.fdatasync(self._fd)
+            if self._unsynced_name:
+                folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+                self._unsynced_name = False
+        except OSError as error:
+            raise self._fault(error) from error
 
     def close(self) -> None:
         """Flush, sync and close; the archive can be used again and then begins a new file."""
@@ -196,7 +199,7 @@ class Archive:
             except FileExistsError:
                 continue
             except OSError as error:
-                raise self._failure(error, "begin") from error
+                raise self._fault(error) from error
         self._name, self._size, self._full, self._unsynced_name = name, 0, False, True
         lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
         block = "".join(lines).encode()
@@ -244,7 +247,7 @@ class Archive:
             self._size = offset
             os.ftruncate(self._fd, offset)
             os.lseek(self._fd, offset, os.SEEK_SET)
-            raise self._failure(error, "write to") from error
+            raise self._fault(error) from error
         return self._name, offset, self._size - offset
 
     def _append(self) -> None:
@@ -257,19 +260,14 @@ class Archive:
             # Half a record must not stay: the offsets already given out count from the old size.
             os.ftruncate(self._fd, self._size)
             os.lseek(self._fd, self._size, os.SEEK_SET)
-            raise self._failure(error, "write to") from error
+            raise self._fault(error) from error
         self._size += self._filled
         self._filled = 0
         if len(self._buffer) > _BUFFER_KEPT:
             self._buffer = bytearray()
 
-    def _failure(self, error: OSError, what: str) -> DiskFull | CollectionError:
-        if error.errno in _FULL_DISK:
-            return DiskFull(
-                f"There is no room to {what} an archive file in {self._folder} ({error.strerror}); nothing is lost: "
-                "make room and run the same command again."
-            )
-        return CollectionError(f"Cannot {what} an archive file in {self._folder}: {error.strerror}.")
+    def _fault(self, error: OSError) -> DiskFull | CollectionError:
+        return make_fault(error, f"An archive file in {self._folder}")
 
     def _make_ids(self) -> list[bytes]:
         """Random UUIDs by the hundred, because one call to the system costs as much as ten of them."""

@@ -25,14 +25,13 @@ from typing import Self
 import apsw
 from msgspec import Struct
 
-from lycosa.errors import CollectionError, DiskFull
+from lycosa.keep.fault import make_fault
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.keep.types import type_of
 
 MANIFEST = "~urls.tsv"
 _PARTS = "~parts"
 _PART_FOLDER = 1000  # files in one folder of parts
-_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -115,10 +114,8 @@ def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> Mirro
             plan.close()
         return MirrorCount(files, size, moved)
     except (OSError, apsw.FullError) as error:
-        code = error.errno if isinstance(error, OSError) else errno.ENOSPC
-        if code in _FULL_DISK:
-            raise DiskFull(f"There is no room for the mirror in {folder}: make room and export it again.") from error
-        raise CollectionError(f"The mirror in {folder} cannot be written: {error}.") from error
+        cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))
+        raise make_fault(cause, f"The mirror in {folder}") from error
     finally:
         shutil.rmtree(folder / _PARTS, ignore_errors=True)
 

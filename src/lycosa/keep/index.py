@@ -1,0 +1,158 @@
+"""Pages with their links go in; the index file (T9) comes out, and from the file the same data again.
+
+One line a page, then one line for each accepted link of it:
+
+    UrlMD5checksum normalizedURL originalURL "Title" encoding type lastModifiedDate serverDate
+    <tab>@normalisedLink "anchor text"
+
+The file is UTF-8. Dates are ISO 8601 in UTC (`2026-01-31T12:00:00Z`); what is missing is `-`, a missing text `""`. In
+texts `\\"`, `\\\\`, `\\n`, `\\r`, `\\t` and `\\uXXXX` (other control characters) stand for what they stand for in JSON;
+outside texts a space is `\\s` and a value that is itself a `-` is `\\-`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import Struct
+
+from lycosa.errors import CollectionError
+from lycosa.keep.fault import make_fault
+from lycosa.keep.types import type_of
+
+__all__ = ["IndexEntry", "date_of", "format_entry", "read_index", "type_of", "write_index"]
+
+#: Longer dates are no dates, and the standard library's reader is not quick.
+_MAX_DATE = 64
+_SPECIAL = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"\\]')
+_SPECIAL_WORD = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff\\]")
+_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
+_TEXT = r'"((?:[^"\\]|\\.)*)"'
+_WORD = r"([^ \n]+)"
+_PAGE = re.compile(rf"([0-9a-f]{{32}}) {_WORD} {_WORD} {_TEXT} {_WORD} {_WORD} {_WORD} {_WORD}\n?", re.DOTALL)
+_LINK = re.compile(rf"\t@{_WORD} {_TEXT}\n?", re.DOTALL)
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\", " ": "\\s"}
+_LONG = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
+
+
+class IndexEntry(Struct, gc=False):
+    """A page as the index tells of it; dates in ISO 8601, empty when missing."""
+
+    url: str  # normalised
+    original: str  # as it was found
+    title: str = ""
+    encoding: str = ""
+    type: str = ""  # `type_of` the header and the name
+    last_modified: str = ""  # `date_of` the header
+    server_date: str = ""
+    links: list[tuple[str, str]] = []  # normalised URL and anchor text of every accepted link
+
+    @property
+    def checksum(self) -> str:
+        """MD5 of the normalised URL."""
+        return _checksum(self.url)
+
+
+def date_of(header: str) -> str:
+    """An HTTP date in ISO 8601, UTC; empty when there is none that can be read."""
+    if not header or len(header) > _MAX_DATE:
+        return ""
+    try:
+        found = parsedate_to_datetime(header)
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        return found.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
+
+
+def format_entry(entry: IndexEntry) -> str:
+    """The lines of one page."""
+    words = (entry.encoding, entry.type, entry.last_modified, entry.server_date)
+    rest = " ".join(map(_word, words))
+    lines = [f"{entry.checksum} {_word(entry.url)} {_word(entry.original)} {_text(entry.title)} {rest}\n"]
+    lines += [f"\t@{_word(url)} {_text(anchor)}\n" for url, anchor in entry.links]
+    return "".join(lines)
+
+
+def write_index(entries: Iterable[IndexEntry], to: Path | TextIO) -> int:
+    """Write an index to a file, which appears when it is whole, or to a stream; gives the number of pages."""
+    if not isinstance(to, Path):
+        return _write_entries(entries, to)
+    part = to.with_name(to.name + ".part")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "w", encoding="utf-8", newline="") as out:
+            count = _write_entries(entries, out)
+        os.replace(part, to)
+        return count
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise make_fault(error, f"The index {to}") from error
+
+
+def read_index(path: Path) -> Iterator[IndexEntry]:
+    """Give the pages of an index file, one at a time; a line that is not as it should be ends it with its number."""
+    entry: IndexEntry | None = None
+    with open(path, encoding="utf-8", errors="replace", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            link = _LINK.fullmatch(line)
+            if link and entry is not None:
+                entry.links.append((_read_word(link[1]), _read_text(link[2])))
+                continue
+            page = _PAGE.fullmatch(line)
+            if page is None or page[1] != _checksum(_read_word(page[2])):
+                problem = "the checksum is not that of the URL" if page else "this is neither a page nor a link of one"
+                raise CollectionError(f"{path}, line {number}: {problem}: {line[:80]!r}.")
+            if entry is not None:
+                yield entry
+            encoding, kind, modified, served = (_read_word(word) for word in page.group(5, 6, 7, 8))
+            title = _read_text(page[4])
+            entry = IndexEntry(_read_word(page[2]), _read_word(page[3]), title, encoding, kind, modified, served, [])
+    if entry is not None:
+        yield entry
+
+
+def _write_entries(entries: Iterable[IndexEntry], out: TextIO) -> int:
+    count = 0
+    for count, entry in enumerate(entries, 1):  # noqa: B007  # the last number is the count
+        out.write(format_entry(entry))
+    return count
+
+
+def _checksum(url: str) -> str:
+    return hashlib.md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def _text(text: str) -> str:
+    return f'"{_SPECIAL.sub(_escape, text)}"'
+
+
+def _word(text: str) -> str:
+    if text == "-":
+        return "\\-"
+    return _SPECIAL_WORD.sub(_escape, text) or "-"
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def _read_word(word: str) -> str:
+    return "" if word == "-" else _read_text(word)
+
+
+def _read_text(text: str) -> str:
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1]
+    return chr(int(code[1:], 16)) if len(code) > 1 else _LONG.get(code, code)

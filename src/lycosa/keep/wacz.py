@@ -1,0 +1,249 @@
+"""Archive files and a list of pages go in; one WACZ file comes out, which replay tools open as it is.
+
+WACZ 1.1.1 and CDXJ as https://specs.webrecorder.net gives them: `archive/` as it is, a sorted index of its records in
+gzipped blocks (`index.cdx.gz`, found through `index.idx`), the pages, and a manifest with the hash of everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import apsw
+from isal import igzip_lib
+from msgspec import Struct, json
+
+from lycosa.errors import UsageError
+from lycosa.keep.fault import make_fault
+from lycosa.keep.warc import StoredAnswer, iter_records
+
+WaczPath = tuple[Path, int]
+"""An archive file and how many of its bytes count: a running crawl may have written more than it committed."""
+
+_INDEXED = frozenset(("response", "revisit", "resource"))
+_BLOCK_LINES = 1024
+_COPY_BYTES = 1 << 20
+_READ_BYTES = 64 * 1024  # of each record: the index needs its fields, not its body
+_WWW = re.compile(r"^www\d*\.")
+_URL = re.compile(r"https?://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?([^?#]*)(\?[^#]*)?")
+
+
+class WaczPage(Struct, frozen=True, gc=False):
+    """A page that a reader of the collection may begin with."""
+
+    url: str
+    at: float  # Unix time at which it was fetched
+    title: str = ""
+
+
+class WaczAbout(Struct, frozen=True, gc=False):
+    """What the manifest tells people of the collection."""
+
+    title: str
+    software: str
+    description: str = ""
+    main_url: str = ""
+
+
+class WaczCount(Struct, frozen=True, gc=False):
+    """What a WACZ file holds."""
+
+    records: int
+    pages: int
+    bytes: int
+
+
+def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], about: WaczAbout) -> WaczCount:
+    """Write a WACZ file, which appears when it is whole."""
+    if to.suffix != ".wacz":
+        raise UsageError(f"The file {to} must have a name that ends in .wacz.")
+    part = to.with_name(to.name + ".part")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(part, "w", allowZip64=True) as archive:
+            package = _Package(archive)
+            records = _write_index(package, warcs)
+            for path, size in warcs:
+                with package.add(f"archive/{path.name}") as out:
+                    _copy(path, size, out)
+            with package.add("pages/pages.jsonl", deflate=True) as out:
+                count = _write_pages(pages, out)
+            package.close(about)
+        os.replace(part, to)
+        return WaczCount(records, count, to.stat().st_size)
+    except OSError as error:
+        raise make_fault(error, f"The file {to}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
+    """Copy archive files, into one if `to` is named *.warc.gz, else into a folder of that name; gives their number."""
+    count = 0
+    single = to.name.endswith(".warc.gz")
+    try:
+        (to.parent if single else to).mkdir(parents=True, exist_ok=True)
+        part = to.with_name(to.name + ".part") if single else to
+        for path, size in warcs:
+            with open(part if single else to / path.name, "ab" if single and count else "wb") as out:
+                _copy(path, size, out)
+            count += 1
+        if single and count:
+            os.replace(part, to)
+        return count
+    except OSError as error:
+        raise make_fault(error, f"The copy {to}") from error
+
+
+def surt_of(url: str) -> str:
+    """The key a URL is sorted by: `org,example)/path?query`, lower case, without `www.`, parameters in order."""
+    found = _URL.match(url.lower())
+    if found is None:
+        return "".join(url.split()) or "-"
+    host = ",".join(reversed(_WWW.sub("", found[1], count=1).split(".")))
+    query = "?" + "&".join(sorted(found[4][1:].split("&"), key=_parameter)) if found[4] else ""
+    return "".join(f"{host}{found[2] or ''}){found[3] or '/'}{query}".split())
+
+
+def _parameter(text: str) -> str:
+    return text.partition("=")[0]
+
+
+class _Package:
+    """A ZIP file whose members are hashed while they are written."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._resources: list[dict[str, str | int]] = []
+        self._now = time.gmtime()
+
+    def add(self, path: str, *, deflate: bool = False) -> _Member:
+        """Open a new member; what is compressed already must not be again, so that its parts can be read alone."""
+        info = zipfile.ZipInfo(path, self._now[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
+        info.external_attr = 0o644 << 16
+        return _Member(self._archive.open(info, "w", force_zip64=True), path, self._resources)
+
+    def close(self, about: WaczAbout) -> None:
+        """Write the manifest, and its own hash."""
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", self._now)
+        described = {
+            "profile": "data-package",
+            "wacz_version": "1.1.1",
+            "title": about.title,
+            "description": about.description,
+            "created": created,
+            "modified": created,
+            "software": about.software,
+            "mainPageUrl": about.main_url,
+            "resources": list(self._resources),
+        }
+        manifest = json.format(json.encode({name: value for name, value in described.items() if value}))
+        with self.add("datapackage.json", deflate=True) as out:
+            out.write(manifest)
+        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(manifest).hexdigest()}"}
+        with self.add("datapackage-digest.json", deflate=True) as out:
+            out.write(json.encode(digest))
+
+
+class _Member(io.RawIOBase):
+    """A member of the ZIP file; closing it enters it into the manifest."""
+
+    def __init__(self, out: IO[bytes], path: str, resources: list[dict[str, str | int]]) -> None:
+        self._out = out
+        self._path = path
+        self._resources = resources
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # only whole bytes are ever written here
+        self._hash.update(data)
+        self._size += len(data)
+        return self._out.write(data)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self._out.close()
+        name, digest = self._path.rpartition("/")[2], f"sha256:{self._hash.hexdigest()}"
+        self._resources.append({"name": name, "path": self._path, "hash": digest, "bytes": self._size})
+        super().close()
+
+
+def _copy(path: Path, size: int, out: IO[bytes] | _Member) -> None:
+    with open(path, "rb") as file:
+        while size > 0 and (chunk := file.read(min(size, _COPY_BYTES))):
+            out.write(chunk)
+            size -= len(chunk)
+
+
+def _write_pages(pages: Iterable[WaczPage], out: _Member) -> int:
+    out.write(b'{"format":"json-pages-1.0","id":"pages","title":"All Pages"}\n')
+    count = 0
+    for page in pages:
+        date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(page.at))
+        ident = hashlib.sha1(f"{date} {page.url}".encode("utf-8", "replace")).hexdigest()[:20]
+        line = {"id": ident, "url": _clean(page.url), "ts": date, "title": _clean(page.title)}
+        out.write(json.encode(line) + b"\n")
+        count += 1
+    return count
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _write_index(package: _Package, warcs: Sequence[WaczPath]) -> int:
+    """Write the sorted index in gzipped blocks, and the list of the blocks' first lines."""
+    listing = [b'!meta 0 {"format":"cdxj-gzip-1.0","filename":"index.cdx.gz"}\n']
+    count = offset = 0
+    lines = _sorted_lines(warcs)
+    with package.add("indexes/index.cdx.gz") as out:
+        while block := list(islice(lines, _BLOCK_LINES)):
+            packed = igzip_lib.compress(b"".join(block), 3, igzip_lib.COMP_GZIP)
+            out.write(packed)
+            place = {"offset": offset, "length": len(packed), "digest": f"sha256:{hashlib.sha256(packed).hexdigest()}"}
+            listing.append(b"%b %b\n" % (b" ".join(block[0].split(b" ", 2)[:2]), json.encode(place)))
+            offset += len(packed)
+            count += len(block)
+    with package.add("indexes/index.idx", deflate=True) as out:
+        out.write(b"".join(listing))
+    return count
+
+
+def _sorted_lines(warcs: Sequence[WaczPath]) -> Iterator[bytes]:
+    """The index lines of all records, sorted by their bytes; the database sorts on disk what memory cannot hold."""
+    database = apsw.Connection("")
+    database.execute("CREATE TABLE cdx(line BLOB); BEGIN")
+    for path, size in warcs:
+        for record in iter_records(path, limit=_READ_BYTES):
+            if record.kind in _INDEXED and record.length and record.offset + record.length <= size:
+                database.execute("INSERT INTO cdx VALUES (?)", (_line(record, path.name),))
+    for (line,) in database.execute("SELECT line FROM cdx ORDER BY line"):
+        yield line
+    database.close()
+
+
+def _line(record: StoredAnswer, name: str) -> bytes:
+    block = {
+        "url": record.url,
+        "mime": "warc/revisit" if record.kind == "revisit" else record.mime or "unk",
+        "status": record.status or 200,
+        "digest": record.digest,
+        "length": record.length,
+        "offset": record.offset,
+        "filename": name,
+    }
+    stamp = re.sub(r"\D", "", record.date)[:14].ljust(14, "0")
+    return b"%b %b %b\n" % (surt_of(record.url).encode("utf-8", "replace"), stamp.encode(), json.encode(block))
