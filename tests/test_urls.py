@@ -328,6 +328,8 @@ def test_without_settings_nothing_is_cleaned() -> None:
     """The default mission keeps every parameter."""
     url = "http://a.example/;jsessionid=1?utm_source=x&b&&a"
     assert Cleaner(Urls()).clean(url) is url
+    assert Cleaner(Urls()).idle
+    assert not Cleaner(Urls(drop=("x",))).idle
 
 
 def test_the_resolver_cleans() -> None:

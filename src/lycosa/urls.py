@@ -223,6 +223,11 @@ class Cleaner:
             self._named |= frozenset(_TRACKING_NAMES.split())
             self._prefixes = _TRACKING_PREFIXES
 
+    @property
+    def idle(self) -> bool:
+        """Whether the mission wants nothing dropped."""
+        return not (self._session or self._sort or self._named or self._prefixes)
+
     def clean(self, url: str) -> str:
         """The cleaned URL, normalised; cleaning it again changes nothing."""
         if self._session:
@@ -254,7 +259,7 @@ class Resolver:
     LONGEST = 512
 
     def __init__(self, cleaner: Cleaner | None = None, *, entries: int = 65_536) -> None:
-        self._cleaner = cleaner
+        self._cleaner = None if cleaner is None or cleaner.idle else cleaner
         self._limit = entries
         self._forget()
 
