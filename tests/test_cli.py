@@ -17,6 +17,7 @@ from loopback import Reply, Web, html
 from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
 from lycosa.errors import CollectionError, DiskFull
+from lycosa.keep import iter_records
 from lycosa.mission.layers import OPTIONS
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
@@ -181,6 +182,48 @@ def test_lists_are_exported(folder: Path) -> None:
         "anchor": "to http://far.test/",
         "accepted": 0,
     } in links
+
+
+def test_views_are_exported(folder: Path, tmp_path: Path) -> None:
+    """mirror, index, warc and wacz; the index also into the pipe."""
+    done = lycosa("export", "mirror", "-c", str(folder), "-o", "site", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert b"=1+1" in (tmp_path / "site/site.test/a").read_bytes()
+    index = lycosa("export", "index", "-c", str(folder)).stdout
+    assert index.count("http://site.test/b http://site.test/b") == 1 and '\t@http://site.test/a "to /a"' in index
+    for name in ("all.warc.gz", "all.wacz", "archive"):
+        kind = "wacz" if name.endswith("wacz") else "warc"
+        done = lycosa("export", kind, "-c", str(folder), "-o", name, cwd=tmp_path)
+        assert done.returncode == 0 and (tmp_path / name).exists(), done.stderr
+    assert [record.kind for record in iter_records(tmp_path / "all.warc.gz")].count("response") == 4
+    done = lycosa("export", "warc", "-c", str(folder), "-o", "some.warc.gz", "--mime", "application/pdf", cwd=tmp_path)
+    assert [record.url for record in iter_records(tmp_path / "some.warc.gz")] == ["http://site.test/b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["mirror"], "with -o"),
+        (["wacz", "-o", "x.wacz", "--host", "site.test"], "whole archive"),
+        (["index", "--state", "gone"], "--state goes with urls"),
+        (["pages", "--state", "gone"], "--state goes with urls"),
+        (["urls", "--state", "lost"], "allowed: unfetched"),
+    ],
+)
+def test_an_export_that_makes_no_sense_is_refused(words: list[str], told: str, folder: Path, tmp_path: Path) -> None:
+    """Exit 2 and a sentence; nothing is written."""
+    done = lycosa("export", *words, "-c", str(folder), cwd=tmp_path)
+    assert done.returncode == 2 and told in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"c"}
+
+
+def test_a_mission_leaves_its_mirror_and_index(web: Web, tmp_path: Path) -> None:
+    """What `[keep]` names is there when the crawl has ended."""
+    done = lycosa("crawl", *site(web), "--mirror", "m", "--index", "m/index.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "The mirror m has 3 files." in done.stdout
+    assert (tmp_path / "m/site.test/b").read_bytes() == b"%PDF-1.4 nothing"
+    assert (tmp_path / "m/index.txt").read_text().count('"=1+1"') == 1
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:

@@ -18,8 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.frontier import schema
+from lycosa.frontier import PARTITIONS, SqliteFrontier, schema
 from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
 from lycosa.urls import url_id
 
@@ -105,11 +104,13 @@ def measure(frontier: SqliteFrontier, maker: Maker, *, until: int, links: int) -
     inserted = maker.count - before
 
     load, targets, picked = Clock(), 0, []
-    for host in maker.random.sample(maker.names, min(1000, len(maker.names))):
+    sample = maker.random.sample(maker.names, min(1000, len(maker.names)))
+    for host in sample * (1000 // len(sample)):
         with load:
-            rows_loaded = frontier.load(host, limit=64)
+            rows_loaded = frontier.load(host, limit=64, skip=range(1, 2))
         targets += len(rows_loaded)
-        picked += rows_loaded[:2]
+        picked += rows_loaded[: 2 if len(sample) > 32 else 64]
+    picked = list({target.n: target for target in picked}.values())
     settle, settled = Clock(), 0
     for start in range(0, len(picked), PAGES):
         pages = picked[start : start + PAGES]
@@ -144,8 +145,12 @@ def main() -> None:
         SqliteFrontier.create(path, mission_toml="", now=0.0)
         frontier = SqliteFrontier(path)
         frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
-        print(f"{options.hosts:,} hosts, {options.links} new URLs a page, {options.local:.0%} on its host, {os.cpu_count()} cores")
-        print("| million URLs | RSS MiB | disk MiB | bytes written/URL | insert µs | (wall) | next target µs | page µs |")
+        print(
+            f"{options.hosts:,} hosts, {options.links} new URLs a page, {options.local:.0%} on its host, {os.cpu_count()} cores"
+        )
+        print(
+            "| million URLs | RSS MiB | disk MiB | bytes written/URL | insert µs | (wall) | next target µs | page µs |"
+        )
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         maker = Maker(options.hosts, local=options.local)
         for mark in marks:

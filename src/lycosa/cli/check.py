@@ -46,17 +46,25 @@ def _tell_settings(plan: Plan, form: str | None) -> None:
 def _tell_rules(plan: Plan, form: str | None) -> None:
     from lycosa import urls
     from lycosa.judge.rules import Rules
-    from lycosa.look.table import write
+    from lycosa.look.table import printable, write
     from lycosa.mission import read_seeds
 
     mission = plan.settled.mission
     seeds = read_seeds(mission.seeds).urls
     rules, cleaner = Rules(mission, seeds), urls.Cleaner(mission.urls)
-    rows = []
-    for word in read_seeds(plan.words).urls:
-        url = cleaner.clean(word)
-        # How far it lies from a seed is not known here; one link is the least that any other address can have.
-        steps = rules.explain(url, depth=int(url not in seeds), host=urls.host_of(url), seed=url in seeds)
-        rows += [(url, rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in steps]
     with opened("-", form) as (out, settled):
-        write(rows, ("url", "rule", "ok", "detail"), out, form=settled)
+        rows: list[tuple[str, ...]] = []
+        for word in read_seeds(plan.words).urls:
+            url = cleaner.clean(word)
+            # How far it lies from a seed is not known here; one link is the least that any other address can have.
+            steps = rules.explain(url, depth=int(url not in seeds), host=urls.host_of(url), seed=url in seeds)
+            found = [(rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in steps]
+            if settled == "table":
+                refused = ", ".join(rule for rule, verdict in steps if not verdict.ok)
+                out.write(
+                    f"{printable(url)}: {f'refused ({refused})' if refused else 'visited, if robots.txt allows'}\n"
+                )
+                write(found, ("rule", "ok", "detail"), out, form=settled)
+            rows += [(url, *row) for row in found]
+        if settled != "table":
+            write(rows, ("url", "rule", "ok", "detail"), out, form=settled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from lycosa.cli.options import collection_option, format_option
 from lycosa.cli.output import opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
+
+if TYPE_CHECKING:
+    from lycosa.look.collection import Collection
 
 KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links")
 
@@ -34,8 +38,11 @@ def export(
     \b
     mirror  a folder in which each page is found by its URL's path
     index   a text file: one entry a page, with its links
-    warc    the archive in one file                 wacz   the archive as a web archive collection
-    urls    every URL ever met, with its fate       pages  what is stored       links  who links to whom
+    warc    the archive, in a folder or in one file (name.warc.gz)
+    wacz    the archive with its index, as replay tools open it
+    urls    every URL ever met, with its fate
+    pages   what is stored
+    links   who links to whom
 
     \b
     lycosa export mirror -o site
@@ -62,21 +69,33 @@ def _export_list(kind: str, output: str, collection: str, *, form: str | None, w
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
     from lycosa.look.collection import Collection
-    from lycosa.look.export import export_index, export_mirror, export_wacz, export_warc
+    from lycosa.look.export import export_index, export_mirror, export_wacz
 
     if output == "-" and kind in ("mirror", "wacz"):
         raise UsageError(
             f"A {kind} cannot go into a pipe: name its {'folder' if kind == 'mirror' else 'file'} with -o."
         )
+    if kind == "wacz" and wanted != Filter():
+        raise UsageError("A wacz holds the whole archive: --host and --mime go with the other exports.")
     with Collection(folder) as collection:
         if kind == "mirror":
             count = export_mirror(collection, Path(output), wanted)
-            said = f"{count.files:,} files, {count.bytes:,} bytes; {count.moved:,} of them stand beside their place"
+            said = f"{count.files:,} files, {count.bytes:,} bytes"
         elif kind == "index":
             said = f"{export_index(collection, sys.stdout if output == '-' else Path(output), wanted):,} pages"
         elif kind == "wacz":
-            said = f"{export_wacz(collection, Path(output), wanted):,} bytes"
+            packed = export_wacz(collection, Path(output))
+            said = f"{packed.records:,} records, {packed.pages:,} pages, {packed.bytes:,} bytes"
         else:
-            with opened_bytes(output) as out:
-                said = f"{export_warc(collection, out, wanted):,} bytes"
-    click.echo(f"lycosa: {output}: {said}", err=True)
+            said = _export_warc(collection, output, wanted)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {said}", err=True)
+
+
+def _export_warc(collection: Collection, output: str, wanted: Filter) -> str:
+    from lycosa.look.export import export_warc
+
+    if output != "-" and wanted == Filter():
+        return f"{export_warc(collection, Path(output)):,} archive files"
+    with opened_bytes(output) as out:
+        return f"{export_warc(collection, out, wanted):,} records"

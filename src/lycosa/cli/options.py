@@ -14,6 +14,7 @@ import click
 from msgspec.structs import replace
 
 from lycosa.mission import Settled, find_mission, load, read_seeds
+from lycosa.mission.settings import Keep
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -60,9 +61,6 @@ SETTINGS = (
     Setting(("--log-level",), "log.level", "N", "0 only what is necessary, 1 every action, 2 debugging."),
 )
 
-#: The collection that verbs look at when none is named; the default of `keep.collection`.
-COLLECTION = "collection"
-
 
 class Plan(NamedTuple):
     """A command line, settled."""
@@ -83,11 +81,16 @@ def mission_options(command: Command) -> Command:
     return command
 
 
+def default_collection() -> str:
+    """The collection that is meant when none is named: as for a crawl, the environment may say so."""
+    return os.environ.get("LYCOSA_KEEP_COLLECTION") or Keep().collection
+
+
 def collection_option(command: Command) -> Command:
     """Add the option that names the collection to look at."""
-    return click.option("-c", "--collection", default=COLLECTION, metavar="DIR", help="Folder of the collection.")(
-        command
-    )
+    return click.option(
+        "-c", "--collection", default=default_collection, metavar="DIR", help="Folder of the collection."
+    )(command)
 
 
 def format_option(command: Command) -> Command:
@@ -112,7 +115,10 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     file = find_mission(words[0]) if words else None
     rest = tuple(words if file is None else words[1:])
     if file is None and (judging or not words):
-        file = _continued(overrides)
+        folder = Path(overrides.get("keep.collection", default_collection()))
+        if (folder / "lycosa.toml").is_file():
+            file = folder / "lycosa.toml"
+            overrides["keep.collection"] = str(folder)  # the collection may have been moved since the file was written
     added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
     settled = load(file, environ=os.environ, overrides=overrides, sets=sets)
     if added:
@@ -131,9 +137,3 @@ def plant(settled: Settled, words: Sequence[str], *, files: Sequence[str], colum
     else:
         seeds, origin = read_seeds(settled.mission.seeds, sample=sample), settled.origin["seeds"]
     return Settled(replace(settled.mission, seeds=seeds.urls), settled.origin | {"seeds": origin})
-
-
-def _continued(overrides: dict[str, Any]) -> Path | None:
-    """The mission that made the collection, if there is one."""
-    file = Path(overrides.get("keep.collection", COLLECTION), "lycosa.toml")
-    return file if file.is_file() else None

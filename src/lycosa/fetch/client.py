@@ -66,7 +66,7 @@ class _Transfer:
 
     __slots__ = (
         "curl", "target", "head", "head_size", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "line",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family",
     )  # fmt: skip
 
     def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
@@ -76,6 +76,7 @@ class _Transfer:
         self.folder = folder
         self.headers: tuple[str, ...] = ()
         self.rule: HostRule | None = None
+        self.family = pycurl.IPRESOLVE_WHATEVER
         self.request = b""
         self.curl = _make_handle(mission, gate)
         self.curl.setopt(pycurl.HEADERFUNCTION, self.take_header)
@@ -182,6 +183,8 @@ class Client:
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
         self._share = _share_cookies() if mission.fetch.cookies else None
         self._agent = agent_header(mission)
+        self._family = pycurl.IPRESOLVE_WHATEVER if _has_ipv6() else pycurl.IPRESOLVE_V4
+        self._families = _read_hosts_file()
         self._rules: dict[str, HostRule | None] = {}
 
     @property
@@ -264,6 +267,10 @@ class Client:
     def _prepare(self, transfer: _Transfer, target: Target) -> None:
         curl = transfer.curl
         curl.setopt(pycurl.URL, target.url)
+        family = pycurl.IPRESOLVE_V6 if ":" in target.host else self._families.get(target.host, self._family)
+        if family != transfer.family:
+            curl.setopt(pycurl.IPRESOLVE, family)
+            transfer.family = family
         headers = self._headers
         if target.etag:
             headers += (f"If-None-Match: {target.etag}",)
@@ -369,6 +376,33 @@ def _apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
     curl.setopt(pycurl.PROXY, proxy)
 
 
+def _has_ipv6() -> bool:
+    """Whether this machine has a way to IPv6 addresses; without one, asking for them only costs a look-up a host."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.connect(("2001:db8::1", 53))  # a datagram socket sends nothing by connecting
+    except OSError:
+        return False
+    return True
+
+
+def _read_hosts_file(path: str = "/etc/hosts") -> dict[str, int]:
+    """The names that the hosts file gives IPv4 addresses alone: no name server need be asked for the others.
+
+    libcurl asks for both families at once, and a question about a local name may go unanswered for seconds.
+    """
+    families: dict[str, set[int]] = {}
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                address, *names = line.partition("#")[0].split() or [""]
+                for name in names:
+                    families.setdefault(name.lower(), set()).add(6 if ":" in address else 4)
+    except OSError:
+        return {}
+    return {name: pycurl.IPRESOLVE_V4 for name, found in families.items() if found == {4}}
+
+
 @functools.cache
 def _find_authorities() -> str:
     """The system's certificate authorities; the path compiled into libcurl is right on one family of systems only."""
@@ -395,7 +429,7 @@ def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
         (pycurl.HTTP_CONTENT_DECODING, 0),
         (pycurl.PATH_AS_IS, 1),  # the address was normalised by us; libcurl must ask for just that
         (pycurl.HTTP09_ALLOWED, 0),
-        (pycurl.BUFFERSIZE, 256 * 1024),
+        (pycurl.BUFFERSIZE, 64 * 1024),
         (pycurl.TCP_NODELAY, 1),
         (pycurl.CONNECTTIMEOUT_MS, int(fetch.connect_timeout_s * 1000)),
         (pycurl.TIMEOUT_MS, int(fetch.total_timeout_s * 1000)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import apsw
 
@@ -24,6 +25,7 @@ SELECT url.state, url.reason, url.via, page.digest, page.mime
 FROM url LEFT JOIN page ON page.n = url.n AND page.round = ? WHERE url.n = ?"""
 _TWINS = "SELECT n FROM url WHERE state = 3 AND digest IN carray(?)"
 _BEYOND = "SELECT n FROM page WHERE warc = ? AND offset + length > ? AND round = ?"
+_LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? RETURNING n"
 _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
 _NAME = "SELECT name FROM host WHERE host = ?"
 
@@ -37,7 +39,7 @@ def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
     for part in parts:
         while db.execute(_DUE, (part, now, 1)).fetchone():
             with desk.write():
-                rows = db.execute(_DUE, (part, now, CHUNK)).fetchall()
+                rows: list[Any] = db.execute(_DUE, (part, now, CHUNK)).fetchall()
                 _open(desk, [(n, State.WAITING, reason) for n, _, reason in rows], tell=False)
             hosts.update(host for _, host, _ in rows)
     return [db.execute(_NAME, (host,)).get for host in sorted(hosts)]
@@ -48,7 +50,7 @@ def end_host(desk: Desk, host: int, reason: str, *, state: int) -> int:
     total = 0
     while desk.db.execute(_HEAD, (host, 1)).fetchone():
         with desk.write():
-            ns = [n for (n,) in desk.db.execute(_HEAD, (host, CHUNK))]
+            ns: list[Any] = [n for (n,) in desk.db.execute(_HEAD, (host, CHUNK))]
             desk.db.executemany(_END, ((state, reason, n) for n in sorted(ns)))
             counts = Counts()
             counts.state(State.PENDING, "", -len(ns))
@@ -61,12 +63,13 @@ def end_host(desk: Desk, host: int, reason: str, *, state: int) -> int:
 def end_one(desk: Desk, n: int, reason: str) -> None:
     """End one URL as failed."""
     with desk.write():
-        row = desk.db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).fetchone()
+        row = desk.db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
         if row is None:
             return
         desk.db.execute(_END, (State.FAILED, reason, n))
         counts = Counts()
-        counts.state(*row, -1)
+        state, reason_before = row
+        counts.state(state, reason_before, -1)
         counts.state(State.FAILED, reason, 1)
         counts.write(desk.db)
 
@@ -74,7 +77,10 @@ def end_one(desk: Desk, n: int, reason: str) -> None:
 def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
     """Judge again what was rejected for these reasons, in one pass over the table."""
     db, last, total = desk.db, 0, 0
-    while rows := db.execute(_REJECTED, (last, CHUNK)).fetchall():
+    while True:
+        rows: list[Any] = db.execute(_REJECTED, (last, CHUNK)).fetchall()
+        if not rows:
+            return total
         last = rows[-1][0]
         opened: list[tuple[int, int, str]] = []
         changed: list[tuple[int, str, str]] = []
@@ -91,18 +97,17 @@ def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
                 _open(desk, opened)
                 _rename(desk, changed)
         total += len(opened)
-    return total
 
 
 def fetch_again(desk: Desk, ns: Iterable[int]) -> int:
-    """Forget what this round stored for these rows, and fetch them again together with what counts as their duplicate."""
+    """Forget what this round stored for these rows; fetch them again, and whatever counts as their duplicate."""
     with desk.write():
         desk.contents.catch_up()
         counts = Counts()
         lost: set[bytes] = set()
         rows = [row for n in ns if (row := _forget(desk, n, counts, lost))]
         if lost:  # the bytes of the duplicates were never kept
-            twins = desk.db.execute(_TWINS, (apsw.carray(tuple(lost)),)).fetchall()
+            twins: list[Any] = desk.db.execute(_TWINS, (apsw.carray(tuple(lost)),)).fetchall()
             rows += [row for (n,) in twins if (row := _forget(desk, n, counts, lost))]
             desk.contents.forget()
         counts.write(desk.db)
@@ -114,7 +119,8 @@ def lost_pages(desk: Desk, warc: str, lost_from: int) -> list[int]:
     """The pages whose bytes lie beyond an offset of an archive file, in one pass over the table."""
     with desk.write():
         desk.db.execute("UPDATE warc SET size = min(size, ?) WHERE name = ?", (lost_from, warc))
-    return [n for (n,) in desk.db.execute(_BEYOND, (warc, lost_from, desk.round))]
+    rows: list[Any] = desk.db.execute(_BEYOND, (warc, lost_from, desk.round)).fetchall()
+    return [n for (n,) in rows]
 
 
 def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, int, str] | None:
@@ -130,10 +136,7 @@ def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, 
         if mime:
             counts.figure("type", mime, -1)
         position = desk.contents.find(digest, digest)
-        if (
-            position is not None
-            and db.execute("DELETE FROM content WHERE seq = ? AND n = ? RETURNING n", (position, n)).get
-        ):
+        if position is not None and db.execute(_LET_GO, (position, n)).get:
             db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
             lost.add(digest)
         for table in ("page", "link"):

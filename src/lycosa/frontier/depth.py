@@ -63,7 +63,7 @@ class Depths:
         self._spread()
 
     def _lower(self, n: int, depth: int, *, fits: bool) -> None:
-        state, reason, old, host = self._db.execute(_ROW, (n,)).fetchone()
+        state, reason, old, host = self._db.execute(_ROW, (n,)).get
         opens = state == State.REJECTED and reason == "depth" and (fits or min(depth, old) <= self._max_depth)
         if depth >= old and not opens:
             return
@@ -93,7 +93,7 @@ class Depths:
                     self._lower_child(url, depth + 1, refreshed_by=parent)
 
     def _lower_child(self, url: str, depth: int, *, refreshed_by: int = 0) -> None:
-        """A page of known depth leads to `url`; a refresh leads to the same page by another address, not a level down."""
+        """A page of known depth leads to `url`; a refresh is no level down, only another address of the same page."""
         ident = urls.url_id(url)
         n = self._index.find(ident, host_key(urls.host_of(url)), ident)
         if n is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 
 from lycosa import urls
@@ -24,7 +26,7 @@ def find(db: apsw.Connection, url: str) -> UrlRow | None:
 
 
 def _row(db: apsw.Connection, n: int) -> UrlRow:
-    row = UrlRow(*db.execute(_ROW, (n,)).fetchone())
+    row = UrlRow(*db.execute(_ROW, (n,)).get)
     row.seed = bool(row.seed)
     return row
 
@@ -32,7 +34,8 @@ def _row(db: apsw.Connection, n: int) -> UrlRow:
 def failed_seeds(db: apsw.Connection) -> dict[str, str]:
     """The seeds that could not be fetched, and why."""
     failed = {}
-    for (n,) in db.execute("SELECT n FROM seed ORDER BY n").fetchall():
+    seeds: list[Any] = db.execute("SELECT n FROM seed ORDER BY n").fetchall()
+    for (n,) in seeds:
         seed = row = _row(db, n)
         for _ in range(_HOPS):
             onward = find(db, row.redirect) if row.state in _MOVED and row.redirect else None

@@ -61,6 +61,6 @@ class Leases:
     def clear(self, db: apsw.Connection, *, suffix: str = "") -> None:
         """Take the partitions from every worker whose name ends so."""
         for part, owner in db.execute("SELECT part, owner FROM part WHERE owner <> ''").fetchall():
-            if owner.endswith(suffix):
+            if str(owner).endswith(suffix):
                 db.execute(f"{_FREE} WHERE part = ?", (part,))
         self.stale = True

@@ -1,8 +1,8 @@
 """What a frontier is: targets flow out of it, batches of results flow in.
 
 A worker leases partitions of hosts, asks for the hosts that have work (`hosts`, then `inbox`, `due` and what `commit`
-tells), loads targets host by host, and commits what became of them. Nobody else fetches these hosts as long as the lease
-holds. Times are Unix times given by the caller, so that tests have their own clock.
+tells), loads targets host by host, and commits what became of them. Nobody else fetches these hosts as long as the
+lease holds. Times are Unix times given by the caller, so that tests have their own clock.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ APPLICATION = 0x4C59434F
 
 PAGE_BYTES = 4096  # measured: tests/bench/frontier.py
 CACHE_KIB = 64 * 1024
-CHECKPOINT_PAGES = 4000  # 16 MiB of log between two checkpoints
+CHECKPOINT_PAGES = 8000  # 32 MiB of log between two checkpoints
 WAL_BYTES = 64 << 20  # a longer log is cut back to this after a checkpoint
 BUSY_MS = 60_000
 

@@ -14,7 +14,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from lycosa import urls
 from lycosa.frontier import chores, figures, schema
 from lycosa.frontier.desk import Desk, Unpack
 from lycosa.frontier.fault import translate
@@ -55,7 +54,10 @@ _HOLDER = (
 )
 
 
-def _spoken(method: Callable[Concatenate[SqliteFrontier, P], R]) -> Callable[Concatenate[SqliteFrontier, P], R]:
+Method = Callable[Concatenate["SqliteFrontier", P], R]
+
+
+def _spoken(method: Method[P, R]) -> Method[P, R]:
     """Let errors of SQLite leave as errors that a person understands; while suspended, open for this call alone."""
 
     @wraps(method)
@@ -71,14 +73,14 @@ def _spoken(method: Callable[Concatenate[SqliteFrontier, P], R]) -> Callable[Con
             if brief and self._suspended:
                 self._shut()
 
-    return call
+    return call  # type: ignore[return-value]  # wraps() names the first argument
 
 
 class SqliteFrontier:
     """A frontier in a file. One object is one worker's: it remembers the leases that it took."""
 
     def __init__(self, path: str | Path, *, unpack_links: Unpack | None = None, recent_max: int = MOST) -> None:
-        """Open a database; `unpack_links` gives the URLs of a page's link row, `recent_max` bounds the memory for keys."""
+        """Open a database; `unpack_links` gives the URLs of a link row, `recent_max` bounds the keys held in memory."""
         self.path = Path(path)
         self._unpack = unpack_links
         self._recent_max = recent_max

@@ -16,12 +16,9 @@ from lycosa.frontier.desk import Desk
 from lycosa.frontier.parts import host_key, part_of
 from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
 
-_COLUMNS = "n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context"
-_MARKS = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
-_INSERT = f"INSERT INTO url ({_COLUMNS}) VALUES ({_MARKS})"
-_INSERT_UNKNOWN = (
-    f"INSERT INTO url ({_COLUMNS}) SELECT {_MARKS} WHERE NOT EXISTS (SELECT 1 FROM known WHERE host = ?2 AND id = ?3)"
-)
+_INSERT = """
+INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _BEFORE = "SELECT n, state, reason, via FROM url WHERE n IN carray(?)"
 _SETTLE = (
     "UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ? WHERE n = ?"
@@ -88,7 +85,7 @@ class Writer:
         index, db, counts = self._desk.urls, self._db, self._counts
         for seed in again:
             n = index.find(seed.id, host_key(seed.host), seed.id)
-            state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).fetchone()
+            state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
             db.execute("UPDATE url SET seed = 1 WHERE n = ?", (n,))
             if state == State.REJECTED and seed.state == State.PENDING:
                 db.execute("UPDATE url SET state = 0, reason = '' WHERE n = ?", (n,))
@@ -108,33 +105,26 @@ class Writer:
     def add(self, founds: Iterable[Found]) -> list[Found]:
         """Append the URLs that are unknown; returns the others."""
         index = self._desk.urls
-        recent, changes = index.recent, self._db.changes
-        n = index.last
+        recent, find = index.recent, index.find
         new: list[Found] = []
         again: list[Found] = []
 
         def rows() -> Iterator[tuple[object, ...]]:
-            nonlocal n
+            n = index.last
             for found in founds:
-                if found.id in recent:
+                ident, host = found.id, host_key(found.host)
+                if find(ident, host, ident) is not None:
                     again.append(found)
                     continue
-                pending = found.state == 0
+                n += 1
+                recent[ident] = index.last = n
+                new.append(found)
                 yield (
-                    n + 1, host_key(found.host), found.id, found.url, found.state, "" if pending else found.reason,
-                    found.score, found.depth, found.hops, found.parent, found.seed, found.via, found.anchor,
-                    found.context,
+                    n, host, ident, found.url, found.state, found.reason if found.state else "", found.score,
+                    found.depth, found.hops, found.parent, found.seed, found.via, found.anchor, found.context,
                 )  # fmt: skip
-                # executemany comes back for the next row when it has executed this one
-                if changes():
-                    n += 1
-                    recent[found.id] = n
-                    new.append(found)
-                else:
-                    again.append(found)
 
-        self._db.executemany(_INSERT_UNKNOWN if index.upto else _INSERT, rows())
-        index.last = n
+        self._db.executemany(_INSERT, rows())
         if new:
             self._count_new(new)
             index.step(len(new))

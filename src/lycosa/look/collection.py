@@ -32,9 +32,9 @@ from lycosa.parse import Doc, read
 _BODY_BYTES = 256 << 20
 
 _PAGES = """
-    SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at, url.url, url.depth,
-           page.status, page.mime, page.charset, page.title, page.language, page.kind, page.size, page.etag,
-           page.last_modified, page.server_date
+    SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at,
+           url.url, url.depth, url.state = 3, page.status, page.mime, page.charset, page.title, page.language,
+           page.kind, page.size, page.etag, page.last_modified, page.server_date
     FROM page JOIN url USING (n) WHERE page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"""
 
 #: Where the first page lies that brought a body; as schema.FIND_URL, in the index or behind its end.
@@ -83,6 +83,7 @@ class Page:
     _fetched_at: float
     url: str
     depth: int  # links from a seed
+    duplicate: int  # 1 if another page brought the same content before it
     status: int
     mime: str
     charset: str

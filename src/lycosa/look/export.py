@@ -8,9 +8,11 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from lycosa import __version__
 from lycosa.keep.index import IndexEntry, date_of, write_index
 from lycosa.keep.mirror import MirrorCount, write_mirror
 from lycosa.keep.types import type_of
+from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.look.collection import Collection
 from lycosa.look.listing import Filter
 from lycosa.mission import Mission
@@ -43,17 +45,28 @@ def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVE
     return write_index(entries, to)
 
 
-def export_warc(collection: Collection, out: BinaryIO, wanted: Filter = EVERYTHING) -> int:
-    """Write the archive as one file, records as they are; returns its bytes.
+def export_warc(collection: Collection, to: Path | BinaryIO, wanted: Filter = EVERYTHING) -> int:
+    """Copy the archive as it is committed, into a folder, a file or a stream; returns how many parts were copied.
 
-    Without a filter that is everything committed, requests included; with one, the answers of the pages that pass it.
+    Without a filter these are whole files, requests included; with one, the answers of the pages that pass it.
     """
-    size = 0
+    if isinstance(to, Path):
+        return copy_warcs(_archives(collection), to)
+    spans = 0
     for name, offset, length in _spans(collection, wanted):
         with FileIO(collection.archive / name) as source:
             source.seek(offset)
-            size += _copy(source, out, length)
-    return size
+            _copy(source, to, length)
+        spans += 1
+    return spans
+
+
+def export_wacz(collection: Collection, to: Path) -> WaczCount:
+    """Write the archive with an index and the list of its pages, as replay tools open it."""
+    pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in collection.pages(mime="text/html"))
+    seed = next(collection.query("SELECT url FROM urls WHERE seed LIMIT 1"), ("",))[0]
+    about = WaczAbout(title=collection.path.resolve().name, software=f"lycosa {__version__}", main_url=str(seed))
+    return write_wacz(to, _archives(collection), pages, about)
 
 
 def finish(mission: Mission) -> list[str]:
@@ -69,19 +82,21 @@ def finish(mission: Mission) -> list[str]:
     return notes
 
 
+def _archives(collection: Collection) -> list[tuple[Path, int]]:
+    """The archive files, each with the bytes of it that count."""
+    rows = collection.query("SELECT name, size FROM warc ORDER BY name")
+    return [(collection.archive / os.path.basename(str(name)), size) for name, size in rows]
+
+
 def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, int]]:
     """Archive file, offset and length of what is to be copied."""
     if wanted == EVERYTHING:
-        for name, size in collection.query("SELECT name, size FROM warc ORDER BY name"):
-            yield os.path.basename(str(name)), 0, int(size or 0)
-        return
-    for page in collection.pages(host=wanted.host, mime=wanted.mime):
-        yield page.place
+        yield from ((path.name, 0, size) for path, size in _archives(collection))
+    else:
+        yield from (page.place for page in collection.pages(host=wanted.host, mime=wanted.mime))
 
 
-def _copy(source: FileIO, out: BinaryIO, length: int) -> int:
-    left = length
-    while left and (chunk := source.read(min(left, 1 << 20))):
+def _copy(source: FileIO, out: BinaryIO, length: int) -> None:
+    while length and (chunk := source.read(min(length, 1 << 20))):
         out.write(chunk)
-        left -= len(chunk)
-    return length - left
+        length -= len(chunk)

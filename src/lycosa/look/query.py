@@ -43,10 +43,10 @@ def select(folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (
     return Result(columns[0], iter(()) if first is None else _chain(first, rows))
 
 
-def tables(connection: apsw.Connection) -> list[str]:
-    """The names that can stand after FROM, the views for people first."""
-    found = connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
-    return [*database.VIEWS, *(name for (name,) in found if not name.startswith("sqlite_"))]
+def _names(connection: apsw.Connection) -> str:
+    """What can stand after FROM."""
+    found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    return f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in found)}."
 
 
 def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
@@ -66,8 +66,7 @@ def _rows(
     except apsw.BindingsError as problem:
         raise UsageError(f"The query needs other values than it was given ({problem}).") from None
     except apsw.SQLError as problem:
-        names = ", ".join(tables(connection))
-        raise UsageError(f"The query cannot be run: {problem}. There are: {names}.") from None
+        raise UsageError(f"The query cannot be run: {problem}. {_names(connection)}") from None
     except apsw.Error as problem:
         raise LycosaError(f"The query ended with an error: {problem}.") from None
     finally:

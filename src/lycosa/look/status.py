@@ -56,7 +56,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         last_run = _last_run(connection)
     finally:
         connection.close()
-    pages = sum(states.get(state, 0) for state in (State.FETCHED, State.UNCHANGED, State.DUPLICATE))
+    pages = states.get(State.FETCHED, 0) + states.get(State.UNCHANGED, 0)
     running = running_crawl(folder)
     return Status(
         collection=str(folder),

@@ -6,9 +6,9 @@ that it would take for a formula, unless the caller asks for raw values.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Sequence
+from shutil import get_terminal_size
 from typing import Literal, TextIO
 
 import msgspec
@@ -19,8 +19,9 @@ Value = str | int | float | bytes | None
 
 #: First characters that make a spreadsheet take a cell for a formula (OWASP, "CSV injection").
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-#: Widest column of a table; what is longer is cut, with an ellipsis.
+#: Widest column of a table, and the narrowest that a small terminal makes it; what is longer is cut, with an ellipsis.
 _WIDEST = 100
+_NARROWEST = 10
 #: Rows looked at before the widths of a table are fixed, so that a listing of any length needs little memory.
 _SAMPLE = 1000
 
@@ -42,7 +43,7 @@ def write(
     if form == "table":
         return _write_table(rows, columns, out)
     count = 0
-    put = csv.writer(out, lineterminator="\n").writerow if form == "csv" else _tab_writer(out)
+    put = _comma_writer(out) if form == "csv" else _tab_writer(out)
     put(columns)
     for row in rows:
         cells = [clean(value) for value in row]
@@ -88,6 +89,12 @@ def _write_jsonl(
     return count
 
 
+def _comma_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
+    import csv
+
+    return csv.writer(out, lineterminator="\n").writerow
+
+
 def _tab_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
     """Write fields between tabs, as `cut` and `awk` split them: the format has no quotes, so white space is folded."""
     fold = str.maketrans("\t\r\n", "   ")
@@ -102,7 +109,7 @@ def _write_table(rows: Iterable[Sequence[Value]], columns: Sequence[str], out: T
     sample = [row for _, row in zip(range(_SAMPLE), source, strict=False)]
     lines = [[_cell(value) for value in row] for row in sample]
     widths = [max([len(name), *(len(line[at]) for line in lines)]) for at, name in enumerate(columns)]
-    widths = [min(width, _WIDEST) for width in widths]
+    widths = _fit(widths, get_terminal_size().columns if out.isatty() else 0)
     right = [
         bool(sample) and all(isinstance(row[at], int | float | None) for row in sample) for at in range(len(columns))
     ]
@@ -123,12 +130,23 @@ def _cell(value: Value) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.1f}"
-    text = str(value)
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return str(value)
+
+
+def _fit(widths: list[int], room: int) -> list[int]:
+    """Widths that fit into `room` characters (0: any), taken from the widest columns first."""
+    widths = [min(width, _WIDEST) for width in widths]
+    while room and sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
 
 
 def _align(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     together = zip(cells, widths, right, strict=True)
-    return "  ".join(
-        cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in together
-    ).rstrip()
+    return "  ".join(_pad(cell, width, to_right=to_right) for cell, width, to_right in together).rstrip()
+
+
+def _pad(cell: str, width: int, *, to_right: bool) -> str:
+    if len(cell) > width:
+        return cell[: width - 1] + "…"
+    return cell.rjust(width) if to_right else cell.ljust(width)

@@ -1,0 +1,70 @@
+"""The documentation is complete: every verb and option, every setting, every exit code; its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from lycosa import errors
+from lycosa.cli.main import VERBS, program
+from lycosa.mission.meaning import table
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = (ROOT / "docs/commands.md").read_text()
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def section(verb: str) -> str:
+    """What docs/commands.md says of a verb."""
+    found = re.search(rf"^## lycosa {verb}\n(.*?)(?=^## |\Z)", COMMANDS, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/commands.md has no section '## lycosa {verb}'"
+    return found[1]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_is_documented(verb: str) -> None:
+    """Each option stands in the section of its verb."""
+    command = program.get_command(click.Context(program), verb)
+    assert command is not None
+    flags = [flag for option in command.params if isinstance(option, click.Option) for flag in option.opts]
+    assert [flag for flag in flags if f"`{flag}" not in section(verb)] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_option_is_documented_that_does_not_exist(verb: str) -> None:
+    """What the section's table offers can be typed."""
+    command = program.get_command(click.Context(program), verb)
+    assert command is not None
+    flags = {flag for option in command.params if isinstance(option, click.Option) for flag in option.opts}
+    rows = [line.split("|")[1] for line in section(verb).splitlines() if line.startswith("| `-")]
+    assert {flag for row in rows for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", row)} <= flags
+
+
+def test_the_options_of_the_program_are_documented() -> None:
+    """`--debug` and `--version` as well."""
+    flags = [flag for option in program.params if isinstance(option, click.Option) for flag in option.opts]
+    assert [flag for flag in flags if f"`{flag}`" not in COMMANDS] == []
+
+
+def test_every_setting_is_documented() -> None:
+    """docs/settings.md holds the tables that the code makes."""
+    assert table().strip() in (ROOT / "docs/settings.md").read_text()
+
+
+def test_every_exit_code_is_documented() -> None:
+    """README.md has a row for each code."""
+    classes = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.LycosaError)
+    ]
+    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), re.MULTILINE)}
+    assert {kind.exit_code for kind in classes} | {0, 5, 130} <= rows
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Every relative link names a file that is there."""
+    links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
