@@ -18,9 +18,29 @@ from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.keep import iter_records
+from lycosa.keep.index import read_index
 from lycosa.mission.layers import OPTIONS
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
+
+CONF = """
+<crawler-options>
+starting-points = { "http://site.test/", };
+accept-list = { ".*\\.html", };
+reject-list = { ".*/private/.*", };
+max-page-number = 100;
+scope = domain-scope;
+traversal-algorithm = bfs;
+repository = "repository";
+</crawler-options>
+<logging>
+log-file = "crawler.log";
+log-level = 1;
+</logging>
+<recrawling-options>
+period = 72;
+</recrawling-options>
+"""
 
 
 def lycosa(*arguments: str, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -224,6 +244,23 @@ def test_a_mission_leaves_its_mirror_and_index(web: Web, tmp_path: Path) -> None
     assert "The mirror m has 3 files." in done.stdout
     assert (tmp_path / "m/site.test/b").read_bytes() == b"%PDF-1.4 nothing"
     assert (tmp_path / "m/index.txt").read_text().count('"=1+1"') == 1
+
+
+def test_the_older_configuration_runs_as_given(web: Web, tmp_path: Path) -> None:
+    """A Crawler.conf leaves the repository's tree and the index file, and its log."""
+    site(web)
+    web["site.test/private/x.html"] = html("/", title="hidden")
+    web["site.test/"] = html("/a.html", "/private/x.html", title="Home")
+    web["site.test/a.html"] = html("/", title="A")
+    (tmp_path / "Crawler.conf").write_text(CONF)
+    done = lycosa("crawl", "Crawler.conf", "--connect-to", web.connect_to, "--delay", "0", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(web.paths()) == ["site.test/", "site.test/a.html"]
+    assert (tmp_path / "repository/site.test/a.html").is_file()
+    assert (tmp_path / "repository/site.test/index.html").is_file()
+    entries = {entry.url: entry.links for entry in read_index(tmp_path / "repository/index.txt")}
+    assert entries["http://site.test/"] == [("http://site.test/a.html", "to /a.html")]
+    assert len((tmp_path / "crawler.log").read_text().splitlines()) == 2
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:

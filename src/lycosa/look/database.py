@@ -107,7 +107,6 @@ def _refuse_foreign(connection: apsw.Connection, folder: Path) -> None:
 
 
 def _add_views(connection: apsw.Connection) -> None:
-    connection.execute("PRAGMA temp_store = MEMORY")
     connection.create_scalar_function("unpack_links", _unpack, 1, deterministic=True)
     for name, select in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
