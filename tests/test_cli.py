@@ -274,6 +274,17 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
         assert running.stderr.read() == b""
 
 
+def test_odd_outputs_are_survived(folder: Path) -> None:
+    """A full device is exit 3 with a sentence; a terminal without the letters gets their numbers."""
+    command = [sys.executable, "-P", "-m", "lycosa", "query", "-c", str(folder), "--format", "table"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, "SELECT 1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, "lycosa: No space left on device\n")
+    plain = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*command, "SELECT 'é'"], capture_output=True, text=True, timeout=60, env=plain)
+    assert done.returncode == 0 and "\\xe9" in done.stdout
+
+
 def test_no_command_shows_the_verbs() -> None:
     """Help in one screen: every verb with one line."""
     done = lycosa()

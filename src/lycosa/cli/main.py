@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import click
 
@@ -95,6 +96,9 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
 
 def run() -> None:
     """The entry point of the `lycosa` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a letter gets its number instead
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))
 
 
@@ -108,10 +112,13 @@ def _complain(sentence: str, *, code: int) -> int:
 
 def _end(problem: OSError, *, debug: bool) -> int:
     """End after an error of the operating system: a closed pipe is no error, a full disk has its own code."""
-    if problem.errno == errno.EPIPE:
-        # The reader has gone; what is still buffered must not raise again when Python ends.
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What cannot be written must not be tried again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    if problem.errno == errno.EPIPE:
+        return 1
     if debug:
         raise problem
     where = f"{problem.filename}: " if problem.filename else ""

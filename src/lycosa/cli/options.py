@@ -47,7 +47,12 @@ SETTINGS = (
     Setting(("--connections",), "fetch.connections", "N", "Requests of a worker at a time, all hosts together."),
     Setting(("--workers",), "workers", "N", "Processes; 0: one for each processor."),
     Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
-    Setting(("--contact",), "agent.contact", "ADDRESS", "Mail address or URL by which site owners reach you."),
+    Setting(
+        ("--contact", "--agent-contact"),
+        "agent.contact",
+        "ADDRESS",
+        "Mail address or URL by which site owners reach you.",
+    ),
     Setting(
         ("--connect-to",), "fetch.connect_to", "HOST[:PORT]=ADDR:PORT", "Connect there instead; * is any.", many=True
     ),
