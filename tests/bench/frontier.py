@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import random
 import tempfile
 import time
@@ -145,12 +144,8 @@ def main() -> None:
         SqliteFrontier.create(path, mission_toml="", now=0.0)
         frontier = SqliteFrontier(path)
         frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
-        print(
-            f"{options.hosts:,} hosts, {options.links} new URLs a page, {options.local:.0%} on its host, {os.cpu_count()} cores"
-        )
-        print(
-            "| million URLs | RSS MiB | disk MiB | bytes written/URL | insert µs | (wall) | next target µs | page µs |"
-        )
+        print(f"{options.hosts:,} hosts, {options.links} new URLs a page, {options.local:.0%} of them on its host")
+        print("| million URLs | RSS MiB | disk MiB | bytes/URL | insert µs | wall µs | next target µs | page µs |")
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         maker = Maker(options.hosts, local=options.local)
         for mark in marks:

@@ -141,6 +141,7 @@ def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, 
             lost.add(digest)
         for table in ("page", "link"):
             db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, desk.round))
+        db.execute("UPDATE url SET etag = '', modified = '', digest = x'' WHERE n = ?", (n,))  # ask for all of it
     return n, state, reason
 
 

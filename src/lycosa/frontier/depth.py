@@ -21,7 +21,7 @@ from lycosa.model import Found, State
 _ROW = "SELECT state, reason, depth, host FROM url WHERE n = ?"
 _IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via = 'refresh'"
 _LINKS = "SELECT links FROM link WHERE n = ? ORDER BY round DESC LIMIT 1"
-_OPEN = "UPDATE url SET depth = ?, state = 0, reason = '' WHERE n = ?"
+_OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
 
 
 class Depths:

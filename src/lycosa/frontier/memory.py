@@ -1,2 +1,380 @@
+"""A frontier in dictionaries: the same behaviour as the one on disk, in as few lines as it takes. For tests.
+
+It forgets everything when it is dropped, and its cost grows with what it holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.frontier.figures import explain
+from lycosa.frontier.parts import PARTITIONS, part_of
+from lycosa.frontier.protocol import Judge, LeaseLost, Summary, UrlRow
+from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, RobotsRow, State, Target
+
+
+class _Url(Struct):
+    n: int
+    found: Found
+    state: int
+    reason: str
+    depth: int
+    http: int = 0
+    due: float = 0.0
+    retries: int = 0
+    redirect: str = ""
+    page: PageRow | None = None
+    lowered: bool = False  # its depth changed while it may have been under way
+
+
+class _Lease(Struct):
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0
+
+
+class _World:
+    """What several frontiers on one collection share."""
+
+    def __init__(self) -> None:
+        self.urls: list[_Url] = []
+        self.by_id: dict[int, _Url] = {}
+        self.seeds: list[int] = []
+        self.hosts: dict[str, HostRow] = {}
+        self.leases = [_Lease() for _ in range(PARTITIONS)]
+        self.inbox: dict[str, None] = {}
+        self.holders: dict[bytes, int] = {}
+        self.robots: dict[str, RobotsRow] = {}
+        self.tallies: Counter[tuple[str, str]] = Counter()
+        self.warcs: dict[str, int] = {}
+        self.strikes: Counter[int] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self.meta: dict[str, str] = {"round": "1"}
+
+
 class MemoryFrontier:
-    pass
+    """A frontier for tests; `twin` gives another worker's view of the same collection."""
+
+    def __init__(self, *, unpack_links: Callable[[bytes], list[str]] | None = None) -> None:
+        self._unpack = unpack_links
+        self._world = _World()
+        self._epochs: dict[int, int] = {}
+
+    def twin(self) -> MemoryFrontier:
+        """A second frontier on the same collection, with leases of its own."""
+        other = MemoryFrontier(unpack_links=self._unpack)
+        other._world = self._world
+        return other
+
+    def suspend(self) -> None:
+        pass
+
+    def resume(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    # Leases
+
+    def _held(self, owner: str) -> set[int]:
+        leases = self._world.leases
+        return {
+            part for part, epoch in self._epochs.items() if (leases[part].owner, leases[part].epoch) == (owner, epoch)
+        }
+
+    def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
+        held = self._held(owner)
+        taken: list[int] = []
+        for part, lease in enumerate(self._world.leases):
+            free = lease.owner in ("", owner) or lease.until <= now
+            if part not in held and free and len(held) + len(taken) < want:
+                lease.owner, lease.epoch, lease.until = owner, lease.epoch + 1, now + ttl_s
+                self._epochs[part] = lease.epoch
+                taken.append(part)
+        return taken
+
+    def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
+        held = self._held(owner)
+        for part in held:
+            self._world.leases[part].until = now + ttl_s
+        return held
+
+    def release(self, owner: str, parts: Iterable[int]) -> None:
+        held = self._held(owner)
+        self._free(self._world.leases[part] for part in parts if part in held)
+
+    def release_slot(self, slot: int) -> None:
+        self._free(lease for lease in self._world.leases if lease.owner.endswith(f":{slot}"))
+
+    def clear_leases(self) -> None:
+        self._free(self._world.leases)
+
+    def _free(self, leases: Iterable[_Lease]) -> None:
+        for lease in leases:
+            lease.owner, lease.epoch, lease.until = "", lease.epoch + 1, 0.0
+
+    # Targets out
+
+    def _of(self, parts: Iterable[int], state: int) -> list[_Url]:
+        wanted = set(parts)
+        return [url for url in self._world.urls if url.state == state and part_of(url.found.host) in wanted]
+
+    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
+        return [self.host(name) for name in sorted({url.found.host for url in self._of(parts, State.PENDING)})]
+
+    def host(self, name: str) -> HostRow:
+        return self._world.hosts.get(name, HostRow(name))
+
+    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+        pending = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
+        pending.sort(key=lambda url: (-url.found.score, url.n))
+        return [_target(url) for url in pending if url.n not in set(skip)][:limit]
+
+    def due(self, parts: Iterable[int], now: float) -> list[str]:
+        ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
+        for url in ready:
+            _open(url)
+        return sorted({url.found.host for url in ready})
+
+    def next_due(self, parts: Iterable[int]) -> float | None:
+        return min((url.due for url in self._of(parts, State.WAITING)), default=None)
+
+    def inbox(self, parts: Iterable[int]) -> list[str]:
+        wanted = set(parts)
+        names = [name for name in self._world.inbox if part_of(name) in wanted]
+        for name in names:
+            del self._world.inbox[name]
+        return names
+
+    # Results in
+
+    def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
+        woken: set[str] = set()
+        new = 0
+        for found in founds:
+            new += found.id not in self._world.by_id
+            self._add(found, woken, max_depth)
+            url = self._world.by_id[found.id]
+            url.found.seed = True
+            if url.state == State.REJECTED and found.state == State.PENDING:
+                _open(url)
+                woken.add(found.host)
+            if url.n not in self._world.seeds:
+                self._world.seeds.append(url.n)
+        self._world.inbox.update(dict.fromkeys(woken))
+        return new
+
+    def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
+        held = self._held(owner)
+        lost = {part_of(done.host) for done in batch.done} - held
+        if lost:
+            raise LeaseLost(lost)
+        world = self._world
+        committed = Committed(hosts=set(), duplicates=set())
+        woken: set[str] = set()
+        for found in batch.found:
+            self._add(found, woken, max_depth)
+        for done in batch.done:
+            self._settle(world.urls[done.n - 1], done, committed)
+        for done in batch.done:
+            url = world.urls[done.n - 1]
+            if url.lowered and max_depth >= 0:
+                url.lowered = False
+                self._spread(url, woken, max_depth)
+        world.hosts.update({row.host: row for row in batch.hosts})
+        world.robots.update({row.origin: row for row in batch.robots})
+        world.tallies.update(batch.tallies)
+        if batch.warc:
+            world.warcs[batch.warc] = batch.warc_size
+        committed.hosts = {host for host in woken if part_of(host) in held}
+        world.inbox.update(dict.fromkeys(woken - committed.hosts))
+        return committed
+
+    def _add(self, found: Found, woken: set[str], max_depth: int) -> None:
+        world = self._world
+        known = world.by_id.get(found.id)
+        if known is None:
+            state = State(found.state)
+            url = _Url(len(world.urls) + 1, found, state, found.reason if state else "", found.depth)
+            world.urls.append(url)
+            world.by_id[found.id] = url
+            world.hosts.setdefault(found.host, HostRow(found.host))
+            if state == State.PENDING:
+                woken.add(found.host)
+        elif max_depth >= 0:
+            self._lower(known, found.depth, woken, max_depth, fits=found.state == State.PENDING)
+
+    def _lower(self, url: _Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
+        lower = depth < url.depth
+        url.depth = min(depth, url.depth)
+        if url.state == State.REJECTED:
+            if url.reason == "depth" and (fits or url.depth <= max_depth):
+                _open(url)
+                woken.add(url.found.host)
+        elif lower and url.state in (State.PENDING, State.WAITING):
+            url.lowered = True
+        elif lower:
+            self._spread(url, woken, max_depth)
+
+    def _spread(self, url: _Url, woken: set[str], max_depth: int) -> None:
+        children = [(url.redirect, 0)] if url.redirect else []
+        if url.page is not None and url.page.links and self._unpack is not None:
+            children += [(address, 1) for address in self._unpack(url.page.links)]
+        for address, step in children:
+            child = self._world.by_id.get(urls.url_id(address))
+            if child is not None:
+                refreshed = child.found.via == "refresh" and child.found.parent == url.n
+                self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
+
+    def _settle(self, url: _Url, done: Done, committed: Committed) -> None:
+        before, url.state = url.state, done.state
+        if done.state == State.FETCHED and done.page is not None:
+            digest = done.page.digest
+            if digest and self._world.holders.setdefault(digest, done.n) != done.n:
+                url.state = State.DUPLICATE
+                committed.duplicates.add(done.n)
+            elif url.found.via != "sitemap" and before != State.FETCHED:
+                committed.stored += 1
+        url.reason = done.reason if url.state != State.PENDING else ""
+        url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
+        url.page = done.page or url.page
+        if done.http:
+            self._world.statuses[str(done.http)] += 1
+
+    def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
+        n = self._world.holders.get(digest)
+        if n is None:
+            return None
+        url = self._world.urls[n - 1]
+        return n, url.found.url, url.page.fetched_at if url.page is not None else 0.0
+
+    # Changes of mind
+
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED) -> int:
+        ended = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
+        for url in ended:
+            url.state, url.reason = state, reason
+        return len(ended)
+
+    def set_aside(self, n: int, reason: str) -> None:
+        self._world.urls[n - 1].state, self._world.urls[n - 1].reason = State.FAILED, reason
+
+    def repend(self, ns: Iterable[int]) -> int:
+        lost = [url for n in ns if (url := self._world.urls[n - 1]).state != State.PENDING]
+        digests = {digest for digest, n in self._world.holders.items() if any(url.n == n for url in lost)}
+        twins = [url for url in self._world.urls if url.state == State.DUPLICATE and url not in lost]
+        lost += [url for url in twins if url.page is not None and url.page.digest in digests]
+        for digest in digests:
+            del self._world.holders[digest]
+        for url in lost:
+            _open(url)
+            url.page = None
+            self._world.inbox[url.found.host] = None
+        return len(lost)
+
+    def repend_archive(self, name: str, lost_from: int) -> int:
+        pages = [(url.n, url.page) for url in self._world.urls if url.page is not None and url.page.warc == name]
+        self._world.warcs[name] = min(lost_from, self._world.warcs.get(name, lost_from))
+        return self.repend([n for n, page in pages if page.offset + page.length > lost_from])
+
+    def reopen(self, reasons: Collection[str], judge: Judge) -> int:
+        total = 0
+        for url in self._world.urls:
+            if url.state == State.REJECTED and url.reason in reasons:
+                verdict = judge(url.found.url, url.depth, url.found.host)
+                url.reason = verdict.reason
+                if verdict.ok:
+                    _open(url)
+                    self._world.inbox[url.found.host] = None
+                    total += 1
+        return total
+
+    def strike(self, n: int) -> int:
+        self._world.strikes[n] += 1
+        return self._world.strikes[n]
+
+    # What is known
+
+    def find(self, url: str) -> UrlRow | None:
+        known = self._world.by_id.get(urls.url_id(url))
+        return None if known is None else _row(known)
+
+    def seeds(self) -> list[str]:
+        return [self._world.urls[n - 1].found.url for n in sorted(self._world.seeds)]
+
+    def failed_seeds(self) -> dict[str, str]:
+        failed = {}
+        for seed in self.seeds():
+            row = self.find(seed)
+            for _ in range(20):
+                if row is None or not row.redirect or (onward := self.find(row.redirect)) is None:
+                    break
+                row = onward
+            ends = (State.GONE, State.FAILED, State.REJECTED, State.WAITING, State.MOVED, State.MOVED_FOR_GOOD)
+            if row is not None and row.state in ends:
+                failed[seed] = explain(row)
+        return failed
+
+    def robots(self, origin: str) -> RobotsRow | None:
+        return self._world.robots.get(origin)
+
+    def tallies(self, host: str) -> dict[str, int]:
+        return {key: count for (name, key), count in self._world.tallies.items() if name == host}
+
+    def warcs(self) -> dict[str, int]:
+        return dict(self._world.warcs)
+
+    def counts(self) -> dict[int, int]:
+        return dict(Counter(url.state for url in self._world.urls))
+
+    def stored(self) -> int:
+        return sum(
+            url.state == State.FETCHED and url.page is not None and url.found.via != "sitemap"
+            for url in self._world.urls
+        )
+
+    def summary(self, *, top: int = 10) -> Summary:
+        known = self._world.urls
+        return Summary(
+            reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
+            types=dict(Counter(url.page.mime for url in known if url.page and url.page.mime).most_common(top)),
+            hosts=dict(
+                Counter({row.host: row.pages for row in self._world.hosts.values() if row.pages}).most_common(top)
+            ),
+            statuses=dict(self._world.statuses.most_common(top)),
+        )
+
+    def pending(self) -> bool:
+        return any(url.state in (State.PENDING, State.WAITING) for url in self._world.urls)
+
+    def meta(self, key: str) -> str | None:
+        return self._world.meta.get(key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._world.meta[key] = value
+
+
+def _open(url: _Url) -> None:
+    url.state, url.reason, url.due = State.PENDING, "", 0.0
+
+
+def _target(url: _Url) -> Target:
+    found, page = url.found, url.page
+    return Target(
+        url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
+        found.parent, found.via, page.etag if page else "", page.last_modified if page else "",
+        page.digest if page else b"",
+    )  # fmt: skip
+
+
+def _row(url: _Url) -> UrlRow:
+    found = url.found
+    return UrlRow(
+        url.n, found.url, url.state, url.reason, url.depth, found.score, url.http, url.retries, url.due, found.seed,
+        found.parent, url.redirect,
+    )  # fmt: skip

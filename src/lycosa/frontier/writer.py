@@ -57,6 +57,9 @@ class Writer:
     def write(self, batch: Batch) -> None:
         """Write a batch, apart from `finish`."""
         again = self.add(batch.found)
+        seeds = [found for found in batch.found if found.seed]  # where seeds moved to
+        if seeds:
+            self.plant(seeds)
         if batch.done:
             self._settle(batch.done)
         if batch.hosts:
@@ -82,19 +85,19 @@ class Writer:
         """Add seeds; what is known already becomes one, and is opened if it was rejected; returns how many were new."""
         seeds = list(seeds)
         again = self.add(seeds)
+        self._meet(again, done=[])
         index, db, counts = self._desk.urls, self._db, self._counts
         for seed in again:
             n = index.find(seed.id, host_key(seed.host), seed.id)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
-            db.execute("UPDATE url SET seed = 1 WHERE n = ?", (n,))
             if state == State.REJECTED and seed.state == State.PENDING:
-                db.execute("UPDATE url SET state = 0, reason = '' WHERE n = ?", (n,))
+                db.execute("UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?", (n,))
                 counts.state(state, reason, -1)
                 counts.state(State.PENDING, "", 1)
                 self.woken.add(seed.host)
         ns = sorted((index.find(seed.id, host_key(seed.host), seed.id),) for seed in seeds)
+        db.executemany("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", ns)
         db.executemany("INSERT OR IGNORE INTO seed VALUES (?)", ns)
-        self._meet(again, done=[])
         return len(seeds) - len(again)
 
     def _meet(self, again: list[Found], *, done: list[Done]) -> None:

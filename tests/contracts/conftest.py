@@ -1,0 +1,46 @@
+"""Every frontier there is, opened as several workers do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, SqliteFrontier
+
+
+def unpack(packed: bytes) -> list[str]:
+    return packed.decode().split()
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite in small strides"])
+def open_frontier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Frontier]]:
+    """Opens frontiers on one and the same collection, as several workers do."""
+    opened: list[Frontier] = []
+    path = tmp_path / "crawl.db"
+    if request.param != "memory":
+        SqliteFrontier.create(path, mission_toml="name = 'test'", now=1.0)
+
+    def open_one() -> Frontier:
+        if request.param != "memory":
+            recent_max = 3 if "small" in request.param else 500_000
+            opened.append(SqliteFrontier(path, unpack_links=unpack, recent_max=recent_max))
+        elif opened:
+            assert isinstance(opened[0], MemoryFrontier)
+            opened.append(opened[0].twin())
+        else:
+            opened.append(MemoryFrontier(unpack_links=unpack))
+        return opened[-1]
+
+    yield open_one
+    for frontier in opened:
+        frontier.close()
+
+
+@pytest.fixture
+def frontier(open_frontier: Callable[[], Frontier]) -> Frontier:
+    """A frontier that holds all partitions."""
+    frontier = open_frontier()
+    assert frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=60.0) == list(range(PARTITIONS))
+    return frontier

@@ -1,0 +1,437 @@
+"""What every frontier does, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lycosa.frontier import PARTITIONS, Frontier, LeaseLost, part_of
+from lycosa.model import Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Verdict
+from lycosa.urls import host_of, url_id
+
+ME, OTHER = "here:0", "here:1"
+TTL_S = 60.0
+MINE, THEIRS = "a.test", "d.test"  # hosts of different halves of the partitions
+
+Open = Callable[[], Frontier]
+
+
+def found(
+    url: str, *, state: int = State.PENDING, reason: str = "", score: float = 0.0, depth: int = 0, hops: int = 0,
+    parent: int = 0, via: str = "a",
+) -> Found:  # fmt: skip
+    return Found(url_id(url), url, host_of(url), state, reason, score, depth, hops, parent, False, via)
+
+
+def page(digest: bytes, *, links: str = "", warc: str = "w", offset: int = 0, length: int = 10) -> PageRow:
+    return PageRow(
+        5.0, 200, "text/html", digest=digest, etag='"e"', warc=warc, offset=offset, length=length, links=links.encode()
+    )
+
+
+def put(frontier: Frontier, *founds: Found, done: tuple[Done, ...] = (), max_depth: int = -1, owner: str = ME):  # type: ignore[no-untyped-def]
+    batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
+    return frontier.commit(batch, owner=owner, now=0.0, max_depth=max_depth)
+
+
+def number(frontier: Frontier, url: str) -> int:
+    row = frontier.find(url)
+    assert row is not None
+    return row.n
+
+
+def fetched(frontier: Frontier, url: str, digest: bytes = b"", *, links: str = "", **place: object) -> Done:
+    digest = digest or url.encode()
+    return Done(
+        number(frontier, url),
+        host_of(url),
+        State.FETCHED,
+        http=200,
+        at=5.0,
+        page=page(digest, links=links, **place),  # type: ignore[arg-type]
+    )
+
+
+def state_of(frontier: Frontier, url: str) -> tuple[int, str, int]:
+    row = frontier.find(url)
+    assert row is not None
+    return row.state, row.reason, row.depth
+
+
+def loaded(frontier: Frontier, host: str = MINE, *, skip: tuple[int, ...] = ()) -> list[str]:
+    return [target.url for target in frontier.load(host, limit=100, skip=skip)]
+
+
+# Leases
+
+
+def test_partitions_are_shared_fairly(open_frontier: Open) -> None:
+    """Two workers that want half each get half each, and no partition twice."""
+    one, two = open_frontier(), open_frontier()
+    first = one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
+    second = two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
+    assert len(first) == len(second) == 128
+    assert sorted(first + second) == list(range(PARTITIONS))
+    assert one.lease(ME, want=128, now=0.0, ttl_s=TTL_S) == []
+
+
+def test_a_lease_ends_with_its_time_unless_it_is_renewed(open_frontier: Open) -> None:
+    """What is not renewed goes to who asks; the former holder learns it when it renews."""
+    one, two = open_frontier(), open_frontier()
+    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    assert one.renew(ME, now=50.0, ttl_s=TTL_S) == set(range(PARTITIONS))
+    assert two.lease(OTHER, want=10, now=100.0, ttl_s=TTL_S) == []
+    taken = two.lease(OTHER, want=10, now=111.0, ttl_s=TTL_S)
+    assert len(taken) == 10
+    assert one.renew(ME, now=111.0, ttl_s=TTL_S) == set(range(PARTITIONS)) - set(taken)
+
+
+def test_leases_can_be_given_back_and_taken_away(open_frontier: Open) -> None:
+    """Released partitions are free at once; so are those of a worker that is known to be dead."""
+    one, two = open_frontier(), open_frontier()
+    parts = one.lease(ME, want=100, now=0.0, ttl_s=TTL_S)
+    one.release(ME, parts[:30])
+    assert one.renew(ME, now=1.0, ttl_s=TTL_S) == set(parts[30:])
+    assert len(two.lease(OTHER, want=PARTITIONS, now=1.0, ttl_s=TTL_S)) == PARTITIONS - 70
+    two.release_slot(0)
+    assert one.renew(ME, now=1.0, ttl_s=TTL_S) == set()
+    assert len(two.lease(OTHER, want=PARTITIONS, now=1.0, ttl_s=TTL_S)) == 70
+    two.clear_leases()
+    assert two.renew(OTHER, now=1.0, ttl_s=TTL_S) == set()
+
+
+def test_a_restarted_worker_gets_its_partitions_back(open_frontier: Open) -> None:
+    """The successor with the same name does not wait for the lease to end, and the predecessor has lost it."""
+    before, after = open_frontier(), open_frontier()
+    before.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    assert len(after.lease(ME, want=PARTITIONS, now=1.0, ttl_s=TTL_S)) == PARTITIONS
+    assert before.renew(ME, now=1.0, ttl_s=TTL_S) == set()
+
+
+def test_who_has_lost_the_lease_writes_nothing(open_frontier: Open) -> None:
+    """A batch with results for a partition that another holds is refused whole."""
+    one, two = open_frontier(), open_frontier()
+    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    put(one, found("http://a.test/1"))
+    two.lease(OTHER, want=PARTITIONS, now=100.0, ttl_s=TTL_S)
+    with pytest.raises(LeaseLost) as lost:
+        put(one, found("http://a.test/2"), done=(fetched(one, "http://a.test/1"),))
+    assert lost.value.parts == {part_of("a.test")}
+    assert two.find("http://a.test/2") is None
+    assert state_of(two, "http://a.test/1")[0] == State.PENDING
+    assert put(two, done=(fetched(two, "http://a.test/1"),), owner=OTHER).stored == 1
+
+
+# URLs
+
+
+def test_seeds_are_put_in_once(frontier: Frontier) -> None:
+    """Adding the same seeds again changes nothing; new ones are added."""
+    seeds = [found(f"http://a.test/{name}") for name in "abc"]
+    assert frontier.add_seeds(seeds[:2]) == 2
+    assert frontier.add_seeds(seeds) == 1
+    assert frontier.seeds() == [seed.url for seed in seeds]
+    assert frontier.counts() == {State.PENDING: 3}
+    assert frontier.inbox(range(PARTITIONS)) == ["a.test"]
+
+
+def test_a_known_url_can_become_a_seed(frontier: Frontier) -> None:
+    """A seed is always visited, even if it had been rejected as a link."""
+    put(frontier, found("http://a.test/x", state=State.REJECTED, reason="scope", depth=4))
+    assert frontier.add_seeds([found("http://a.test/x")]) == 0
+    assert frontier.load("a.test", limit=1)[0].seed
+    assert frontier.counts() == {State.PENDING: 1}
+
+
+def test_a_url_is_known_once(frontier: Frontier) -> None:
+    """What is found again, in the same batch or later, stays as it is."""
+    put(frontier, found("http://a.test/1", score=5.0), found("http://a.test/1", score=7.0))
+    put(frontier, found("http://a.test/1", score=9.0), found("http://a.test/2"))
+    for round_number in range(5):
+        put(frontier, *(found(f"http://a.test/{number}") for number in range(1, 5 + round_number)))
+    assert [target.score for target in frontier.load("a.test", limit=9)] == [5.0, *[0.0] * 7]
+    assert frontier.counts() == {State.PENDING: 8}
+
+
+def test_targets_come_best_first_then_oldest(frontier: Frontier) -> None:
+    """The order of a host's targets is score, then order of finding; other hosts do not mix in."""
+    scores = {"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}
+    put(frontier, *(found(f"http://a.test/{name}", score=score) for name, score in scores.items()))
+    put(frontier, found("http://b.test/e", score=9.0))
+    assert loaded(frontier) == [f"http://a.test/{name}" for name in "bdca"]
+    held = tuple(target.n for target in frontier.load("a.test", limit=2))
+    assert loaded(frontier, skip=held) == ["http://a.test/c", "http://a.test/a"]
+    assert len(frontier.load("a.test", limit=1, skip=held)) == 1
+    assert frontier.load("nowhere.test", limit=5) == []
+
+
+def test_a_target_says_what_is_known_of_it(frontier: Frontier) -> None:
+    """Everything that fetching and judging need travels with the target."""
+    link = found("http://a.test/x?q=1", score=2.5, depth=3, hops=1, parent=7, via="frame")
+    put(frontier, link)
+    (target,) = frontier.load("a.test", limit=1)
+    assert (target.id, target.url, target.host) == (link.id, link.url, "a.test")
+    assert (target.depth, target.hops, target.parent, target.via, target.score) == (3, 1, 7, "frame", 2.5)
+    assert (target.retries, target.etag, target.modified, target.digest) == (0, "", "", b"")
+
+
+def test_hosts_with_work_are_told(open_frontier: Open) -> None:
+    """Own hosts come back from the commit, others' hosts lie in their inbox until they are read."""
+    one, two = open_frontier(), open_frontier()
+    mine = one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
+    theirs = two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
+    assert part_of(MINE) in mine
+    assert part_of(THEIRS) in theirs
+    rejected = found("http://c.test/", state=State.REJECTED, reason="scope")
+    committed = put(one, found(f"http://{MINE}/"), found(f"http://{THEIRS}/"), rejected)
+    assert committed.hosts == {MINE}
+    assert one.inbox(mine) == []
+    assert two.inbox(theirs) == [THEIRS]
+    assert two.inbox(theirs) == []
+    assert [row.host for row in one.hosts(mine)] == [MINE]
+    assert [row.host for row in two.hosts(theirs)] == [THEIRS]
+    assert put(one, found(f"http://{MINE}/"), found(f"http://{THEIRS}/")).hosts == set()
+    assert two.inbox(theirs) == []
+
+
+def test_hosts_are_remembered(frontier: Frontier) -> None:
+    """What a worker wrote down of a host is there in the next run."""
+    row = HostRow("a.test", next_at=12.5, delay_s=2.0, pages=3, errors=1)
+    put(frontier, found("http://a.test/"), found("http://b.test/"))
+    frontier.commit(Batch(found=[], done=[], hosts=[row], robots=[], tallies={}), owner=ME, now=0.0)
+    assert frontier.host("a.test") == row
+    assert frontier.host("new.test") == HostRow("new.test")
+    assert {known.host: known for known in frontier.hosts(range(PARTITIONS))} == {
+        "a.test": row,
+        "b.test": HostRow("b.test"),
+    }
+
+
+# Results
+
+
+def test_what_is_done_is_not_loaded_again(frontier: Frontier) -> None:
+    """Every outcome takes a URL out of the queue and is counted under its state."""
+    outcomes = [state for state in State if state != State.PENDING]
+    links = [found(f"http://a.test/{state}") for state in outcomes]
+    put(frontier, *links)
+    dones = tuple(
+        Done(number(frontier, link.url), "a.test", state, reason="r", http=418, due=99.0, retries=2, redirect="http://b.test/")
+        for link, state in zip(links, outcomes, strict=True)
+    )  # fmt: skip
+    assert frontier.pending()
+    put(frontier, done=dones)
+    assert loaded(frontier) == []
+    assert frontier.hosts(range(PARTITIONS)) == []
+    assert frontier.counts() == dict.fromkeys(outcomes, 1)
+    row = frontier.find("http://a.test/7")
+    assert row is not None
+    assert (row.state, row.reason, row.http, row.retries, row.redirect) == (7, "r", 418, 2, "http://b.test/")
+
+
+def test_equal_content_is_stored_once(frontier: Frontier) -> None:
+    """The first page holds the content; the others, also of the same batch, are duplicates and do not count."""
+    put(frontier, *(found(f"http://a.test/{name}") for name in "abc"))
+    first = put(
+        frontier, done=(fetched(frontier, "http://a.test/a", b"same"), fetched(frontier, "http://a.test/b", b"same"))
+    )
+    assert (first.stored, first.duplicates) == (1, {number(frontier, "http://a.test/b")})
+    second = put(frontier, done=(fetched(frontier, "http://a.test/c", b"same"),))
+    assert (second.stored, second.duplicates) == (0, {number(frontier, "http://a.test/c")})
+    assert frontier.counts() == {State.FETCHED: 1, State.DUPLICATE: 2}
+    assert frontier.stored() == 1
+    assert frontier.content_holder(b"same") == (number(frontier, "http://a.test/a"), "http://a.test/a", 5.0)
+    assert frontier.content_holder(b"other") is None
+
+
+def test_a_page_is_no_duplicate_of_itself(frontier: Frontier) -> None:
+    """Fetching a page again with the same content keeps it the holder and does not count it twice."""
+    put(frontier, found("http://a.test/a"))
+    put(frontier, done=(fetched(frontier, "http://a.test/a"),))
+    again = put(frontier, done=(fetched(frontier, "http://a.test/a"),))
+    assert (again.stored, again.duplicates) == (0, set())
+    assert frontier.stored() == 1
+
+
+def test_what_counts_as_a_page(frontier: Frontier) -> None:
+    """Sitemaps and answers that are not kept do not count against the limit."""
+    put(frontier, found("http://a.test/map", via="sitemap"), found("http://a.test/unkept"), found("http://a.test/page"))
+    unkept = Done(number(frontier, "http://a.test/unkept"), "a.test", State.FETCHED, http=200)
+    dones = (fetched(frontier, "http://a.test/map"), unkept, fetched(frontier, "http://a.test/page"))
+    assert put(frontier, done=dones).stored == 1
+    assert frontier.stored() == 1
+
+
+def test_what_waits_comes_back_when_it_is_due(open_frontier: Open) -> None:
+    """A retry is pending again after its time, for the holder of its partition alone."""
+    one, two = open_frontier(), open_frontier()
+    mine = one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
+    theirs = two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
+    put(one, found(f"http://{MINE}/"))
+    done = Done(number(one, f"http://{MINE}/"), MINE, State.WAITING, "timeout", due=50.0, retries=1)
+    put(one, done=(done,))
+    assert one.pending()
+    assert (one.next_due(mine), two.next_due(theirs)) == (50.0, None)
+    assert one.due(mine, 49.0) == []
+    assert two.due(theirs, 51.0) == []
+    assert one.due(mine, 50.0) == [MINE]
+    assert one.next_due(mine) is None
+    (target,) = one.load(MINE, limit=1)
+    assert target.retries == 1
+    assert one.counts() == {State.PENDING: 1}
+    assert one.summary().reasons == {}
+
+
+def test_the_rest_of_a_batch_is_kept(frontier: Frontier) -> None:
+    """robots.txt, trap counters and archive sizes come back as they were committed."""
+    robots = RobotsRow("http://a.test:80", 5.0, 200, b"User-agent: *")
+    tallies = {("a.test", "calendar /x"): 2, ("b.test", "calendar /x"): 1}
+    batch = Batch(found=[], done=[], hosts=[], robots=[robots], tallies=tallies, warc="w-1.warc.gz", warc_size=7)
+    frontier.commit(batch, owner=ME, now=0.0)
+    batch.tallies, batch.warc_size = {("a.test", "calendar /x"): 3}, 9
+    frontier.commit(batch, owner=ME, now=0.0)
+    assert frontier.robots("http://a.test:80") == robots
+    assert frontier.robots("http://b.test:80") is None
+    assert frontier.tallies("a.test") == {"calendar /x": 5}
+    assert frontier.tallies("c.test") == {}
+    assert frontier.warcs() == {"w-1.warc.gz": 9}
+
+
+def test_text_of_any_kind_is_kept(frontier: Frontier) -> None:
+    """Lone surrogates and NUL in what pages say do not stop a commit."""
+    link = found("http://a.test/")
+    link.anchor, link.context = "bad \ud800 text", "nul \0"
+    put(frontier, link)
+    done = fetched(frontier, "http://a.test/")
+    assert done.page is not None
+    done.page.title = "\udfff"
+    assert put(frontier, done=(done,)).stored == 1
+
+
+# Changes of mind
+
+
+def test_a_host_can_be_ended(frontier: Frontier) -> None:
+    """All its pending URLs are rejected, no other host's; results under way are still taken."""
+    put(frontier, *(found(f"http://a.test/{n}") for n in range(9)), found("http://b.test/"))
+    under_way = fetched(frontier, "http://a.test/0")
+    assert frontier.reject_host("a.test", "host-budget") == 9
+    assert put(frontier, done=(under_way,)).stored == 1
+    assert frontier.reject_host("b.test", "dns", state=State.FAILED) == 1
+    assert frontier.counts() == {State.FETCHED: 1, State.REJECTED: 8, State.FAILED: 1}
+    assert frontier.summary().reasons == {"host-budget": 8, "dns": 1}
+    assert not frontier.pending()
+
+
+def test_a_page_that_kills_workers_is_set_aside(frontier: Frontier) -> None:
+    """Deaths are counted for each page; setting aside ends it."""
+    put(frontier, found("http://a.test/"))
+    n = number(frontier, "http://a.test/")
+    assert (frontier.strike(n), frontier.strike(n), frontier.strike(n + 1)) == (1, 2, 1)
+    frontier.set_aside(n, "killed-worker")
+    assert state_of(frontier, "http://a.test/") == (State.FAILED, "killed-worker", 0)
+    assert frontier.counts() == {State.FAILED: 1}
+
+
+def test_rejected_urls_are_judged_again(frontier: Frontier) -> None:
+    """Only the given reasons are looked at; what is still refused carries the new reason."""
+    for name, reason in (("a", "scope"), ("b", "scope"), ("c", "robots")):
+        put(frontier, found(f"http://a.test/{name}", state=State.REJECTED, reason=reason, depth=2))
+    asked = []
+
+    def judge(url: str, depth: int, host: str) -> Verdict:
+        asked.append((url, depth, host))
+        return Verdict(True) if url.endswith("a") else Verdict(False, "reject-list")
+
+    assert frontier.reopen(["scope"], judge) == 1
+    assert asked == [("http://a.test/a", 2, "a.test"), ("http://a.test/b", 2, "a.test")]
+    assert loaded(frontier) == ["http://a.test/a"]
+    assert frontier.summary().reasons == {"reject-list": 1, "robots": 1}
+    assert frontier.inbox(range(PARTITIONS)) == ["a.test"]
+
+
+def test_lost_pages_are_fetched_again(frontier: Frontier) -> None:
+    """Pages whose bytes are gone, and their duplicates, are pending again and no longer counted or held."""
+    put(frontier, *(found(f"http://a.test/{name}") for name in "abcd"))
+    put(
+        frontier,
+        done=(
+            fetched(frontier, "http://a.test/a", offset=0, length=10),
+            fetched(frontier, "http://a.test/b", b"same", offset=10, length=10),
+            fetched(frontier, "http://a.test/c", b"same", offset=0, length=5, warc="v"),
+        ),
+    )
+    assert frontier.repend_archive("w", 15) == 2
+    assert loaded(frontier) == [f"http://a.test/{name}" for name in "bcd"]
+    assert frontier.counts() == {State.FETCHED: 1, State.PENDING: 3}
+    assert (frontier.stored(), frontier.content_holder(b"same")) == (1, None)
+    assert all(target.etag == "" for target in frontier.load("a.test", limit=9))
+    assert put(frontier, done=(fetched(frontier, "http://a.test/c", b"same"),)).stored == 1
+    assert frontier.repend([number(frontier, "http://a.test/a"), number(frontier, "http://a.test/d")]) == 1
+
+
+# Figures
+
+
+def test_failed_seeds_say_why(frontier: Frontier) -> None:
+    """A seed has failed if it, or what it redirects to, could not be fetched."""
+    frontier.add_seeds([found(f"http://a.test/{name}") for name in ("ok", "gone", "dns", "moved", "later")])
+    put(frontier, found("http://b.test/"))
+
+    def end(url: str, state: State, **more: object) -> Done:
+        return Done(number(frontier, url), host_of(url), state, **more)  # type: ignore[arg-type]
+
+    put(
+        frontier,
+        done=(
+            fetched(frontier, "http://a.test/ok"),
+            end("http://a.test/gone", State.GONE, http=404),
+            end("http://a.test/dns", State.FAILED, reason="dns"),
+            end("http://a.test/moved", State.MOVED, http=302, redirect="http://b.test/"),
+            end("http://b.test/", State.GONE, http=410),
+        ),
+    )
+    assert frontier.failed_seeds() == {
+        "http://a.test/gone": "gone (HTTP 404)",
+        "http://a.test/dns": "failed: dns",
+        "http://a.test/moved": "gone (HTTP 410)",
+    }
+
+
+def test_a_summary_names_the_most_frequent(frontier: Frontier) -> None:
+    """Reasons, types, hosts and statuses, the largest first, at most so many."""
+    put(frontier, *(found(f"http://a.test/{n}") for n in range(5)))
+    for n in range(3):
+        put(frontier, done=(fetched(frontier, f"http://a.test/{n}"),))
+    put(
+        frontier,
+        done=tuple(Done(number(frontier, f"http://a.test/{n}"), "a.test", State.GONE, http=404) for n in (3, 4)),
+    )
+    batch = Batch(
+        found=[], done=[], hosts=[HostRow("a.test", pages=3), HostRow("b.test", pages=9)], robots=[], tallies={}
+    )
+    frontier.commit(batch, owner=ME, now=0.0)
+    summary = frontier.summary(top=2)
+    assert (summary.types, summary.statuses) == ({"text/html": 3}, {"200": 3, "404": 2})
+    assert list(frontier.summary(top=1).hosts.items()) == [("b.test", 9)]
+    assert summary.reasons == {}
+
+
+def test_values_are_kept_with_the_collection(open_frontier: Open) -> None:
+    """Whoever opens the collection reads what another wrote."""
+    one, two = open_frontier(), open_frontier()
+    one.set_meta("last_run", "text")
+    one.set_meta("last_run", "newer")
+    assert two.meta("last_run") == "newer"
+    assert two.meta("nothing") is None
+
+
+def test_a_suspended_frontier_still_answers(frontier: Frontier) -> None:
+    """Between fork and join the supervisor's frontier holds nothing open, and works."""
+    put(frontier, found("http://a.test/"))
+    frontier.suspend()
+    assert frontier.pending()
+    assert frontier.strike(1) == 1
+    frontier.resume()
+    assert put(frontier, done=(fetched(frontier, "http://a.test/"),)).stored == 1
