@@ -22,8 +22,8 @@ FAST = ("--delay", "0", "--per-host", "4", "--set", "fetch.retry_delay_s=0.05", 
 
 def command(web: Web, folder: Path, *arguments: str) -> list[str]:
     return [
-        sys.executable, "-m", "lycosa", "crawl", *arguments,
-        "--collection", str(folder), "--connect-to", web.connect_to, *FAST,
+        sys.executable, "-m", "lycosa", "crawl", "--collection", str(folder), "--connect-to", web.connect_to,
+        *FAST, *arguments,
     ]  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_the_depth_limit_is_exact(web: Web, tmp_path_factory: pytest.TempPathFac
         web[f"fast.test/a{n}"] = html(f"/a{n + 1}", title=f"a{n}")
     web["fast.test/"] = html("/a0", "http://slow.test/", title="root")
     web["slow.test/"] = html("http://fast.test/a4", title="slow")
-    web["slow.test/"].delay_s = 0.4
+    web.pages["slow.test/"].delay_s = 0.4
     web["fast.test/a8"] = html(title="end")
     crawl(web, folder, "http://fast.test/", "--scope", "free", "--depth", str(depth), "--workers", str(workers))
     graph = {"/": 0, "slow": 1, **{f"/a{n}": min(n + 1, n - 4 + 2 if n >= 4 else 99) for n in range(9)}}
@@ -280,7 +280,9 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
         page.delay_s = 0.004
     arguments = command(web, tmp_path / "c", "http://a.test/", "--workers", "2")
     for _ in range(3):
-        running = subprocess.Popen(arguments, stderr=subprocess.DEVNULL, start_new_session=True)
+        running = subprocess.Popen(
+            arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         time.sleep(0.75)
         if who == "group":
             os.killpg(running.pid, signal.SIGKILL)
@@ -304,10 +306,11 @@ def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
     chain(web, "a.test", 120)
     for page in web.pages.values():
         page.delay_s = 0.02
-    running = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/"), stderr=subprocess.PIPE, text=True)
-    time.sleep(1.2)
+    running = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/"), stdout=subprocess.PIPE, text=True)
+    while len(web.asked) < 10:
+        time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=20)
+    said, _ = running.communicate(timeout=20)
     assert running.returncode == 130
     assert "Interrupted" in said
     crawl(web, tmp_path / "c", "http://a.test/")
@@ -327,8 +330,11 @@ def test_a_collection_is_used_by_one_crawl_at_a_time(web: Web, tmp_path: Path) -
     chain(web, "a.test", 50)
     for page in web.pages.values():
         page.delay_s = 0.1
-    first = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/"), stderr=subprocess.DEVNULL)
-    time.sleep(1.0)
+    first = subprocess.Popen(
+        command(web, tmp_path / "c", "http://a.test/"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not web.asked:
+        time.sleep(0.05)
     said = crawl(web, tmp_path / "c", "http://a.test/", code=2)
     assert "in use by another crawl" in said
     first.send_signal(signal.SIGINT)

@@ -40,6 +40,19 @@ def test_a_lane_at_its_limit_is_not_listed() -> None:
     assert lanes.ready(10.0) is lane
 
 
+def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
+    """A lane may be listed again while its next request is being chosen; it still starts one at a time."""
+    lanes, lane = Lanes(), make_lane(delay_s=0.0)
+    lanes.enlist(lane)
+    assert lanes.ready(0.0) is lane
+    lanes.enlist(lane)
+    lane.begin(0.0)
+    assert lanes.ready(1.0) is None
+    lane.end(1.0)
+    lanes.enlist(lane)
+    assert lanes.ready(1.0) is lane
+
+
 def test_lanes_take_turns() -> None:
     """Equal times are served first come, first served, so no host starves."""
     lanes = Lanes()

@@ -258,7 +258,7 @@ class Resolver:
     #: Characters of the longest link that is remembered.
     LONGEST = 512
 
-    def __init__(self, cleaner: Cleaner | None = None, *, entries: int = 65_536) -> None:
+    def __init__(self, cleaner: Cleaner | None = None, *, entries: int = 150_000) -> None:
         self._cleaner = None if cleaner is None or cleaner.idle else cleaner
         self._limit = entries
         self._forget()
@@ -267,13 +267,15 @@ class Resolver:
         """The normalised URL that a link of a page means; `base` is the page's URL or what its <base> says."""
         if base != self._base:
             self._enter(base)
+        if "#" in href:  # before the look-up: the parts of one page are one entry
+            href = href[: href.index("#")]
         first = href[:1]
         if first == "/":
             memo = self._root
         elif first == "h" and href.startswith(("http://", "https://")):
             memo = self._absolute
-        elif first in "?#":  # or nothing at all
-            return self._requery(href) if first == "?" else None
+        elif first == "?" or not first:
+            return self._requery(href) if first else None
         else:
             memo = self._here
         url = memo.get(href, "")

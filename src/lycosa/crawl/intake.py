@@ -26,6 +26,7 @@ from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
 
 KNOWN_MAX = 100_000  # URLs whose verdict is remembered, twice over: about 40 MB
+_STATE_WORDS = {int(state): state.name.lower() for state in State}
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
 
@@ -59,6 +60,7 @@ class Intake:
         self._known: dict[str, bool] = {}
         self._older: dict[str, bool] = {}
         self._depths: dict[str, int] | None = {} if mission.limits.depth >= 0 else None
+        self._second, self._stamp = 0, ""
         self._digests: dict[bytes, tuple[int, str, float]] = {}
 
     def take(self, answer: Answer) -> Done:
@@ -288,11 +290,13 @@ class Intake:
 
     def _note(self, answer: Answer, done: Done, mime: str) -> None:
         target = answer.target
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(answer.began))
+        second = int(answer.began)
+        if second != self._second:
+            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
         note = f" {done.reason}" if done.reason else ""
         self.log.append(
-            f"{stamp} {answer.status or '-'} {answer.size} {target.url} {target.depth} {target.via or 'seed'} "
-            f"{mime or '-'} {State(done.state).name.lower()}{note}\n"
+            f"{self._stamp} {answer.status or '-'} {answer.size} {target.url} {target.depth} {target.via or 'seed'} "
+            f"{mime or '-'} {_STATE_WORDS[done.state]}{note}\n"
         )
 
 

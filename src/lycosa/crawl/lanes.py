@@ -93,10 +93,9 @@ class Lanes:
         while self._heap and self._heap[0][0] <= now:
             lane = heapq.heappop(self._heap)[2]
             lane.listed = False
-            if lane.next_at > now:  # its time was moved while it stood here
-                self.enlist(lane)
-                continue
-            return lane
+            if lane.next_at <= now and lane.active < lane.per_host:
+                return lane
+            self.enlist(lane)  # its time was moved, or a request began, while it stood here
         return None
 
     def wait_s(self, now: float) -> float | None:

@@ -23,18 +23,22 @@ RESTARTS = 20  # deaths of workers, one after the other without a page between t
 STRIKES = 2  # workers that a page may kill before it is set aside
 
 Start = Callable[[int], None]  # runs one worker in the forked child; returns when it is done
+LookAgain = Callable[[], bool]  # at the end: True if there is more to do after all
 Tell = Callable[[Board, bool], None]  # progress; True at the end
 
 
 class Supervisor:
     """Forks one process for each slot and keeps them running until the crawl ends."""
 
-    def __init__(self, mission: Mission, frontier: Frontier, board: Board, *, start: Start, tell: Tell) -> None:
+    def __init__(
+        self, mission: Mission, frontier: Frontier, board: Board, *, start: Start, tell: Tell, look_again: LookAgain
+    ) -> None:
         self.mission = mission
         self.frontier = frontier
         self.board = board
         self._start = start
         self._tell = tell
+        self._look_again = look_again
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
         self._deaths = 0
@@ -58,7 +62,8 @@ class Supervisor:
                 self._kill_hung()
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
                 if idle_ticks >= 2 and not self.frontier.pending():
-                    self.board.stop()
+                    if not self._look_again():
+                        self.board.stop()
                 elif self.board.full:
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:

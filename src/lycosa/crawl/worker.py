@@ -24,7 +24,7 @@ from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 from lycosa.model import Answer, Done, HostRow, RobotsRow, State, Target
 
-BATCH_PAGES = 50
+BATCH_PAGES = 100
 BATCH_BYTES = 4 << 20
 BATCH_S = 1.0
 LOAD = 64  # targets a lane takes from the frontier at once
@@ -69,6 +69,7 @@ class Worker:
         self._chores_at = 0.0
         self._renew_at = 0.0
         self._seeds_at = 0.0
+        self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
         self._cpu = {"commit": 0.0, "load": 0.0, "fetch": 0.0}
 
@@ -77,6 +78,7 @@ class Worker:
         now = time.time()
         self.parts = self.frontier.lease(self.post.owner, want=self.post.partitions, now=now, ttl_s=LEASE_S)
         self._renew_at = now + LEASE_S / 3
+        self._due_at = self.frontier.next_due(self.parts)
         for row in self.frontier.hosts(self.parts):
             self._wake(row.host, row)
         while not self.board.stopping:
@@ -139,6 +141,8 @@ class Worker:
             return lane.errands.popleft()
         if lane.fetching_robots:
             return None
+        if self.mission.order == "dfs" and self.intake.batch.found:
+            self._commit(time.time())  # the newest links go first, so they must be known first
         while lane.queue or self._refill(lane):
             target = lane.queue[0]
             robots = self._robots_for(lane, target)
@@ -177,6 +181,8 @@ class Worker:
             lane.dry = True
             self._hungry = True
             return False
+        if any(target.seed and target.via == "redirect" for target in targets):
+            self.intake.adopt_seeds(self.frontier.seeds())  # a seed moved here, found by another worker
         lane.queue.extend(targets)
         lane.held.update(target.n for target in targets)
         return True
@@ -188,8 +194,7 @@ class Worker:
             return False
         if lane.active == 0:
             self.frontier.reject_host(lane.host, "host-budget", state=State.REJECTED)
-            lane.held.difference_update(target.n for target in lane.queue)
-            lane.queue.clear()
+            self._requeue(lane)
             lane.dry = True
         return True
 
@@ -323,7 +328,9 @@ class Worker:
         if not (batch.done or batch.found or batch.robots):
             return False
         since = now - self._committed_at
-        return since >= BATCH_S or (self._hungry and bool(batch.found) and (since >= EARLY_S or not self.client.in_flight))
+        if since >= BATCH_S or not (self.client.in_flight or self.lanes.waiting()):
+            return True
+        return self._hungry and bool(batch.found) and since >= EARLY_S
 
     def _commit(self, now: float) -> None:
         clock = time.perf_counter()
@@ -342,11 +349,21 @@ class Worker:
             lane = self.lanes.by_host.get(done.host)
             if lane is not None:
                 lane.held.discard(done.n)
+            if done.due and (self._due_at is None or done.due < self._due_at):
+                self._due_at = done.due
         for host in committed.hosts:
             self._wake(host, None)
+            if self.mission.order != "bfs":
+                self._requeue(self.lanes.by_host[host])
         intake.write_log()
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
+
+    @staticmethod
+    def _requeue(lane: Lane) -> None:
+        """Something better may have come: let the lane choose again."""
+        lane.held.difference_update(target.n for target in lane.queue)
+        lane.queue.clear()
 
     def _changed_hosts(self, dones: list[Done]) -> list[HostRow]:
         hosts = self._touched | {done.host for done in dones if done.page is not None}
@@ -375,8 +392,10 @@ class Worker:
             self._renew_at = now + LEASE_S / 3
         for host in self.frontier.inbox(self.parts):
             self._wake(host, None)
-        for host in self.frontier.due(self.parts, now):
-            self._wake(host, None)
+        if self._due_at is not None and now >= self._due_at:
+            for host in self.frontier.due(self.parts, now):
+                self._wake(host, None)
+            self._due_at = self.frontier.next_due(self.parts)
         if now >= self._seeds_at:
             self._look_at_seeds(now)
         parked, self._parked = self._parked, []

@@ -29,7 +29,7 @@ ENCODINGS = "gzip, deflate, br, zstd"
 
 _FAILURES = {
     pycurl.E_URL_MALFORMAT: "bad-url",
-    pycurl.E_UNSUPPORTED_PROTOCOL: "scheme",
+    pycurl.E_UNSUPPORTED_PROTOCOL: "protocol",  # an answer that is not HTTP/1 at least; schemes are checked before
     pycurl.E_COULDNT_RESOLVE_HOST: "dns",
     pycurl.E_COULDNT_RESOLVE_PROXY: "proxy",
     pycurl.E_COULDNT_CONNECT: "connect",
@@ -44,6 +44,7 @@ _FAILURES = {
     pycurl.E_SSL_CIPHER: "tls",
     pycurl.E_SSL_CACERT_BADFILE: "tls",
     pycurl.E_SSL_ISSUER_ERROR: "tls",
+    100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl does not name: a header line beyond libcurl's own cap
 }
 
 #: Where Debian, Fedora, openSUSE, Alpine and macOS keep their bundle.
@@ -66,7 +67,7 @@ class _Transfer:
 
     __slots__ = (
         "curl", "target", "head", "head_size", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "sockets",
     )  # fmt: skip
 
     def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
@@ -78,6 +79,7 @@ class _Transfer:
         self.rule: HostRule | None = None
         self.family = pycurl.IPRESOLVE_WHATEVER
         self.request = b""
+        self.sockets: list[socket.socket] = []
         self.curl = _make_handle(mission, gate)
         self.curl.setopt(pycurl.HEADERFUNCTION, self.take_header)
         self.curl.setopt(pycurl.WRITEFUNCTION, self.take_body)
@@ -85,6 +87,8 @@ class _Transfer:
         self.clear()
 
     def clear(self) -> None:
+        while self.sockets:
+            self.sockets.pop().close()
         self.target: Target | None = None
         self.head: list[bytes] = []
         self.head_size = 0
@@ -108,7 +112,9 @@ class _Transfer:
             if refusal:
                 self.failure, self.detail = "address", refusal
                 return pycurl.SOCKET_BAD
-        return socket.socket(family, kind, protocol)
+        opened = socket.socket(family, kind, protocol)
+        self.sockets.append(opened)  # pycurl takes a duplicate of it
+        return opened
 
     def take_header(self, line: bytes) -> int | None:
         self.head_size += len(line)

@@ -47,7 +47,8 @@ class Gate:
     def __init__(
         self, *, allow_private: Iterable[str] = (), connect_to: Iterable[str] = (), seed_hosts: Iterable[str] = ()
     ) -> None:
-        self.connect_to = [ConnectTo(text) for text in connect_to]
+        rules = [ConnectTo(text) for text in connect_to]
+        self.connect_to = sorted(rules, key=lambda rule: (not rule.host, not rule.port))  # the most specific first
         self._networks: list[_Network] = [ipaddress.ip_network(text, strict=False) for text in allow_private]
         self._named = _resolve_targets(self.connect_to)
         self._seeds = set(seed_hosts)
