@@ -233,7 +233,7 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         row = frontier.find(URLS[rest[0]])
         return None if row is None else frontier.repend([row.n])
     if verb == "seed":
-        return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth)
+        return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds()
     founds = []
     for number, depth, state in rest[0]:
         deep = max_depth >= 0 and depth > max_depth
@@ -245,6 +245,9 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
             links = " ".join(URLS[(target.n * 7 + link) % 24] for link in range(3)).encode()
             page = PageRow(1.0, 200, "text/html", digest=bytes([digest]), links=links) if state == 1 else None
             redirect = URLS[target.n * 5 % 24] if state == 4 else ""
+            if redirect:
+                founds.append(found(redirect))
+                founds[-1].seed = target.seed
             dones.append(Done(target.n, target.host, state, "r", 200, 1.0, 10.0, 1, page, redirect))
     committed = frontier.commit(batch(founds, dones), owner=ME, now=0.0, max_depth=max_depth)
     return committed.hosts, committed.duplicates, committed.stored

@@ -144,6 +144,23 @@ def test_a_known_url_can_become_a_seed(frontier: Frontier) -> None:
     assert frontier.counts() == {State.PENDING: 1}
 
 
+def test_a_link_can_be_a_seed(frontier: Frontier) -> None:
+    """What a seed moved to is a seed as well, also if it had been rejected; only given ones are said to have failed."""
+    frontier.add_seeds([found("http://a.test/")])
+    put(frontier, found("http://b.test/x", state=State.REJECTED, reason="scope"))
+    moved = [found("http://b.test/x", via="redirect"), found("http://b.test/y", via="redirect")]
+    for link in moved:
+        link.seed = True
+    committed = put(frontier, *moved)
+    assert committed.hosts == {"b.test"}
+    assert frontier.seeds() == ["http://a.test/", "http://b.test/x", "http://b.test/y"]
+    assert [target.seed for target in frontier.load("b.test", limit=9)] == [True, True]
+    assert frontier.reject_host("b.test", "dns", state=State.FAILED) == 2
+    assert frontier.failed_seeds() == {}
+    frontier.add_seeds([found("http://b.test/x")])
+    assert frontier.failed_seeds() == {"http://b.test/x": "failed: dns"}
+
+
 def test_a_url_is_known_once(frontier: Frontier) -> None:
     """What is found again, in the same batch or later, stays as it is."""
     put(frontier, found("http://a.test/1", score=5.0), found("http://a.test/1", score=7.0))

@@ -34,7 +34,7 @@ def _row(db: apsw.Connection, n: int) -> UrlRow:
 def failed_seeds(db: apsw.Connection) -> dict[str, str]:
     """The seeds that could not be fetched, and why."""
     failed = {}
-    seeds: list[Any] = db.execute("SELECT n FROM seed ORDER BY n").fetchall()
+    seeds: list[Any] = db.execute("SELECT n FROM seed WHERE given ORDER BY n").fetchall()
     for (n,) in seeds:
         seed = row = _row(db, n)
         for _ in range(_HOPS):

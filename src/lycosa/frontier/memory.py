@@ -43,7 +43,7 @@ class _World:
     def __init__(self) -> None:
         self.urls: list[_Url] = []
         self.by_id: dict[int, _Url] = {}
-        self.seeds: list[int] = []
+        self.seeds: dict[int, bool] = {}  # whether it was given; else a seed moved to it
         self.hosts: dict[str, HostRow] = {}
         self.leases = [_Lease() for _ in range(PARTITIONS)]
         self.inbox: dict[str, None] = {}
@@ -159,15 +159,17 @@ class MemoryFrontier:
         for found in founds:
             new += found.id not in self._world.by_id
             self._add(found, woken, max_depth)
-            url = self._world.by_id[found.id]
-            url.found.seed = True
-            if url.state == State.REJECTED and found.state == State.PENDING:
-                _open(url)
-                woken.add(found.host)
-            if url.n not in self._world.seeds:
-                self._world.seeds.append(url.n)
+            self._crown(found, woken, given=True)
         self._world.inbox.update(dict.fromkeys(woken))
         return new
+
+    def _crown(self, seed: Found, woken: set[str], *, given: bool) -> None:
+        url = self._world.by_id[seed.id]
+        url.found.seed = True
+        if url.state == State.REJECTED and seed.state == State.PENDING:
+            _open(url)
+            woken.add(seed.host)
+        self._world.seeds[url.n] = given or self._world.seeds.get(url.n, False)
 
     def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
         held = self._held(owner)
@@ -186,6 +188,9 @@ class MemoryFrontier:
             if url.lowered and max_depth >= 0:
                 url.lowered = False
                 self._spread(url, woken, max_depth)
+        for found in batch.found:
+            if found.seed:
+                self._crown(found, woken, given=False)
         world.hosts.update({row.host: row for row in batch.hosts})
         world.robots.update({row.origin: row for row in batch.robots})
         world.tallies.update(batch.tallies)
@@ -311,6 +316,8 @@ class MemoryFrontier:
         failed = {}
         for seed in self.seeds():
             row = self.find(seed)
+            if row is None or not self._world.seeds[row.n]:
+                continue
             for _ in range(20):
                 if row is None or not row.redirect or (onward := self.find(row.redirect)) is None:
                     break

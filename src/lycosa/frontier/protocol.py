@@ -74,10 +74,10 @@ class Frontier(Protocol):
         """Put seeds in, known ones included: those that had been rejected are opened; returns how many were unknown."""
 
     def seeds(self) -> list[str]:
-        """The URLs of all seeds."""
+        """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
 
     def failed_seeds(self) -> dict[str, str]:
-        """The seeds that could not be fetched, and why; redirects are followed."""
+        """The seeds given that could not be fetched, and why; redirects are followed."""
 
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
         """The hosts of these partitions that have pending URLs."""

@@ -32,6 +32,7 @@ _HOST = """
 INSERT INTO host (host, name, next_at, delay_s, pages, errors) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, pages = excluded.pages,
     errors = excluded.errors"""
+_SEED = "INSERT INTO seed VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET given = max(given, excluded.given)"
 _TALLY = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT (host, key) DO UPDATE SET count = count + excluded.count"
 
 _HOSTS_MAX = 100_000
@@ -57,9 +58,6 @@ class Writer:
     def write(self, batch: Batch) -> None:
         """Write a batch, apart from `finish`."""
         again = self.add(batch.found)
-        seeds = [found for found in batch.found if found.seed]  # where seeds moved to
-        if seeds:
-            self.plant(seeds)
         if batch.done:
             self._settle(batch.done)
         if batch.hosts:
@@ -73,6 +71,9 @@ class Writer:
         if batch.warc:
             db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?)", (batch.warc, batch.warc_size))
         self._meet(again, done=batch.done)
+        moved = [found for found in batch.found if found.seed]
+        if moved:
+            self._crown(moved, given=False)
 
     def finish(self) -> None:
         """Tell other workers of their new URLs and write the counters."""
@@ -81,13 +82,17 @@ class Writer:
             self._db.executemany("INSERT OR IGNORE INTO inbox VALUES (?)", foreign)
         self._counts.write(self._db)
 
-    def plant(self, seeds: Iterable[Found]) -> int:
-        """Add seeds; what is known already becomes one, and is opened if it was rejected; returns how many were new."""
-        seeds = list(seeds)
+    def plant(self, seeds: list[Found]) -> int:
+        """Add the seeds that the user gave; returns how many were unknown."""
         again = self.add(seeds)
         self._meet(again, done=[])
+        self._crown(seeds, given=True)
+        return len(seeds) - len(again)
+
+    def _crown(self, seeds: list[Found], *, given: bool) -> None:
+        """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
         index, db, counts = self._desk.urls, self._db, self._counts
-        for seed in again:
+        for seed in seeds:
             n = index.find(seed.id, host_key(seed.host), seed.id)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
             if state == State.REJECTED and seed.state == State.PENDING:
@@ -95,10 +100,8 @@ class Writer:
                 counts.state(state, reason, -1)
                 counts.state(State.PENDING, "", 1)
                 self.woken.add(seed.host)
-        ns = sorted((index.find(seed.id, host_key(seed.host), seed.id),) for seed in seeds)
-        db.executemany("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", ns)
-        db.executemany("INSERT OR IGNORE INTO seed VALUES (?)", ns)
-        return len(seeds) - len(again)
+            db.execute("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", (n,))
+            db.execute(_SEED, (n, given))
 
     def _meet(self, again: list[Found], *, done: list[Done]) -> None:
         if self._depths is not None:
