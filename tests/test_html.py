@@ -248,3 +248,9 @@ def test_large_page_keeps_outer_anchors() -> None:
     doc = _read("<a href=0><img alt=pic></a>" + inner + "<p>" + "x" * 300_000)
     assert [(link.href, link.text) for link in doc.links] == [("0", "pic"), ("1", "outin"), ("2", "")]
     assert [link.text for link in _read(inner).links] == ["outin", "in"]
+
+
+def test_frames_inside_a_body_are_found() -> None:
+    """A frameset in the wrong place has no place in the tree; its frames are links all the same."""
+    doc = _read("<html><body><FRAMESET cols='1,*'><frame src='menu.htm'><frame src=main.htm></frameset></body></html>")
+    assert [(link.href, link.kind) for link in doc.links] == [("menu.htm", "frame"), ("main.htm", "frame")]

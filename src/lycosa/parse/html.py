@@ -11,7 +11,7 @@ from itertools import islice
 
 import turbohtml
 from msgspec import Struct
-from turbohtml import Document, Element, Namespace, Node, PlainText, Text
+from turbohtml import Document, Element, Namespace, Node, PlainText, Text, TokenType
 
 from lycosa.model import Link
 from lycosa.parse import charset as charsets
@@ -24,6 +24,9 @@ _RAW_ANCHOR = 4 * MAX_ANCHOR
 _LARGE_CHARS = 1 << 18
 #: How many nodes are looked at on either side of a link for its context.
 _CONTEXT_NODES = 200
+#: A page of frames is short and has hardly a link of its own: only such pages are looked through for lost frames.
+_FEW_LINKS = 8
+_SMALL_CHARS = 1 << 16
 _MAX_META = 8192
 _MAX_LANGUAGE = 64
 _MAX_DIGITS = 9
@@ -100,8 +103,21 @@ def read_html(decoded: charsets.Decoded, body: bytes, *, agent: str, max_links: 
             else:
                 again = charsets.Decoded(late, charsets.decode(body, late))
                 return read_html(again, body, agent=agent, max_links=max_links, xhtml=xhtml)
+    if len(page.links) < _FEW_LINKS and len(text) < _SMALL_CHARS and "<frame" in text.lower():
+        _add_lost_frames(page, text)
     page.problem = page.problem or decoded.problem
     return page
+
+
+def _add_lost_frames(page: Page, text: str) -> None:
+    """Take the frames of a frameset that stands inside <body>, where the tree has no place for it."""
+    root = page.tree.root
+    if root is None or any(link.kind == "frame" for link in page.links):
+        return
+    for token in turbohtml.tokenize(text):
+        if token.type == TokenType.START_TAG and token.tag == "frame" and (src := token.attr("src")):
+            page.links.append(Link(src, _fold(token.attr("title")), "frame"))
+            page.anchors.append(root)
 
 
 def _close_tag(tag: re.Match[str]) -> str:
