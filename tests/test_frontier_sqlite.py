@@ -360,6 +360,8 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         sqlite._LOAD_OTHERS: ("h", 1, 1, None),
         sqlite._NEXT_DUE: (1,),
         sqlite._LEFT: (),
+        sqlite._INBOX: (1, 2),
+        sqlite._BUSY_HOSTS: (1, 2),
         chores._DUE: (1, 1.0, 1),
         chores._HEAD: (1, 1),
     }
@@ -367,6 +369,7 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         plan = " ".join(str(row) for row in frontier._at.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))
         assert "TEMP B-TREE" not in plan, sql
         assert "SCAN url'" not in plan, sql
+        assert "SCAN host'" not in plan, sql
     frontier.close()
 
 

@@ -13,6 +13,7 @@ from lycosa.frontier.protocol import Summary, UrlRow
 from lycosa.model import STATE_NAMES, State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"
+_BAD_SEEDS = "SELECT n FROM seed CROSS JOIN url USING (n) WHERE given AND state > 3 ORDER BY n"  # moved or failed
 _HOPS = 20  # redirects followed to learn what became of a seed
 
 _FAILED = (State.GONE, State.FAILED, State.REJECTED, State.WAITING)
@@ -34,7 +35,7 @@ def _row(db: apsw.Connection, n: int) -> UrlRow:
 def failed_seeds(db: apsw.Connection) -> dict[str, str]:
     """The seeds that could not be fetched, and why."""
     failed = {}
-    seeds: list[Any] = db.execute("SELECT n FROM seed WHERE given ORDER BY n").fetchall()
+    seeds: list[Any] = db.execute(_BAD_SEEDS).fetchall()
     for (n,) in seeds:
         seed = row = _row(db, n)
         for _ in range(_HOPS):

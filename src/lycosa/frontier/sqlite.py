@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
@@ -48,7 +48,7 @@ _NEXT_DUE = f"SELECT min(due) FROM url INDEXED BY waiting WHERE state = 9 AND {P
 _LEFT = """
 SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE state = 0)
     OR EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)"""
-_INBOX = "SELECT host, name FROM inbox JOIN host USING (host) WHERE host BETWEEN ? AND ?"
+_INBOX = "SELECT host, name FROM inbox CROSS JOIN host USING (host) WHERE inbox.host BETWEEN ? AND ?"
 _HOLDER = (
     "SELECT url.n, url.url, page.fetched_at FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
 )
@@ -87,6 +87,7 @@ class SqliteFrontier:
         self._leases = Leases()
         self._suspended = self._closed = False
         self._read_inbox_at = 0  # the version of the database when the inbox was last found empty
+        self._seeds: list[str] = []  # workers ask again and again, and there may be millions
         self._desk: Desk | None = None
         self._open()
 
@@ -282,7 +283,11 @@ class SqliteFrontier:
 
     @_spoken
     def seeds(self) -> list[str]:
-        return [url for (url,) in self._at.db.execute("SELECT url FROM seed JOIN url USING (n) ORDER BY n")]
+        db = self._at.db
+        if db.execute("SELECT count(*) FROM seed").get != len(self._seeds):
+            rows: list[Any] = db.execute("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n").fetchall()
+            self._seeds = [url for (url,) in rows]
+        return list(self._seeds)
 
     @_spoken
     def failed_seeds(self) -> dict[str, str]:
