@@ -4,8 +4,9 @@
 
 URLs are generated as a crawl finds them: batches of 50 pages with 50 new links each, nine of ten on the page's own
 host. At each mark it measures what one more batch costs: inserting, loading the next targets of random hosts, and
-settling pages that bring two new URLs each. Times are CPU microseconds of this process; bytes are those that it handed
-to the kernel (wchar) for each inserted URL, the log and the checkpoints included.
+settling pages of many hosts that bring two new URLs each. Then a single site is crawled from its seed. Times are CPU
+microseconds of this process; bytes are those that it handed to the kernel (wchar) for each inserted URL, the log and
+the checkpoints included.
 """
 
 from __future__ import annotations
@@ -128,6 +129,31 @@ def measure(frontier: SqliteFrontier, maker: Maker, *, until: int, links: int) -
     )
 
 
+def crawl_site(path: Path, *, pages: int) -> str:
+    """A site from its seed on, in the order of finding: 50 pages a commit, two new URLs and a row of links each."""
+    SqliteFrontier.create(path, mission_toml="", now=0.0)
+    frontier = SqliteFrontier(path)
+    frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    maker = Maker(1, local=1.0)
+    (host,) = maker.names
+    frontier.commit(batch([maker.found(host, 0) for _ in range(PAGES)], []), owner=OWNER, now=0.0)
+    load, commit = Clock(), Clock()
+    for _ in range(pages // PAGES):
+        with load:
+            targets = frontier.load(host, limit=PAGES)
+        rows = batch(
+            [maker.found(host, target.n) for target in targets for _ in range(2)],
+            [maker.done(target.n, host, 1.7e9) for target in targets],
+        )
+        with commit:
+            frontier.commit(rows, owner=OWNER, now=0.0)
+    frontier.close()
+    return (
+        f"one site, {pages:,} pages: commit {commit.cpu / pages * 1e6:.1f} µs a page with its two new URLs,"
+        f" load {load.cpu / pages * 1e6:.1f} µs a target, {commit.wrote / pages:,.0f} bytes written a page"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--urls", type=int, default=1_000_000)
@@ -151,6 +177,7 @@ def main() -> None:
         for mark in marks:
             print(measure(frontier, maker, until=mark, links=options.links), flush=True)
         frontier.close()
+        print(crawl_site(Path(folder) / "site.db", pages=20_000))
 
 
 if __name__ == "__main__":
