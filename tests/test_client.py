@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from loopback import Reply, Web, html
+
 from lycosa import urls
 from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header, find_rule
 from lycosa.fetch.gate import Gate
@@ -34,9 +34,9 @@ def fetch_all(client: Client, targets: list[Target]) -> list[Answer]:
 
 @pytest.fixture
 def make_client(web: Web, tmp_path: Path) -> Callable[..., Client]:
-    def make(mission: Mission = Mission(), *, connect_to: tuple[str, ...] | None = None) -> Client:
+    def make(mission: Mission | None = None, *, connect_to: tuple[str, ...] | None = None) -> Client:
         rules = (web.connect_to,) if connect_to is None else connect_to
-        return Client(mission, Gate(connect_to=rules), spool_folder=str(tmp_path))
+        return Client(mission or Mission(), Gate(connect_to=rules), spool_folder=str(tmp_path))
 
     return make
 
@@ -103,7 +103,9 @@ def test_a_large_body_lies_in_a_file(web: Web, make_client: Callable[..., Client
 def test_private_addresses_are_refused_at_the_socket(web: Web, make_client: Callable[..., Client]) -> None:
     """Without a word from the user, a name that leads to loopback is refused when the socket is opened."""
     client = make_client(connect_to=())
-    answers = fetch_all(client, [make_target(f"http://localhost:{web.port}/"), make_target(f"http://127.0.0.1:{web.port}/")])
+    answers = fetch_all(
+        client, [make_target(f"http://localhost:{web.port}/"), make_target(f"http://127.0.0.1:{web.port}/")]
+    )
     assert [a.failure for a in answers] == ["address", "address"]
     assert all("--allow-private" in a.detail for a in answers)
     assert web.asked == []
@@ -116,9 +118,14 @@ def test_failures_have_names(make_client: Callable[..., Client]) -> None:
         port = closed.getsockname()[1]
         client = make_client(connect_to=(f"closed.test=127.0.0.1:{port}",))
         answers = fetch_all(
-            client, [make_target("http://closed.test/"), make_target("http://nowhere.invalid/"), make_target("ftp://a.test/")]
+            client,
+            [make_target("http://closed.test/"), make_target("http://nowhere.invalid/"), make_target("ftp://a.test/")],
         )
-    assert {a.target.host: a.failure for a in answers} == {"closed.test": "connect", "nowhere.invalid": "dns", "a.test": "scheme"}
+    assert {a.target.host: a.failure for a in answers} == {
+        "closed.test": "connect",
+        "nowhere.invalid": "dns",
+        "a.test": "scheme",
+    }
 
 
 def serve_raw(answer: bytes) -> tuple[int, threading.Thread]:

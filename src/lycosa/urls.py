@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ada_url
 import xxhash
@@ -248,6 +248,21 @@ class Cleaner:
         return name in self._named or name.startswith(self._prefixes)
 
 
+#: Stands in the memos' look-ups for what they do not hold; None there means a link that leads nowhere.
+_UNKNOWN: Any = object()
+
+
+class Address:
+    """A URL that links lead to: one object for each, as long as it is remembered."""
+
+    __slots__ = ("accepted", "depth", "url")
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.accepted: bool | None = None  # what the rules said of it; None: it was not judged yet
+        self.depth = 1 << 30  # the shortest way from a seed that is known
+
+
 class Resolver:
     """Resolves the links of pages as `normalise(href, base)` does, and remembers what it has resolved.
 
@@ -261,10 +276,15 @@ class Resolver:
     def __init__(self, cleaner: Cleaner | None = None, *, entries: int = 150_000) -> None:
         self._cleaner = None if cleaner is None or cleaner.idle else cleaner
         self._limit = entries
-        self._forget()
+        self.forget()
 
     def resolve(self, href: str, base: str) -> str | None:
         """The normalised URL that a link of a page means; `base` is the page's URL or what its <base> says."""
+        address = self.find(href, base)
+        return None if address is None else address.url
+
+    def find(self, href: str, base: str) -> Address | None:
+        """The same as an address, on which the caller may note what it knows of it."""
         if base != self._base:
             self._enter(base)
         if "#" in href:  # before the look-up: the parts of one page are one entry
@@ -278,19 +298,29 @@ class Resolver:
             return self._requery(href) if first else None
         else:
             memo = self._here
-        url = memo.get(href, "")
-        return url if url != "" else self._miss(href, base, memo)
+        address = memo.get(href, _UNKNOWN)
+        return self._miss(href, base, memo) if address is _UNKNOWN else address
 
-    def _forget(self) -> None:
+    def intern(self, url: str) -> Address:
+        """The address of a normalised URL."""
+        address = self._addresses.get(url)
+        if address is None:
+            address = self._addresses[url] = Address(url)
+            self._count += 1
+        return address
+
+    def forget(self) -> None:
+        """Begin anew, without a memory."""
         self._count = 0
-        self._absolute: dict[str, str | None] = {}  # the same from everywhere
-        self._roots: dict[str, dict[str, str | None]] = {}  # /… by origin
-        self._folders: dict[str, dict[str, str | None]] = {}  # the rest by the base's folder
+        self._addresses: dict[str, Address] = {}
+        self._absolute: dict[str, Address | None] = {}  # the same from everywhere
+        self._roots: dict[str, dict[str, Address | None]] = {}  # /… by origin
+        self._folders: dict[str, dict[str, Address | None]] = {}  # the rest by the base's folder
         self._base: str | None = None  # so that the next link finds its memos anew
 
     def _enter(self, base: str) -> None:
         if self._count >= self._limit:
-            self._forget()
+            self.forget()
         self._base = base
         self._whole = normalise(base)
         self._page = page = (self._whole or "").partition("?")[0]
@@ -305,25 +335,25 @@ class Resolver:
             self._count += 1
         self._root, self._here = root, here
 
-    def _miss(self, href: str, base: str, memo: dict[str, str | None]) -> str | None:
+    def _miss(self, href: str, base: str, memo: dict[str, Address | None]) -> Address | None:
         kept = len(href) <= self.LONGEST
         url = self._concatenate(href, memo) if kept else None
         if url is None:
             trimmed = href.strip(_BLANK)
             if len(trimmed) < len(href):
-                return self.resolve(trimmed, base)
+                return self.find(trimmed, base)
             # `http:?x` means something else on every page; so may whatever begins like it.
             kept = kept and (memo is not self._here or href[0] not in "hHfF")
             url = None if _FOREIGN.match(href) else normalise(href, self._whole)
-        url = self._finish(url)
+        address = self._finish(url)
         if kept:
-            memo[href] = url
+            memo[href] = address
             self._count += 1
             if self._count >= self._limit:
-                self._forget()
-        return url
+                self.forget()
+        return address
 
-    def _concatenate(self, href: str, memo: dict[str, str | None]) -> str | None:
+    def _concatenate(self, href: str, memo: dict[str, Address | None]) -> str | None:
         if memo is self._absolute:
             plain = _PLAIN_ABSOLUTE.fullmatch(href)
             return plain[1] if plain and "/." not in href else None
@@ -342,11 +372,11 @@ class Resolver:
         plain = _PLAIN_RELATIVE.fullmatch(href)
         return folder + plain[1] if plain and href[:1] != "." and "/." not in href else None
 
-    def _requery(self, href: str) -> str | None:
+    def _requery(self, href: str) -> Address | None:
         plain = _PLAIN_QUERY.fullmatch(href)
         return self._finish(self._page + plain[1] if plain and self._page else normalise(href, self._whole))
 
-    def _finish(self, url: str | None) -> str | None:
+    def _finish(self, url: str | None) -> Address | None:
         if url is None or len(url) > MAX_CHARS:
             return None
-        return url if self._cleaner is None else self._cleaner.clean(url)
+        return self.intern(url if self._cleaner is None else self._cleaner.clean(url))

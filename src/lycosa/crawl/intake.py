@@ -1,6 +1,6 @@
 """One answer in, rows of the next batch out: what became of the target, what is kept of it, which URLs it led to.
 
-This is the hot path. A link that was met before costs two dictionary look-ups; only a URL seen for the first time is
+This is the hot path. A link that was met before costs one look-up; only a URL seen for the first time is
 judged, scored and given its context. Nothing here writes to disk: the worker flushes archive and batch together.
 """
 
@@ -25,7 +25,7 @@ from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, S
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
 
-KNOWN_MAX = 100_000  # URLs whose verdict is remembered, twice over: about 40 MB
+DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
@@ -57,9 +57,6 @@ class Intake:
         self.link_count = 0
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
-        self._known: dict[str, bool] = {}
-        self._older: dict[str, bool] = {}
-        self._depths: dict[str, int] | None = {} if mission.limits.depth >= 0 else None
         self._second, self._stamp = 0, ""
         self._digests: dict[bytes, tuple[int, str, float]] = {}
 
@@ -103,7 +100,7 @@ class Intake:
     def adopt_seeds(self, seeds: list[str]) -> None:
         """Widen the scope: a seed that redirects opens the place it moved to."""
         self.rules.scope = Scope(self.mission.scope, seeds)
-        self._known, self._older = {}, {}
+        self.resolver.forget()
 
     def remember_robots(self, row: RobotsRow) -> None:
         self.batch.robots.append(row)
@@ -149,50 +146,37 @@ class Intake:
             found_links = [*found_links, *_header_links(answer.headers["link"])]
         blocked = self._page_nofollow(doc)
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
-        resolve, base = self.resolver.resolve, doc.base
-        known, older = self._known, self._older
+        find, base = self.resolver.find, doc.base
+        limited, depth = self.mission.limits.depth >= 0, target.depth + 1
         rows: list[tuple[str, str, bool]] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links):
-            url = resolve(link.href, base)
-            if url is None:
+            address = find(link.href, base)
+            if address is None:
                 continue
+            accepted = address.accepted
             if blocked or (obey_rel and "nofollow" in link.rel):
-                rows.append((url, link.text, False))
-                continue
-            accepted = known.get(url)
-            if accepted is None or self._depths is not None:
-                accepted = older.get(url) if accepted is None else accepted
-                if accepted is None or self._is_shallower(url, target.depth + 1):
-                    accepted = self._meet(url, link, doc=doc, index=index, target=target)
-                known[url] = accepted
-            rows.append((url, link.text, accepted))
+                accepted = False
+            elif accepted is None or (limited and depth < address.depth):
+                accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
+            rows.append((address.url, link.text, accepted))
         self.link_count += len(rows)
-        if len(known) > KNOWN_MAX:
-            self._older, self._known = known, {}
         return rows
-
-    def _is_shallower(self, url: str, depth: int) -> bool:
-        """With a depth limit, a URL met again on a shorter way is a new fact for the frontier."""
-        return self._depths is not None and depth < self._depths.get(url, 1 << 30)
 
     def _page_nofollow(self, doc: Doc) -> bool:
         if self.mission.fetch.nofollow == "ignore" or not doc.robots:
             return False
         return "nofollow" in doc.robots or "none" in doc.robots
 
-    def _meet(self, url: str, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
+    def _meet(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
+        url = address.url
         host = urls.host_of(url)
         depth = target.depth if link.kind == "refresh" else target.depth + 1
-        ident = urls.url_id(url)
         sitemap = link.kind == "sitemap"
         verdict = self.rules.scope.admits(url, host) if sitemap else self.rules.judge(url, depth=depth, host=host)
-        if self._depths is not None:
-            if len(self._depths) > 2 * KNOWN_MAX:
-                self._depths.clear()
-            self._depths[url] = min(depth, self._depths.get(url, depth))
-        elif not self.seen.add(ident):
+        ident = urls.url_id(url)
+        if not self._is_news(address, ident, depth):
             return verdict.ok
         link_score = self.quarry.score(link, doc) if self.quarry is not None else 0.0
         self.batch.found.append(
@@ -205,6 +189,14 @@ class Intake:
             )
         )  # fmt: skip
         return verdict.ok
+
+    def _is_news(self, address: urls.Address, ident: int, depth: int) -> bool:
+        """Whether the frontier must be told: of a URL not met before or, with a depth limit, of a shorter way to it."""
+        if self.mission.limits.depth < 0:
+            return self.seen.add(ident)
+        shorter = depth < address.depth
+        address.depth = min(depth, address.depth)
+        return shorter
 
     def _take_redirect(self, answer: Answer, done: Done, outcome: Outcome) -> None:
         target = answer.target
@@ -227,10 +219,9 @@ class Intake:
         if target.seed:
             self.adopt_seeds([*self.frontier.seeds(), url])
         verdict = self.rules.judge(url, depth=target.depth, host=host, seed=target.seed)
-        self._known[url] = verdict.ok
-        if self._depths is not None:
-            self._depths[url] = min(target.depth, self._depths.get(url, target.depth))
-        elif not self.seen.add(ident):
+        address = self.resolver.intern(url)
+        address.accepted = verdict.ok
+        if not self._is_news(address, ident, target.depth):
             return
         self.sequence += 1
         self.batch.found.append(
@@ -267,7 +258,7 @@ class Intake:
         target = answer.target
         holder = self._digests.get(digest) or self.frontier.content_holder(digest)
         if holder is None:
-            if len(self._digests) > KNOWN_MAX:
+            if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
             self._digests[digest] = (target.n, target.url, answer.began)
             return None
@@ -298,7 +289,6 @@ class Intake:
             f"{self._stamp} {answer.status or '-'} {answer.size} {target.url} {target.depth} {target.via or 'seed'} "
             f"{mime or '-'} {_STATE_WORDS[done.state]}{note}\n"
         )
-
 
     def write_log(self) -> None:
         """Append what happened since the last commit to the log."""

@@ -25,7 +25,8 @@ class Progress:
         self._drawn = False
         if not mission.agent.contact and not quiet:
             self.say(
-                "No contact is set: site owners cannot reach you. Set agent.contact (or --contact) to a mail address or URL."
+                "No contact is set, so site owners cannot reach you: "
+                "set agent.contact (or --contact) to a mail address or a URL."
             )
 
     def say(self, text: str) -> None:

@@ -50,7 +50,6 @@ def make_report(
     before: int,
     started: float,
     ended_by: str,
-    seeds: list[str],
 ) -> Report:
     """Gather the figures from the frontier and the board."""
     summary = frontier.summary(top=TOP)
@@ -59,7 +58,7 @@ def make_report(
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
     code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "deaths": 1}[ended_by]
-    if code == 0 and stored == 0 and len(failed) == len(seeds):
+    if code == 0 and stored == 0 and failed:
         code = 4
     requests = int(board.total(Cell.REQUESTS))
     cpu = {
@@ -85,10 +84,8 @@ _ENDINGS = {
 
 def _lines(report: Report) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
-    lines = [
-        f"{report.pages:,} pages stored in {report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, "
-        f"{report.bytes / 1e6:,.1f} MB. {_ENDINGS[report.ended_by]}"
-    ]
+    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, {report.bytes / 1e6:,.1f} MB"
+    lines = [f"{report.pages:,} pages stored in {speed}. {_ENDINGS[report.ended_by]}"]
     if report.stored != report.pages:
         lines.append(f"The collection holds {report.stored:,} pages.")
     for title, counts in (

@@ -105,9 +105,7 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, gate: 
     frontier.resume()
     notes += _mend(folder, frontier)
     shutil.rmtree(spool, ignore_errors=True)
-    report = make_report(
-        mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by, seeds=seeds
-    )
+    report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
     frontier.set_meta("last_run", report.as_json())
     frontier.close()
     return report
@@ -163,7 +161,7 @@ def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Calla
 def _tune_process() -> None:
     """Fit the allocator and the collector to a loop that makes and drops a page's objects thousands of times a second.
 
-    Page buffers of 128 KB and more would be mapped and unmapped anew for each page (a fifth of the cost of a fetch), and
+    Buffers of 128 KB and more would be mapped and unmapped anew for each page (a fifth of the cost of a fetch), and
     what a page leaves behind has no cycles worth looking for every 700 objects.
     """
     gc.freeze()
@@ -253,7 +251,7 @@ def _plant(mission: Mission, frontier: Frontier) -> list[str]:
         if url is None:
             raise UsageError(f"The seed {seed!r} is not a web address.")
         founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed"))
-    frontier.add_seeds(founds)
+    frontier.add_seeds(founds, max_depth=mission.limits.depth)
     return list(frontier.seeds())
 
 

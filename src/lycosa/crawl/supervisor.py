@@ -1,6 +1,6 @@
 """The parent process: opens the collection, starts the workers, watches them, and says when the crawl is over.
 
-It fetches nothing and parses nothing, so a page that crashes a native library costs one worker its batch, not the crawl.
+It fetches and parses nothing, so a page that crashes a native library costs one worker its batch, not the crawl.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Supervisor:
                 self._mourn(slot, os.waitstatus_to_exitcode(status))
 
     def _mourn(self, slot: int, code: int) -> None:
-        """A worker died: what it had not committed is done again by its successor, and the page it died of remembered."""
+        """A worker died: its successor does again what it had not committed; the page it died of is remembered."""
         self.frontier.release_slot(slot)
         self.board.forget(slot, self.frontier.stored())
         page = int(self.board.get(slot, Cell.WORKING_ON))
@@ -167,7 +167,8 @@ def lock(folder: Path) -> Iterator[None]:
         except OSError:
             holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
             raise CollectionError(
-                f"The collection {folder} is in use by another crawl (process {holder or 'unknown'}): wait for it to end."
+                f"The collection {folder} is in use by another crawl (process {holder or 'unknown'}): "
+                "wait for it to end."
             ) from None
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)

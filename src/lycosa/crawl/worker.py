@@ -20,11 +20,11 @@ from lycosa.crawl.outcome import HOST_FAILURES
 from lycosa.fetch.client import Client
 from lycosa.fetch.headers import retry_after
 from lycosa.fetch.robots import Robots, decision
-from lycosa.frontier import Frontier
+from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
-from lycosa.model import Answer, Done, HostRow, RobotsRow, State, Target
+from lycosa.model import Answer, Batch, Committed, Done, HostRow, RobotsRow, State, Target
 
-BATCH_PAGES = 100
+BATCH_PAGES = 200
 BATCH_BYTES = 4 << 20
 BATCH_S = 1.0
 LOAD = 64  # targets a lane takes from the frontier at once
@@ -338,9 +338,7 @@ class Worker:
         batch.warc, batch.warc_size = intake.archive.flush()
         batch.tallies = intake.rules.tallies.drain()
         batch.hosts = self._changed_hosts(batch.done)
-        committed = self.frontier.commit(
-            batch, owner=self.post.owner, now=now, max_depth=self.mission.limits.depth
-        )
+        committed = self._write(batch, now)
         intake.batch = new_batch()
         self._committed_at = now
         self._hungry = False
@@ -358,6 +356,18 @@ class Worker:
         intake.write_log()
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
+
+    def _write(self, batch: Batch, now: float) -> Committed:
+        """Commit a batch; what belongs to partitions that another worker took over in the meantime is theirs to do."""
+        while True:
+            try:
+                return self.frontier.commit(batch, owner=self.post.owner, now=now, max_depth=self.mission.limits.depth)
+            except LeaseLost as lost:
+                batch.done = [done for done in batch.done if part_of(done.host) not in lost.parts]
+                self.parts = [part for part in self.parts if part not in lost.parts]
+                for host in [host for host in self.lanes.by_host if part_of(host) in lost.parts]:
+                    self._requeue(self.lanes.by_host[host])
+                    self.lanes.by_host[host].dry = True
 
     @staticmethod
     def _requeue(lane: Lane) -> None:
@@ -434,9 +444,9 @@ class Worker:
     def _drop_idle_lanes(self, now: float) -> None:
         """Hosts without work are forgotten here; the frontier remembers them."""
         for host, lane in list(self.lanes.by_host.items()):
-            if lane.dry and not (lane.active or lane.listed or lane.held or lane.errands or lane.fetching_robots):
-                if lane.next_at <= now and host not in self._touched:
-                    del self.lanes.by_host[host]
+            busy = lane.active or lane.listed or lane.held or lane.errands or lane.fetching_robots
+            if lane.dry and not busy and lane.next_at <= now and host not in self._touched:
+                del self.lanes.by_host[host]
 
     def _publish(self) -> None:
         """Tell the supervisor how things stand."""

@@ -23,6 +23,7 @@ from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
 
 SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB
+EVENTS = 16  # sockets served before their answers are read: few, so that a body is still in the cache when it is parsed
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
@@ -66,7 +67,7 @@ class _Transfer:
     """One reusable libcurl handle and what its present transfer has received."""
 
     __slots__ = (
-        "curl", "target", "head", "head_size", "chunks", "size", "limit", "spool", "failure", "detail", "began",
+        "curl", "target", "head", "chunks", "size", "limit", "spool", "failure", "detail", "began",
         "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "sockets",
     )  # fmt: skip
 
@@ -81,7 +82,8 @@ class _Transfer:
         self.request = b""
         self.sockets: list[socket.socket] = []
         self.curl = _make_handle(mission, gate)
-        self.curl.setopt(pycurl.HEADERFUNCTION, self.take_header)
+        self.head: list[bytes] = []
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)  # libcurl itself refuses more than 300 KB
         self.curl.setopt(pycurl.WRITEFUNCTION, self.take_body)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self.open_socket)
         self.clear()
@@ -90,8 +92,7 @@ class _Transfer:
         while self.sockets:
             self.sockets.pop().close()
         self.target: Target | None = None
-        self.head: list[bytes] = []
-        self.head_size = 0
+        self.head.clear()
         self.chunks: list[bytes] = []
         self.size = 0
         self.limit = -1
@@ -115,16 +116,6 @@ class _Transfer:
         opened = socket.socket(family, kind, protocol)
         self.sockets.append(opened)  # pycurl takes a duplicate of it
         return opened
-
-    def take_header(self, line: bytes) -> int | None:
-        self.head_size += len(line)
-        if self.head_size > self.settings.header_bytes:
-            self.failure, self.detail = "header-too-large", f"over {self.settings.header_bytes} bytes of header"
-            return 0
-        if self.head and self.head[-1] == b"\r\n" and line.startswith(b"HTTP/"):
-            self.head = []  # an interim answer (100 Continue) or a proxy's came before
-        self.head.append(line)
-        return None
 
     def take_body(self, chunk: bytes) -> int | None:
         if self.limit < 0:
@@ -156,6 +147,8 @@ class _Transfer:
         """The finished transfer as an answer."""
         assert self.target is not None
         head = b"".join(self.head)
+        if head.find(b"\r\n\r\n") != len(head) - 4:
+            head = _last_head(head)
         parsed = parse_head(head)
         spool = ""
         if self.spool is not None:
@@ -233,7 +226,7 @@ class Client:
         """Wait up to `timeout_s` for the network and return every transfer that ended."""
         if self._deadline is not None:
             timeout_s = min(timeout_s, max(0.0, self._deadline - time.monotonic()))
-        for fd, event in self._epoll.poll(timeout_s):
+        for fd, event in self._epoll.poll(timeout_s, EVENTS):
             mask = 0
             if event & ~select.EPOLLOUT:  # errors and hang-ups are read events to libcurl
                 mask |= pycurl.CSELECT_IN
@@ -277,7 +270,7 @@ class Client:
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
-        headers = self._headers
+        headers: tuple[str, ...] = self._headers
         if target.etag:
             headers += (f"If-None-Match: {target.etag}",)
         if target.modified:
@@ -380,6 +373,12 @@ def _apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
         if rule.proxy is not None:
             proxy = rule.proxy
     curl.setopt(pycurl.PROXY, proxy)
+
+
+def _last_head(head: bytes) -> bytes:
+    """The head of the answer itself: interim ones (100 Continue), a proxy's and trailers are left out."""
+    blocks = [block for block in head.split(b"\r\n\r\n") if block.startswith(b"HTTP/")]
+    return blocks[-1] + b"\r\n\r\n" if blocks else head
 
 
 def _has_ipv6() -> bool:

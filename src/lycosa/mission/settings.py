@@ -87,8 +87,6 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """seconds for a whole answer"""
     min_speed_bps: Count = 50
     """bytes a second below which an answer is given up after idle_timeout_s"""
-    header_bytes: Annotated[int, Meta(ge=1024)] = 256 * 1024
-    """bytes of an answer's header"""
     robots_ttl_s: Seconds = 86400.0
     """seconds for which a robots.txt is believed"""
     sitemaps: bool = True
