@@ -64,7 +64,9 @@ def _export_list(kind: str, output: str, collection: str, *, form: str | None, w
 
     found = list_rows(collection, next(name for name in LISTS if name == kind), wanted)
     with opened(output, form) as (out, settled):
-        write(found.rows, found.columns, out, form=settled, raw=raw)
+        count = write(found.rows, found.columns, out, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
@@ -96,6 +98,7 @@ def _export_warc(collection: Collection, output: str, wanted: Filter) -> str:
     from lycosa.look.export import export_warc
 
     if output != "-" and wanted == Filter():
-        return f"{export_warc(collection, Path(output)):,} archive files"
+        count = export_warc(collection, Path(output))
+        return "1 archive file" if count == 1 else f"{count:,} archive files"
     with opened_bytes(output) as out:
         return f"{export_warc(collection, out, wanted):,} records"

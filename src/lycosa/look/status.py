@@ -95,7 +95,8 @@ def tell(status: Status) -> str:
     lines = [f"{status.collection}: {status.pages:,} pages of {status.hosts:,} hosts, {status.urls:,} URLs known"]
     width = max((len(name) for name in status.states), default=0)
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
-    size = f"{_size(status.archive_bytes)} in {status.archive_files:,} archive files"
+    files = "1 archive file" if status.archive_files == 1 else f"{status.archive_files:,} archive files"
+    size = f"{_size(status.archive_bytes)} in {files}"
     lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
     if status.hosts_waiting:
         lines.append(f"  waiting: {status.unfetched:,} URLs of {status.hosts_waiting:,} hosts")

@@ -22,6 +22,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Widest column of a table, and the narrowest that a small terminal makes it; what is longer is cut, with an ellipsis.
 _WIDEST = 100
 _NARROWEST = 10
+_NARROWEST_FIRST = 40  # an address of ten characters tells nothing
 #: Rows looked at before the widths of a table are fixed, so that a listing of any length needs little memory.
 _SAMPLE = 1000
 
@@ -136,8 +137,12 @@ def _cell(value: Value) -> str:
 def _fit(widths: list[int], room: int) -> list[int]:
     """Widths that fit into `room` characters (0: any), taken from the widest columns first."""
     widths = [min(width, _WIDEST) for width in widths]
-    while room and sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
+    least = [_NARROWEST_FIRST if at == 0 else _NARROWEST for at in range(len(widths))]
+    while room and sum(widths) + 2 * (len(widths) - 1) > room:
+        at = max(range(len(widths)), key=lambda at: widths[at] - least[at])
+        if widths[at] <= least[at]:
+            break
+        widths[at] -= 1
     return widths
 
 
