@@ -280,11 +280,11 @@ class Resolver:
 
     def resolve(self, href: str, base: str) -> str | None:
         """The normalised URL that a link of a page means; `base` is the page's URL or what its <base> says."""
-        address = self.find(href, base)
+        address = self.find(href, normalise(base) or "")
         return None if address is None else address.url
 
     def find(self, href: str, base: str) -> Address | None:
-        """The same as an address, on which the caller may note what it knows of it."""
+        """The same as an address, on which the caller may note what it knows of it; `base` is normalised."""
         if base != self._base:
             self._enter(base)
         if "#" in href:  # before the look-up: the parts of one page are one entry
@@ -322,8 +322,7 @@ class Resolver:
         if self._count >= self._limit:
             self.forget()
         self._base = base
-        self._whole = normalise(base)
-        self._page = page = (self._whole or "").partition("?")[0]
+        self._page = page = base.partition("?")[0]
         self._folder = page[: page.rfind("/") + 1]
         self._origin = page[: page.find("/", page.find("://") + 3)]
         root, here = self._roots.get(self._origin), self._folders.get(self._folder)
@@ -344,7 +343,7 @@ class Resolver:
                 return self.find(trimmed, base)
             # `http:?x` means something else on every page; so may whatever begins like it.
             kept = kept and (memo is not self._here or href[0] not in "hHfF")
-            url = None if _FOREIGN.match(href) else normalise(href, self._whole)
+            url = None if _FOREIGN.match(href) else normalise(href, self._base or None)
         address = self._finish(url)
         if kept:
             memo[href] = address
@@ -374,7 +373,7 @@ class Resolver:
 
     def _requery(self, href: str) -> Address | None:
         plain = _PLAIN_QUERY.fullmatch(href)
-        return self._finish(self._page + plain[1] if plain and self._page else normalise(href, self._whole))
+        return self._finish(self._page + plain[1] if plain and self._page else normalise(href, self._base or None))
 
     def _finish(self, url: str | None) -> Address | None:
         if url is None or len(url) > MAX_CHARS:

@@ -20,7 +20,7 @@ class Lane:
 
     __slots__ = (
         "host", "queue", "errands", "held", "active", "next_at", "delay_s", "back_off_s", "per_host", "robots",
-        "fetching_robots", "pages", "failures", "listed", "dry", "down",
+        "fetching_robots", "pages", "failures", "listed", "dry", "down", "prefix", "rules", "robots_until",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -34,6 +34,8 @@ class Lane:
         self.back_off_s = row.delay_s
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
+        self.prefix, self.rules = "\0", Robots.everything()  # of the origin that was asked for last, for speed
+        self.robots_until = float("inf")  # when the first of them is too old to be believed
         self.fetching_robots: set[str] = set()
         self.pages = row.pages
         self.failures = row.errors  # of the host itself, one after the other
@@ -46,6 +48,11 @@ class Lane:
         return HostRow(
             host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=self.failures
         )
+
+    def forget_robots(self) -> None:
+        """What robots.txt said is too old: it is asked for again before the next page."""
+        self.robots.clear()
+        self.prefix, self.robots_until = "\0", float("inf")
 
     def begin(self, now: float) -> None:
         """A request starts."""

@@ -103,6 +103,7 @@ class Worker:
             self._cpu["fetch"] += time.perf_counter() - clock
         for answer in answers:
             self._finish(answer, now)
+        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
         if self._is_commit_due(now):
             self._commit(now)
 
@@ -202,9 +203,12 @@ class Worker:
 
     def _robots_for(self, lane: Lane, target: Target) -> Robots | None:
         """The rules of the target's origin; None while they must be fetched first."""
+        if target.url.startswith(lane.prefix):
+            return lane.rules
         origin = urls.origin_of(target.url)
         robots = lane.robots.get(origin)
         if robots is not None:
+            lane.prefix, lane.rules = target.url[: target.url.index("/", 8) + 1], robots
             return robots
         rule = self.client.rule_for(lane.host)
         mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
@@ -266,6 +270,7 @@ class Worker:
 
     def _adopt(self, lane: Lane, row: RobotsRow) -> Robots:
         robots = lane.robots[row.origin] = decision(row.status, row.body)
+        lane.robots_until = min(lane.robots_until, row.fetched_at + self.mission.fetch.robots_ttl_s)
         wanted = robots.crawl_delay(self.mission.agent.name)
         if wanted is not None:
             lane.delay_s = max(lane.delay_s, min(wanted, self.mission.fetch.crawl_delay_max_s))
@@ -284,7 +289,6 @@ class Worker:
         else:
             self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
             done = self.intake.take(answer)
-            self.board.put(self.post.slot, Cell.WORKING_ON, 0)
             if done.state == State.FETCHED and target.via != "sitemap":
                 lane.pages += 1
                 self.board.add(self.post.slot, Cell.PAGES, 1)
@@ -418,6 +422,9 @@ class Worker:
     def _look_at_seeds(self, now: float) -> None:
         """Another worker may have found that a seed moved."""
         self._seeds_at = now + SEEDS_S
+        for lane in self.lanes.by_host.values():
+            if lane.robots_until <= now:
+                lane.forget_robots()
         if os.getppid() != self.post.parent:
             self.board.stop()  # the supervisor is gone: commit and end
         seeds = self.frontier.seeds() if self.mission.scope != "free" else []

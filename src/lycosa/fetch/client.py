@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import resource
 import select
 import socket
 import tempfile
@@ -24,6 +25,7 @@ from lycosa.model import Answer, Target
 
 SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB
 EVENTS = 16  # sockets served before their answers are read: few, so that a body is still in the cache when it is parsed
+KEPT_MAX = 1000  # connections kept open
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
@@ -178,7 +180,7 @@ class Client:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, mission.fetch.connections * 4)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(mission.fetch.connections))
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
         self._share = _share_cookies() if mission.fetch.cookies else None
         self._agent = agent_header(mission)
@@ -373,6 +375,12 @@ def _apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
         if rule.proxy is not None:
             proxy = rule.proxy
     curl.setopt(pycurl.PROXY, proxy)
+
+
+def _kept_connections(at_once: int) -> int:
+    """How many connections stay open for the next request: a crawl comes back to its hosts, and opening one costs."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(2 * at_once, min(KEPT_MAX, files // 3))
 
 
 def _last_head(head: bytes) -> bytes:

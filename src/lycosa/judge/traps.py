@@ -129,6 +129,10 @@ class Tallies:
             self._size -= len(self._counts.pop(next(iter(self._counts))))
 
 
+#: What a path must have for a date (a year) or a session id (parameters, ASP.NET's parentheses) to be in it.
+_COUNTABLE = re.compile(r"[0-9]{4}|[;(]")
+
+
 class Charge(NamedTuple):
     """One count that an address adds to, and the bound on it."""
 
@@ -164,6 +168,8 @@ class Traps:
             return verdict
         if len(set(segments)) < len(segments) and not (verdict := self._judge_repeats(segments)).ok:
             return verdict
+        if not query and host in self._taken and not _COUNTABLE.search(path):
+            return OK  # most addresses: nothing in them is counted
         charges = self._charges(path, query, host)
         for charge in charges:
             if self.tallies.count(charge.owner, charge.key) >= charge.limit:
