@@ -377,3 +377,12 @@ def test_reports_are_kept(web: Web, tmp_path: Path) -> None:
     assert "5 pages stored" in said
     report = json.loads(str(rows(tmp_path / "c", "SELECT value FROM meta WHERE key = 'last_run'")[0][0]))
     assert report["pages"] == 5
+
+
+def test_addresses_keep_the_spelling_they_were_found_with(web: Web, tmp_path: Path) -> None:
+    """One representation identifies a page; the index file also tells how the link was written."""
+    web["a.test/"] = html("HTTP://A.TEST:80/x/../y#part")
+    web["a.test/y"] = html(title="y")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    found = dict(rows(tmp_path / "c", "SELECT url, original FROM urls"))
+    assert found["http://a.test/y"] == "HTTP://A.TEST:80/x/../y#part"

@@ -111,6 +111,7 @@ class Found(Struct, gc=False):
     via: str = ""
     anchor: str = ""
     context: str = ""
+    original: str = ""  # the address as it was written, where that was absolute and not normalised
 
 
 class PageRow(Struct, gc=False):

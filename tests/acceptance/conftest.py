@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from planet import Planet
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,3 +19,11 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared test material at {path} (set LYCOSA_SHARED)")
     return path
+
+
+@pytest.fixture(scope="session")
+def planet(shared: Path) -> Iterator[Planet]:
+    """The synthetic web of 300 hosts, served until the last test is done."""
+    world = Planet(shared / "world")
+    yield world
+    world.close()

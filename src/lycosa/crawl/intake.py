@@ -186,6 +186,7 @@ class Intake:
                 depth, target.hops + 1 if link.kind == "refresh" else 0, target.n,
                 via=link.kind, anchor=link.text,
                 context=doc.context(index, self.mission.keep.context_chars) if verdict.ok else "",
+                original=link.href if link.href != url and "://" in link.href[:12] else "",
             )
         )  # fmt: skip
         return verdict.ok

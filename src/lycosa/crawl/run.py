@@ -250,7 +250,8 @@ def _plant(mission: Mission, frontier: Frontier) -> list[str]:
         url = urls.normalise(seed)
         if url is None:
             raise UsageError(f"The seed {seed!r} is not a web address.")
-        founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed"))
+        original = seed if seed != url else ""
+        founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original))
     frontier.add_seeds(founds, max_depth=mission.limits.depth)
     return list(frontier.seeds())
 

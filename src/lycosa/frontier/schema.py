@@ -52,7 +52,8 @@ CREATE TABLE host (
 -- Every URL ever seen, numbered in the order of its finding.
 CREATE TABLE url (
     n INTEGER PRIMARY KEY, host INTEGER, id INTEGER, url TEXT, state INTEGER, reason TEXT, score REAL, depth INTEGER,
-    hops INTEGER, parent INTEGER, seed INTEGER, via TEXT, anchor TEXT, context TEXT, http INTEGER DEFAULT 0,
+    hops INTEGER, parent INTEGER, seed INTEGER, via TEXT, anchor TEXT, context TEXT, original TEXT,
+    http INTEGER DEFAULT 0,
     fetched_at REAL, due REAL DEFAULT 0, retries INTEGER DEFAULT 0, interval REAL DEFAULT 0, redirect TEXT DEFAULT '',
     modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x''
 );
@@ -90,6 +91,7 @@ CREATE TABLE figure (name TEXT, key TEXT, count INTEGER, PRIMARY KEY (name, key)
 CREATE VIEW urls AS
     SELECT url.n, url.url, host.name AS host, CASE url.state {_STATE_WORDS} END AS state, url.reason, url.http,
            url.score, url.depth, url.hops, url.seed, url.via, parent.url AS parent, url.anchor, url.context,
+           coalesce(nullif(url.original, ''), url.url) AS original,
            datetime(url.fetched_at, 'unixepoch') AS fetched, url.retries, url.redirect, url.modified, url.etag
     FROM url JOIN host USING (host) LEFT JOIN url AS parent ON parent.n = url.parent;
 CREATE VIEW pages AS

@@ -17,8 +17,8 @@ from lycosa.frontier.parts import host_key, part_of
 from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
 
 _INSERT = """
-INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _BEFORE = "SELECT n, state, reason, via FROM url WHERE n IN carray(?)"
 _SETTLE = (
     "UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ? WHERE n = ?"
@@ -128,6 +128,7 @@ class Writer:
                 yield (
                     n, host, ident, found.url, found.state, found.reason if found.state else "", found.score,
                     found.depth, found.hops, found.parent, found.seed, found.via, found.anchor, found.context,
+                    found.original,
                 )  # fmt: skip
 
         self._db.executemany(_INSERT, rows())

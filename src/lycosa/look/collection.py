@@ -34,7 +34,8 @@ _BODY_BYTES = 256 << 20
 _PAGES = """
     SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at,
            url.url, url.depth, url.state = 3, page.status, page.mime, page.charset, page.title, page.language,
-           page.kind, page.size, page.etag, page.last_modified, page.server_date
+           page.kind, page.size, page.etag, page.last_modified, page.server_date,
+           coalesce(nullif(url.original, ''), url.url)
     FROM page JOIN url USING (n) WHERE page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"""
 
 #: Where the first page lies that brought a body; as schema.FIND_URL, in the index or behind its end.
@@ -94,6 +95,7 @@ class Page:
     etag: str
     last_modified: str  # as the header gave it
     server_date: str
+    original: str  # the address as it was written, before it was normalised
 
     def __repr__(self) -> str:
         return f"<Page {self.url}>"

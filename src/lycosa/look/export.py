@@ -32,7 +32,7 @@ def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVE
     entries = (
         IndexEntry(
             url=page.url,
-            original=page.url,
+            original=page.original,
             title=page.title,
             encoding=page.charset,
             type=type_of(page.mime, page.url),
