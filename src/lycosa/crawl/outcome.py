@@ -13,7 +13,7 @@ _GONE = frozenset({404, 410})
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 529, 598, 599})
 #: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
 _PASSING_FAILURES = frozenset(
-    {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol"}
+    {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol", "disk"}
 )
 #: Failures of the host rather than of one page: they count against the whole host.
 HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})

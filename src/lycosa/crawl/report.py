@@ -57,7 +57,7 @@ def make_report(
     failed = frontier.failed_seeds()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
-    code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "deaths": 1}[ended_by]
+    code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
     if code == 0 and stored == 0 and failed:
         code = 4
     requests = int(board.total(Cell.REQUESTS))
@@ -78,7 +78,8 @@ _ENDINGS = {
     "limit": "The page limit was reached; a higher one continues from here.",
     "time": "The time limit was reached; the same command continues from here.",
     "interrupt": "Interrupted; the same command continues from here.",
-    "deaths": "The workers died again and again; see the log. The same command tries again.",
+    "disk": "The disk is full: make room, and the same command continues from here.",
+    "deaths": "The workers died again and again; see logs/errors.log. The same command tries again.",
 }
 
 

@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -23,7 +24,7 @@ from lycosa.crawl.progress import Progress
 from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.worker import Post, Worker
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
@@ -118,6 +119,15 @@ def _starter(
     parent = os.getpid()
 
     def start(slot: int) -> None:
+        try:
+            work(slot)
+        except DiskFull:
+            os._exit(DiskFull.exit_code)
+        except BaseException:
+            _write_error(folder)
+            raise
+
+    def work(slot: int) -> None:
         _tune_process()
         frontier = SqliteFrontier(folder / "crawl.db", unpack_links=_unpack)
         rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
@@ -156,6 +166,15 @@ def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Calla
         return frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)) > 0
 
     return look_again
+
+
+def _write_error(folder: Path) -> None:
+    """A worker's unexpected end is a bug of ours: keep what is needed to find it."""
+    path = folder / "logs" / "errors.log"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n{traceback.format_exc()}\n")
 
 
 def _tune_process() -> None:

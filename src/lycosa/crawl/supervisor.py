@@ -6,6 +6,7 @@ It fetches and parses nothing, so a page that crashes a native library costs one
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import time
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.crawl.board import Board, Cell
+from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
@@ -43,7 +45,7 @@ class Supervisor:
         self._interrupts = 0
         self._deaths = 0
         self._pages_at_death = -1.0
-        self.ended_by = ""  # "limit", "time", "interrupt", "deaths", or empty: nothing was left to do
+        self.ended_by = ""  # "limit", "time", "interrupt", "disk", "deaths", or empty: nothing was left to do
 
     def run(self) -> None:
         """Returns when every worker has ended."""
@@ -114,6 +116,8 @@ class Supervisor:
         pages = self.board.total(Cell.PAGES)
         self._deaths = 1 if pages != self._pages_at_death else self._deaths + 1
         self._pages_at_death = pages
+        if code == DiskFull.exit_code:
+            self._end("disk")
         if self.board.stopping:
             return
         if self._deaths > RESTARTS:
@@ -156,10 +160,6 @@ class Supervisor:
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
     """Hold the collection for this process alone; the kernel frees it if we die."""
-    import fcntl
-
-    from lycosa.errors import CollectionError
-
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:

@@ -129,9 +129,15 @@ class _Transfer:
             self.size = self.limit
             return 0
         self._store(chunk)
-        return None
+        return 0 if self.failure else None
 
     def _store(self, chunk: bytes) -> None:
+        try:
+            self._keep(chunk)
+        except OSError as error:  # nothing may be raised into libcurl
+            self.failure, self.detail = "disk", f"the body could not be put aside: {error.strerror}"
+
+    def _keep(self, chunk: bytes) -> None:
         if self.spool is None and self.size > SPOOL_BYTES:
             self.spool = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  read after the transfer
             self.spool.writelines(self.chunks)

@@ -16,7 +16,8 @@ List = Literal["urls", "pages", "links"]
 LISTS: tuple[List, ...] = ("urls", "pages", "links")
 
 COLUMNS: dict[List, str] = {
-    "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, original, fetched, retries, redirect",
+    "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, original, fetched, retries,"
+    " redirect",
     "pages": "url, status, mime, charset, title, language, kind, size, fetched, last_modified, server_date, digest,"
     " warc, offset, length",
     "links": "source, target, anchor, accepted",
