@@ -207,3 +207,18 @@ def test_the_most_specific_host_rule_wins() -> None:
     assert find_rule(rules, "y.z.a.test") is b
     assert find_rule(rules, "b.test") is c
     assert find_rule({}, "b.test") is None
+
+
+def test_a_proxy_for_some_hosts_opens_no_address_to_others(web: Web, make_client: Callable[..., Client]) -> None:
+    """Where a host rule takes the proxy away, the address is checked as without one."""
+    mission = Mission(fetch=Fetch(proxy=f"http://127.0.0.1:{web.port}"), hosts={"localhost": HostRule(proxy="")})
+    client = make_client(mission, connect_to=())
+    (answer,) = fetch_all(client, [make_target(f"http://localhost:{web.port}/")])
+    assert answer.failure == "address"
+
+
+def test_stored_validators_cannot_add_headers(web: Web, make_client: Callable[..., Client]) -> None:
+    """An ETag with a line break in it is not sent."""
+    web["a.test/"] = html()
+    fetch_all(make_client(), [make_target("http://a.test/", etag='"1"\r\nX-Evil: 1')])
+    assert not {"x-evil", "if-none-match"} & set(web.asked[0].headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -181,6 +182,7 @@ def test_an_unreachable_robots_forbids_everything(web: Web, tmp_path: Path) -> N
     web["a.test/robots.txt"] = Reply(status=503)
     web["a.test/"] = html()
     said = crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert states(tmp_path / "c") == {"http://a.test/": "failed robots-http-503"}
     assert web.paths() == []
     assert "http://a.test/" in said and "robots" in said
 
@@ -386,3 +388,63 @@ def test_addresses_keep_the_spelling_they_were_found_with(web: Web, tmp_path: Pa
     crawl(web, tmp_path / "c", "http://a.test/")
     found = dict(rows(tmp_path / "c", "SELECT url, original FROM urls"))
     assert found["http://a.test/y"] == "HTTP://A.TEST:80/x/../y#part"
+
+
+def test_robots_is_read_as_it_is_sent(web: Web, tmp_path: Path) -> None:
+    """A compressed robots.txt and one of several megabytes count like any other."""
+    rules = b"User-agent: *\nDisallow: /no\n"
+    web["a.test/robots.txt"] = Reply(gzip.compress(rules), headers={"Content-Encoding": "gzip"})
+    web["b.test/robots.txt"] = Reply(rules + b"# filler\n" * 300_000)
+    web["a.test/"] = html("/no", "http://b.test/", "http://b.test/no")
+    web["b.test/"] = html(title="b")
+    crawl(web, tmp_path / "c", "http://a.test/", "--scope", "free")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/no"] == found["http://b.test/no"] == "rejected robots"
+    assert stored(tmp_path / "c") == {"http://a.test/", "http://b.test/"}
+
+
+def test_robots_that_redirect_to_one_place(web: Web, tmp_path: Path) -> None:
+    """Several hosts may share one robots.txt, on a host that needs it as well; a redirect to nothing allows all."""
+    for host in ("a.test", "b.test", "c.test"):
+        web[f"{host}/robots.txt"] = Reply(status=301, headers={"Location": "http://www.test/robots.txt"})
+        web[f"{host}/"] = html("/no", "http://www.test/", "http://d.test/", title=host)
+    web["www.test/robots.txt"] = Reply(b"User-agent: *\nDisallow: /no\n", delay_s=0.2)
+    web["www.test/"] = html("/no", "http://b.test/", "http://c.test/", title="www")
+    web["d.test/robots.txt"] = Reply(status=302, headers={"Location": "http://e.test/r"})
+    web["e.test/r"] = Reply(status=302, headers={"Location": "mailto:x@y"})
+    web["d.test/"] = html(title="d")
+    crawl(web, tmp_path / "c", "http://a.test/", "http://b.test/", "--scope", "free", "--workers", "2")
+    hosts = ("a", "b", "c", "d", "www")
+    assert stored(tmp_path / "c") == {f"http://{host}.test/" for host in hosts}
+    assert states(tmp_path / "c")["http://www.test/no"] == "rejected robots"
+    assert not (tmp_path / "c/logs/errors.log").exists()
+
+
+def test_a_seed_that_failed_is_tried_again(web: Web, tmp_path: Path) -> None:
+    """Who runs the same command again wants the seed that failed; a robots.txt that failed is not believed either."""
+    web["a.test/robots.txt"] = Reply(status=500)
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.retries=0", code=4)
+    assert states(tmp_path / "c") == {"http://a.test/": "failed robots-http-500"}
+    del web.pages["a.test/robots.txt"]
+    web["a.test/"] = html()
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.retries=0")
+    assert stored(tmp_path / "c") == {"http://a.test/"}
+
+
+def test_a_large_sitemap_is_read_whole(web: Web, tmp_path: Path) -> None:
+    """A sitemap of several megabytes gives all its addresses."""
+    rows = "".join(f"<url><loc>http://a.test/{n}{'x' * 100}</loc></url>" for n in range(25_000))
+    web["a.test/robots.txt"] = Reply(b"Sitemap: http://a.test/map.xml\n")
+    web["a.test/map.xml"] = Reply(f"<urlset>{rows}</urlset>".encode(), headers={"Content-Type": "Text/XML"})
+    web["a.test/"] = html()
+    crawl(web, tmp_path / "c", "http://a.test/", "--limit", "1", code=5)
+    assert len(states(tmp_path / "c")) >= 25_000
+
+
+def test_a_seed_that_moves_to_what_was_refused(web: Web, tmp_path: Path) -> None:
+    """An address that was out of scope when it was first met is visited when a seed turns out to have moved there."""
+    web["a.test/"] = html("http://b.test/", title="a")
+    web["late.test/"] = Reply(status=301, headers={"Location": "http://b.test/"}, delay_s=0.5)
+    web["b.test/"] = html(title="b")
+    crawl(web, tmp_path / "c", "http://a.test/", "http://late.test/", "--workers", "1")
+    assert stored(tmp_path / "c") == {"http://a.test/", "http://b.test/"}

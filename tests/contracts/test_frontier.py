@@ -158,6 +158,9 @@ def test_a_link_can_be_a_seed(frontier: Frontier) -> None:
     assert frontier.reject_host("b.test", "dns", state=State.FAILED) == 2
     assert frontier.failed_seeds() == {}
     frontier.add_seeds([found("http://b.test/x")])
+    assert [target.url for target in frontier.load("b.test", limit=9)] == ["http://b.test/x"]  # given: tried again
+    assert frontier.given_seeds() == ["http://a.test/", "http://b.test/x"]
+    assert frontier.reject_host("b.test", "dns", state=State.FAILED) == 1
     assert frontier.failed_seeds() == {"http://b.test/x": "failed: dns"}
 
 

@@ -27,6 +27,7 @@ from lycosa.quarry import Quarry
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
+LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
 
@@ -127,9 +128,11 @@ class Intake:
         """The content as the author wrote it; of a large file that is not HTML only the beginning."""
         limits = self.mission.limits
         coding = answer.headers.get("content-encoding", "")
-        html = "html" in answer.headers.get("content-type", "html")
+        kind = answer.headers.get("content-type", "html").lower()
+        html = "html" in kind
         if answer.spool:
-            head = limits.html_bytes if html else TEXT_HEAD
+            listing = "xml" in kind or answer.target.via == "sitemap" or answer.target.url.endswith((".xml", ".xml.gz"))
+            head = limits.html_bytes if html else LIST_HEAD if listing else TEXT_HEAD
             decoded = decode_file(answer.spool, coding, limit=limits.body_bytes, head=head)
         elif coding:
             decoded = decode(answer.body, coding, limit=limits.html_bytes if html else limits.body_bytes)
@@ -157,7 +160,7 @@ class Intake:
             accepted = address.accepted
             if blocked or (obey_rel and "nofollow" in link.rel):
                 accepted = False
-            elif accepted is None or (limited and depth < address.depth):
+            elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         self.link_count += len(rows)
@@ -222,7 +225,7 @@ class Intake:
         verdict = self.rules.judge(url, depth=target.depth, host=host, seed=target.seed)
         address = self.resolver.intern(url)
         address.accepted = verdict.ok
-        if not self._is_news(address, ident, target.depth):
+        if not self._is_news(address, ident, target.depth) and not target.seed:
             return
         self.sequence += 1
         self.batch.found.append(

@@ -32,8 +32,15 @@ class Progress:
     def say(self, text: str) -> None:
         if not self._quiet:
             self._clear()
-            self._output.write(f"lycosa: {text}\n")
+            self._write(f"lycosa: {text}\n")
+
+    def _write(self, text: str) -> None:
+        """A stream that is gone must not end the crawl: it goes on in silence."""
+        try:
+            self._output.write(text)
             self._output.flush()
+        except (OSError, ValueError):
+            self._quiet = True
 
     def tell(self, board: Board, at_end: bool) -> None:
         """Show how far the crawl is, when it is time to."""
@@ -45,12 +52,8 @@ class Progress:
             return
         self._next = now + (LIVE_S if self._live else PIPE_S)
         line = self._line(board, now)
-        if self._live:
-            self._output.write(f"\r\x1b[2K{line}")
-            self._drawn = True
-        else:
-            self._output.write(f"lycosa: {line}\n")
-        self._output.flush()
+        self._write(f"\r\x1b[2K{line}" if self._live else f"lycosa: {line}\n")
+        self._drawn = self._live
 
     def _line(self, board: Board, now: float) -> str:
         pages = board.total(Cell.PAGES)
@@ -72,6 +75,5 @@ class Progress:
 
     def _clear(self) -> None:
         if self._drawn:
-            self._output.write("\r\x1b[2K")
-            self._output.flush()
             self._drawn = False
+            self._write("\r\x1b[2K")

@@ -86,7 +86,9 @@ _ENDINGS = {
 def _lines(report: Report) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
     speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, {report.bytes / 1e6:,.1f} MB"
-    lines = [f"{report.pages:,} pages stored in {speed}. {_ENDINGS[report.ended_by]}"]
+    lines = [
+        f"{report.pages:,} {'page' if report.pages == 1 else 'pages'} stored in {speed}. {_ENDINGS[report.ended_by]}"
+    ]
     if report.stored != report.pages:
         lines.append(f"The collection holds {report.stored:,} pages.")
     for title, counts in (

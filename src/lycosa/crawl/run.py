@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -62,22 +62,27 @@ class CrawlOptions(Struct, frozen=True):
 def run(mission: Mission, options: CrawlOptions = CrawlOptions()) -> Report:  # noqa: B008  frozen
     """Crawl until nothing is left or a limit is reached; running it again on the same folder continues."""
     folder = Path(mission.keep.collection)
-    gate = Gate(  # first of all, so that a wrong setting leaves nothing behind
-        allow_private=mission.fetch.allow_private,
-        connect_to=mission.fetch.connect_to,
-        seed_hosts={urls.host_of(seed) for seed in mission.seeds},
-    )
+    _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
     _open_folder(folder, mission, options)
     with lock(folder):
-        return _run_locked(mission, options, folder=folder, gate=gate)
+        return _run_locked(mission, options, folder=folder)
 
 
-def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, gate: Gate) -> Report:
+def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
+    return Gate(
+        allow_private=mission.fetch.allow_private,
+        connect_to=mission.fetch.connect_to,
+        seed_hosts={urls.host_of(seed) for seed in seeds},
+    )
+
+
+def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Report:
     output = options.output or sys.stderr
     frontier, created = _open_frontier(folder, mission)
     notes = _mend(folder, frontier)
     seeds = _plant(mission, frontier)
+    gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
         notes += _reopen(mission, frontier, seeds)
     frontier.set_meta("mission", to_toml(mission))
@@ -99,7 +104,7 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, gate: 
     supervisor = Supervisor(
         mission, frontier, board,
         start=_starter(mission, options, folder=folder, gate=gate, board=board, seeds=seeds, workers=workers),
-        tell=progress.tell, look_again=_late_seeds(mission, frontier, seeds),
+        progress=progress, look_again=_late_seeds(mission, frontier, seeds),
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
     supervisor.run()

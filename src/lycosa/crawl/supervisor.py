@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.progress import Progress
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
@@ -26,42 +27,49 @@ STRIKES = 2  # workers that a page may kill before it is set aside
 
 Start = Callable[[int], None]  # runs one worker in the forked child; returns when it is done
 LookAgain = Callable[[], bool]  # at the end: True if there is more to do after all
-Tell = Callable[[Board, bool], None]  # progress; True at the end
 
 
 class Supervisor:
     """Forks one process for each slot and keeps them running until the crawl ends."""
 
     def __init__(
-        self, mission: Mission, frontier: Frontier, board: Board, *, start: Start, tell: Tell, look_again: LookAgain
+        self,
+        mission: Mission,
+        frontier: Frontier,
+        board: Board,
+        *,
+        start: Start,
+        progress: Progress,
+        look_again: LookAgain,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
         self.board = board
         self._start = start
-        self._tell = tell
+        self._tell = progress.tell
+        self._say = progress.say
         self._look_again = look_again
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
         self._deaths = 0
-        self._pages_at_death = -1.0
+        self._stored_at_death = -1
         self.ended_by = ""  # "limit", "time", "interrupt", "disk", "deaths", or empty: nothing was left to do
 
     def run(self) -> None:
         """Returns when every worker has ended."""
         began = time.monotonic()
-        with self._signals():
+        with self._signals(), self._children():
             for slot in range(self.board.workers):
                 self._fork(slot)
             idle_ticks = 0
             while self._pids:
                 time.sleep(TICK_S)
                 self._reap()
+                self._kill_hung()
                 if self.board.stopping:
                     self._hurry()
                     continue
                 self._tell(self.board, False)
-                self._kill_hung()
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
                 if idle_ticks >= 2 and not self.frontier.pending():
                     if not self._look_again():
@@ -71,6 +79,18 @@ class Supervisor:
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
         self._tell(self.board, True)
+
+    @contextmanager
+    def _children(self) -> Iterator[None]:
+        """However we end, no worker stays behind."""
+        try:
+            yield
+        finally:
+            self.board.stop()
+            for pid in self._pids:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
 
     def _end(self, why: str) -> None:
         if not self.ended_by:
@@ -108,14 +128,14 @@ class Supervisor:
     def _mourn(self, slot: int, code: int) -> None:
         """A worker died: its successor does again what it had not committed; the page it died of is remembered."""
         self.frontier.release_slot(slot)
-        self.board.forget(slot, self.frontier.stored())
+        stored = self.frontier.stored()
+        self.board.forget(slot, stored)
         page = int(self.board.get(slot, Cell.WORKING_ON))
         if page and self.frontier.strike(page) >= STRIKES:
             self.frontier.set_aside(page, "killed-worker")
         self.board.put(slot, Cell.WORKING_ON, 0)
-        pages = self.board.total(Cell.PAGES)
-        self._deaths = 1 if pages != self._pages_at_death else self._deaths + 1
-        self._pages_at_death = pages
+        self._deaths = 1 if stored != self._stored_at_death else self._deaths + 1
+        self._stored_at_death = stored
         if code == DiskFull.exit_code:
             self._end("disk")
         if self.board.stopping:
@@ -141,6 +161,8 @@ class Supervisor:
 
     def _interrupt(self, _signal: int, _frame: object) -> None:
         self._interrupts += 1
+        if self._interrupts == 1:
+            self._say("Finishing what is under way; Ctrl-C again stops at once.")
         self._end("interrupt")
 
     @contextmanager
@@ -160,7 +182,10 @@ class Supervisor:
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
     """Hold the collection for this process alone; the kernel frees it if we die."""
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,17 +12,16 @@ import time
 
 from msgspec import Struct
 
-from lycosa import urls
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.client import Client
 from lycosa.fetch.headers import retry_after
-from lycosa.fetch.robots import Robots, decision
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
-from lycosa.model import Answer, Batch, Committed, Done, HostRow, RobotsRow, State, Target
+from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 
 BATCH_PAGES = 200
 BATCH_BYTES = 4 << 20
@@ -32,7 +31,6 @@ LEASE_S = 60.0
 CHORES_S = 0.25
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
-ROBOTS_HOPS = 5  # RFC 9309, 2.3.1.2
 LANES_MAX = 50_000
 SEEDS_S = 1.0
 
@@ -59,18 +57,21 @@ class Worker:
         self.intake = intake
         self.board = board
         self.lanes = Lanes()
-        self.parts: list[int] = []
+        self.rulebook = Rulebook(
+            mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
+        )
+        self.parts: list[int] = []  # the partitions of hosts that are ours
         self._parked: list[Lane] = []  # lanes that wait for a permit
         self._permitted: set[int] = set()  # rows under way that hold a permit
         self._touched: set[str] = set()  # hosts whose row has changed
         self._hungry = False  # a lane ran dry: new URLs are wanted soon
-        self._robots_asked: dict[str, tuple[str, int]] = {}  # address under way -> (origin it is for, hops)
         self._committed_at = 0.0
         self._chores_at = 0.0
         self._renew_at = 0.0
         self._seeds_at = 0.0
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
+        self._backing_off = 0  # hosts, for people
         self._cpu = {"commit": 0.0, "load": 0.0, "fetch": 0.0}
 
     def run(self) -> None:
@@ -103,7 +104,6 @@ class Worker:
             self._cpu["fetch"] += time.perf_counter() - clock
         for answer in answers:
             self._finish(answer, now)
-        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
         if self._is_commit_due(now):
             self._commit(now)
 
@@ -144,14 +144,18 @@ class Worker:
             return None
         if self.mission.order == "dfs" and self.intake.batch.found:
             self._commit(time.time())  # the newest links go first, so they must be known first
+        if lane.down:
+            self._give_up(lane)
         while lane.queue or self._refill(lane):
             target = lane.queue[0]
-            robots = self._robots_for(lane, target)
+            robots = self.rulebook.rules_for(lane, target)
             if robots is None:
                 return lane.errands.popleft() if lane.errands else None
             if not robots.allows(target.url, self.mission.agent.name):
                 lane.queue.popleft()
                 self._reject(target, "robots")
+                if len(self.intake.batch.done) >= BATCH_PAGES:
+                    self._commit(time.time())  # a site may forbid hundreds of thousands of pages
                 continue
             if self._is_over_budget(lane):
                 return None
@@ -199,85 +203,6 @@ class Worker:
             lane.dry = True
         return True
 
-    # robots.txt
-
-    def _robots_for(self, lane: Lane, target: Target) -> Robots | None:
-        """The rules of the target's origin; None while they must be fetched first."""
-        if target.url.startswith(lane.prefix):
-            return lane.rules
-        origin = urls.origin_of(target.url)
-        robots = lane.robots.get(origin)
-        if robots is not None:
-            lane.prefix, lane.rules = target.url[: target.url.index("/", 8) + 1], robots
-            return robots
-        rule = self.client.rule_for(lane.host)
-        mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
-        if mode == "ignore":
-            lane.robots[origin] = Robots.everything()
-            return lane.robots[origin]
-        row = self.frontier.robots(origin)
-        if row is not None and time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s:
-            return self._adopt(lane, row)
-        self._ask_robots(lane, origin, f"{origin}/robots.txt", hops=0)
-        return None
-
-    def _ask_robots(self, lane: Lane, origin: str, address: str, *, hops: int, retries: int = 0) -> None:
-        url = urls.normalise(address)
-        if url is None:
-            self._adopt(lane, RobotsRow(origin, time.time(), 404))
-            return
-        lane.fetching_robots.add(origin)
-        host = urls.host_of(url)
-        other = lane if host == lane.host else self._lane(HostRow(host))
-        other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
-        self._robots_asked[url] = (origin, hops)
-        self.lanes.enlist(other)
-
-    def _take_robots(self, answer: Answer, now: float) -> None:
-        target = answer.target
-        origin, hops = self._robots_asked.pop(target.url)
-        lane = self._lane(HostRow(urls.host_of(origin + "/")))
-        lane.fetching_robots.discard(origin)
-        location = answer.headers.get("location", "")
-        if answer.status in (301, 302, 303, 307, 308) and location and not answer.failure:
-            if hops < ROBOTS_HOPS:
-                self._ask_robots(lane, origin, urls.normalise(location, target.url) or "", hops=hops + 1)
-                return
-            answer.status = 404  # RFC 9309: too many redirects count as unavailable
-        elif self._is_worth_retry(answer) and target.retries < self.mission.fetch.retries:
-            self._retry_robots(lane, origin, answer, now=now)
-            return
-        status = 0 if answer.failure and answer.failure != "too-large" else answer.status
-        row = RobotsRow(origin, now, status, answer.body if 200 <= status < 300 else b"")
-        self.intake.remember_robots(row)
-        self._adopt(lane, row)
-        self._mind_host(lane, answer, None, now=now)
-        self.lanes.enlist(lane)
-
-    @staticmethod
-    def _is_worth_retry(answer: Answer) -> bool:
-        failed = answer.failure not in ("", "too-large", "address", "bad-url", "scheme")
-        return failed or answer.status == 429 or answer.status >= 500
-
-    def _retry_robots(self, lane: Lane, origin: str, answer: Answer, *, now: float) -> None:
-        fetch = self.mission.fetch
-        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
-        pause_s = min(wait_s, fetch.retry_after_max_s) if wait_s is not None else 0.0
-        retries = answer.target.retries
-        other = self.lanes.by_host[answer.target.host]
-        other.next_at = max(other.next_at, now + max(pause_s, fetch.retry_delay_s * 2**retries))
-        self._ask_robots(lane, origin, answer.target.url, hops=answer.target.hops, retries=retries + 1)
-
-    def _adopt(self, lane: Lane, row: RobotsRow) -> Robots:
-        robots = lane.robots[row.origin] = decision(row.status, row.body)
-        lane.robots_until = min(lane.robots_until, row.fetched_at + self.mission.fetch.robots_ttl_s)
-        wanted = robots.crawl_delay(self.mission.agent.name)
-        if wanted is not None:
-            lane.delay_s = max(lane.delay_s, min(wanted, self.mission.fetch.crawl_delay_max_s))
-        if self.mission.fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
-            self.intake.take_sitemaps(lane.host, robots.sitemaps)
-        return robots
-
     # Taking answers in
 
     def _finish(self, answer: Answer, now: float) -> None:
@@ -285,10 +210,12 @@ class Worker:
         lane = self.lanes.by_host[target.host]
         lane.end(now)
         if target.n == 0:
-            self._take_robots(answer, now)
+            self.rulebook.take(answer, now)
+            self._mind_host(lane, answer, None, now=now)
         else:
             self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
             done = self.intake.take(answer)
+            self.board.put(self.post.slot, Cell.WORKING_ON, 0)
             if done.state == State.FETCHED and target.via != "sitemap":
                 lane.pages += 1
                 self.board.add(self.post.slot, Cell.PAGES, 1)
@@ -303,9 +230,7 @@ class Worker:
             self._touched.add(lane.host)
             if lane.failures > self.mission.fetch.retries:
                 lane.down = answer.failure
-                for target in lane.queue:
-                    self._reject(target, lane.down, state=State.FAILED)
-                lane.queue.clear()
+                self._give_up(lane)
             elif answer.failure != "tls":
                 lane.slow_down(now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (lane.failures - 1))
             return
@@ -319,6 +244,12 @@ class Worker:
             if lane.back_off_s or lane.failures:
                 self._touched.add(lane.host)
             lane.ease()
+
+    def _give_up(self, lane: Lane) -> None:
+        """The host cannot be reached, or not its robots.txt: what it has in hand ends here, the rest in `_refill`."""
+        for target in lane.queue:
+            self._reject(target, lane.down, state=State.FAILED)
+        lane.queue.clear()
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
         self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))
@@ -367,7 +298,9 @@ class Worker:
             try:
                 return self.frontier.commit(batch, owner=self.post.owner, now=now, max_depth=self.mission.limits.depth)
             except LeaseLost as lost:
+                gone = [done for done in batch.done if part_of(done.host) in lost.parts]
                 batch.done = [done for done in batch.done if part_of(done.host) not in lost.parts]
+                self._settle_permits(gone, {done.n for done in gone})
                 self.parts = [part for part in self.parts if part not in lost.parts]
                 for host in [host for host in self.lanes.by_host if part_of(host) in lost.parts]:
                     self._requeue(self.lanes.by_host[host])
@@ -387,7 +320,7 @@ class Worker:
     def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
         stored = returned = 0
         for done in dones:
-            if done.n in duplicates:
+            if done.n in duplicates and done.state == State.FETCHED:
                 self.lanes.by_host[done.host].pages -= 1
             if done.n in self._permitted:
                 self._permitted.discard(done.n)
@@ -412,6 +345,7 @@ class Worker:
             self._due_at = self.frontier.next_due(self.parts)
         if now >= self._seeds_at:
             self._look_at_seeds(now)
+        self._backing_off = self.lanes.backing_off(now) if len(self.lanes) < 5000 else 0
         parked, self._parked = self._parked, []
         for lane in parked:
             self.lanes.enlist(lane)
@@ -434,18 +368,21 @@ class Worker:
             self._seed_count = len(seeds)
 
     def _wake(self, host: str, row: HostRow | None) -> None:
-        lane = self.lanes.by_host.get(host) or self._lane(row or self.frontier.host(host))
+        lane = self._lane(host, row)
         lane.dry = False
         self.lanes.enlist(lane)
 
-    def _lane(self, row: HostRow) -> Lane:
-        lane = self.lanes.by_host.get(row.host)
+    def _lane(self, host: str, row: HostRow | None = None) -> Lane:
+        """The lane of a host, made if need be; of a host that is not ours it serves errands alone."""
+        lane = self.lanes.by_host.get(host)
         if lane is None:
-            rule = self.client.rule_for(row.host)
+            row = row or self.frontier.host(host)
+            rule = self.client.rule_for(host)
             fetch = self.mission.fetch
             delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
             per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
-            lane = self.lanes.by_host[row.host] = Lane(row, delay_s=delay_s, per_host=per_host)
+            lane = self.lanes.by_host[host] = Lane(row, delay_s=delay_s, per_host=per_host)
+            lane.dry = part_of(host) not in self.parts
         return lane
 
     def _drop_idle_lanes(self, now: float) -> None:
@@ -469,6 +406,7 @@ class Worker:
             (Cell.BYTES, intake.bytes),
             (Cell.LINKS, intake.link_count),
             (Cell.HOSTS, len(self.lanes)),
+            (Cell.BACKING_OFF, self._backing_off),
             (Cell.CPU_PARSE, intake.cpu["parse"]),
             (Cell.CPU_LINKS, intake.cpu["links"]),
             (Cell.CPU_KEEP, intake.cpu["keep"]),

@@ -110,14 +110,20 @@ class _Transfer:
         if family not in (socket.AF_INET, socket.AF_INET6):
             self.failure, self.detail = "address", "not an internet address"
             return pycurl.SOCKET_BAD
-        if self.rule is None or not self.rule.proxy:
-            refusal = "" if self.settings.proxy else self.gate.refuse_address(self.target.host, where[0], where[1])
+        if not self._is_proxied():
+            refusal = self.gate.refuse_address(self.target.host, where[0], where[1])
             if refusal:
                 self.failure, self.detail = "address", refusal
                 return pycurl.SOCKET_BAD
+        if self.failure == "address":  # another address of the host is fine
+            self.failure = self.detail = ""
         opened = socket.socket(family, kind, protocol)
         self.sockets.append(opened)  # pycurl takes a duplicate of it
         return opened
+
+    def _is_proxied(self) -> bool:
+        """The peer is then the proxy, whom the user named."""
+        return bool(self.rule.proxy if self.rule is not None and self.rule.proxy is not None else self.settings.proxy)
 
     def take_body(self, chunk: bytes) -> int | None:
         if self.limit < 0:
@@ -207,6 +213,8 @@ class Client:
         if not self._mission.hosts:
             return None
         if host not in self._rules:
+            if len(self._rules) > 100_000:
+                self._rules.clear()
             self._rules[host] = find_rule(self._mission.hosts, host)
         return self._rules[host]
 
@@ -279,10 +287,11 @@ class Client:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
         headers: tuple[str, ...] = self._headers
-        if target.etag:
+        if target.etag and target.etag.isprintable():
             headers += (f"If-None-Match: {target.etag}",)
-        if target.modified:
+        if target.modified and target.modified.isprintable():
             headers += (f"If-Modified-Since: {target.modified}",)
+        sent = headers
         rule = self.rule_for(target.host)
         if rule is not transfer.rule:
             _apply_rule(curl, rule, self._mission.fetch)
@@ -292,7 +301,7 @@ class Client:
         if headers != transfer.headers:
             curl.setopt(pycurl.HTTPHEADER, list(headers))
             transfer.headers = headers
-        transfer.request = self._request_text(target, headers[: 2 + bool(target.etag) + bool(target.modified)])
+        transfer.request = self._request_text(target, sent)
 
     def _request_text(self, target: Target, headers: tuple[str, ...]) -> bytes:
         """The request for the archive; the user's own headers and credentials stay out of it."""
@@ -458,6 +467,7 @@ def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
         (pycurl.SSL_VERIFYPEER, int(fetch.verify)),
         (pycurl.SSL_VERIFYHOST, 2 if fetch.verify else 0),
         (pycurl.PROXY, fetch.proxy),  # an empty one keeps the environment's proxy variables out
+        (pycurl.NOPROXY, ""),  # nor may it name hosts that would be reached past the user's proxy
         (pycurl.NETRC, 0),
         (pycurl.DNS_CACHE_TIMEOUT, 300),
     ]

@@ -14,6 +14,7 @@ from lycosa import urls
 from lycosa.frontier.figures import explain
 from lycosa.frontier.parts import PARTITIONS, part_of
 from lycosa.frontier.protocol import Judge, LeaseLost, Summary, UrlRow
+from lycosa.frontier.writer import REOPENED
 from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, RobotsRow, State, Target
 
 
@@ -166,7 +167,7 @@ class MemoryFrontier:
     def _crown(self, seed: Found, woken: set[str], *, given: bool) -> None:
         url = self._world.by_id[seed.id]
         url.found.seed = True
-        if url.state == State.REJECTED and seed.state == State.PENDING:
+        if url.state in REOPENED[given] and seed.state == State.PENDING:
             _open(url)
             woken.add(seed.host)
         self._world.seeds[url.n] = given or self._world.seeds.get(url.n, False)
@@ -311,6 +312,9 @@ class MemoryFrontier:
 
     def seeds(self) -> list[str]:
         return [self._world.urls[n - 1].found.url for n in sorted(self._world.seeds)]
+
+    def given_seeds(self) -> list[str]:
+        return [self._world.urls[n - 1].found.url for n, given in sorted(self._world.seeds.items()) if given]
 
     def failed_seeds(self) -> dict[str, str]:
         failed = {}

@@ -76,6 +76,9 @@ class Frontier(Protocol):
     def seeds(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
 
+    def given_seeds(self) -> list[str]:
+        """The seeds that the user gave, without those that they moved to."""
+
     def failed_seeds(self) -> dict[str, str]:
         """The seeds given that could not be fetched, and why; redirects are followed."""
 

@@ -282,6 +282,11 @@ class SqliteFrontier:
         return figures.find(self._at.db, url)
 
     @_spoken
+    def given_seeds(self) -> list[str]:
+        sql = "SELECT url FROM seed CROSS JOIN url USING (n) WHERE given ORDER BY n"
+        return [url for (url,) in self._at.db.execute(sql)]
+
+    @_spoken
     def seeds(self) -> list[str]:
         db = self._at.db
         if db.execute("SELECT count(*) FROM seed").get != len(self._seeds):

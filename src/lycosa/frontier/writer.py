@@ -19,6 +19,8 @@ from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
 _INSERT = """
 INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+#: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
+REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 _BEFORE = "SELECT n, state, reason, via FROM url WHERE n IN carray(?)"
 _SETTLE = (
     "UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ? WHERE n = ?"
@@ -95,7 +97,7 @@ class Writer:
         for seed in seeds:
             n = index.find(seed.id, host_key(seed.host), seed.id)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
-            if state == State.REJECTED and seed.state == State.PENDING:
+            if state in REOPENED[given] and seed.state == State.PENDING:
                 db.execute("UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?", (n,))
                 counts.state(state, reason, -1)
                 counts.state(State.PENDING, "", 1)

@@ -29,7 +29,7 @@ _HELD_BACK = 16
 #: it gets this many times the bound.
 _BARE_DATES = 10
 
-_YEAR = "(?:1[89]|2[0-9])[0-9]{2}"
+_YEAR = "(?:19[7-9][0-9]|20[0-9]{2})"  # what calendars show; other numbers of four digits are just numbers
 _MONTH_NAME = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     "nov(?:ember)?|dec(?:ember)?"

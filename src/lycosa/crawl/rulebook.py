@@ -1,0 +1,147 @@
+"""What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
+
+A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
+redirects to another host.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from lycosa import urls
+from lycosa.crawl.intake import Intake
+from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.fetch.client import Client
+from lycosa.fetch.decode import decode
+from lycosa.fetch.headers import retry_after
+from lycosa.fetch.robots import Robots, decision
+from lycosa.frontier import Frontier
+from lycosa.mission import Mission
+from lycosa.model import Answer, RobotsRow, Target
+
+HOPS = 5  # RFC 9309, 2.3.1.2
+BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB are read
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+#: Failures that trying again cannot mend; of a file that is too large the beginning is read.
+_FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme"})
+
+
+class Rulebook:
+    """Gives the rules for a target, or sends for them."""
+
+    def __init__(
+        self,
+        mission: Mission,
+        *,
+        frontier: Frontier,
+        client: Client,
+        intake: Intake,
+        lanes: Lanes,
+        lane_of: Callable[[str], Lane],
+    ) -> None:
+        self.mission = mission
+        self.frontier = frontier
+        self.client = client
+        self.intake = intake
+        self.lanes = lanes
+        self._lane_of = lane_of  # the lane of a host, which need not be one of ours
+        self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
+
+    def rules_for(self, lane: Lane, target: Target) -> Robots | None:
+        """The rules of the target's origin; None while they must be fetched first."""
+        if target.url.startswith(lane.prefix):
+            return lane.rules
+        origin = urls.origin_of(target.url)
+        robots = lane.robots.get(origin)
+        if robots is not None:
+            lane.prefix, lane.rules = target.url[: target.url.index("/", 8) + 1], robots
+            return robots
+        rule = self.client.rule_for(lane.host)
+        mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
+        if mode == "ignore":
+            return lane.robots.setdefault(origin, Robots.everything())
+        row = self.frontier.robots(origin)
+        if row is not None and time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s:
+            return self._adopt(lane, row)
+        self._ask(lane, origin, f"{origin}/robots.txt")
+        return None
+
+    def take(self, answer: Answer, now: float) -> None:
+        """A robots.txt came, or did not."""
+        target = answer.target
+        origins = self._waiting.pop(target.url)
+        body = _read_body(answer)
+        location = answer.headers.get("location", "")
+        if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
+            onward = urls.normalise(location, target.url) or ""
+            for origin in origins:
+                self._ask(self._lane_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
+            return
+        failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
+        if failed and target.retries < self.mission.fetch.retries:
+            self._try_again(answer, origins, now=now)
+            return
+        status = 0 if answer.failure not in ("", "too-large") else answer.status
+        for origin in origins:
+            self._settle(RobotsRow(origin, now, status, body), failure=answer.failure or f"robots-http-{status}")
+
+    def _ask(self, lane: Lane, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
+        url = urls.normalise(address)
+        lane.fetching_robots.add(origin)
+        if url is None:
+            self._settle(RobotsRow(origin, time.time(), 404), failure="")  # it leads nowhere: there are no rules
+        elif url in self._waiting:
+            self._waiting[url].append(origin)
+        else:
+            self._waiting[url] = [origin]
+            host = urls.host_of(url)
+            other = lane if host == lane.host else self._lane_of(host)
+            other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
+            self.lanes.enlist(other)
+
+    def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
+        fetch, target = self.mission.fetch, answer.target
+        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
+        pause_s = min(wait_s, fetch.retry_after_max_s) if wait_s is not None else 0.0
+        lane = self._lane_of(target.host)
+        lane.next_at = max(lane.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
+        for origin in origins:
+            own = self._lane_of(urls.host_of(origin + "/"))
+            self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
+
+    def _settle(self, row: RobotsRow, *, failure: str) -> None:
+        """Believe a robots.txt; a host whose robots.txt cannot be had is kept out of for this run, not for a day."""
+        lane = self._lane_of(urls.host_of(row.origin + "/"))
+        lane.fetching_robots.discard(row.origin)
+        robots = self._adopt(lane, row)
+        if robots.temporary:
+            lane.down = failure
+        else:
+            self.intake.remember_robots(row)
+        self.lanes.enlist(lane)
+
+    def _adopt(self, lane: Lane, row: RobotsRow) -> Robots:
+        fetch = self.mission.fetch
+        robots = lane.robots[row.origin] = decision(row.status, row.body)
+        lane.robots_until = min(lane.robots_until, row.fetched_at + fetch.robots_ttl_s)
+        wanted = robots.crawl_delay(self.mission.agent.name)
+        if wanted is not None:
+            lane.delay_s = max(lane.delay_s, min(wanted, fetch.crawl_delay_max_s))
+        if fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
+            self.intake.take_sitemaps(lane.host, robots.sitemaps)
+        return robots
+
+
+def _read_body(answer: Answer) -> bytes:
+    """The text of a robots.txt, decoded; of a large one the beginning."""
+    body = answer.body
+    if answer.spool:
+        with open(answer.spool, "rb") as file:
+            body = file.read(4 * BYTES)
+        os.unlink(answer.spool)
+    if not 200 <= answer.status < 300:
+        return b""
+    coding = answer.headers.get("content-encoding", "")
+    return (decode(body, coding, limit=BYTES).body if coding else body)[:BYTES]
