@@ -261,9 +261,23 @@ def read_text(tree: Document) -> str:
 
 def read_context(anchor: Element, chars: int) -> str:
     """The text before and after an anchor, at most `chars` on each side, markup not counted."""
-    before = _gather(anchor.preceding, _find_block(anchor), chars, backwards=True)
-    after = _gather(anchor.following, _find_block(anchor), chars, backwards=False)
+    before = _read_sibling(anchor.previous_sibling, chars, backwards=True)
+    if len(before) < chars:
+        before = _gather(anchor.preceding, _find_block(anchor), chars, backwards=True)
+    after = _read_sibling(anchor.next_sibling, chars, backwards=False)
+    if len(after) < chars:
+        after = _gather(anchor.following, _find_block(anchor), chars, backwards=False)
     return f"{before[-chars:]} {after[:chars]}".strip() if chars > 0 else ""
+
+
+def _read_sibling(node: Node | None, chars: int, *, backwards: bool) -> str:
+    """The text that stands right beside an anchor: mostly it is long enough, and nothing else need be looked at."""
+    if type(node) is not Text:
+        return ""
+    data = node.data
+    if len(data) > 4 * chars + 16:
+        data = data[-4 * chars - 16 :] if backwards else data[: 4 * chars + 16]
+    return " ".join(data.split())
 
 
 def _gather(nodes: Iterable[Node], block: Node | None, chars: int, *, backwards: bool) -> str:
