@@ -1,6 +1,6 @@
 """The shared synthetic web as acceptance tests use it: served by a child process, known as a graph in memory.
 
-Whatever a test expects of a crawl comes from here (the world's own truth, statistics and graph), never from the crawler.
+What a test expects of a crawl comes from here (the world's own truth, statistics, graph), never from the crawler.
 """
 
 from __future__ import annotations
@@ -120,19 +120,19 @@ class Planet:
         site = self.graph.world.sites.get(self.graph.world.aliases.get(host, host))
         return site is None or robots.allowed(site, f"/{target}")
 
-    def reach(self, seeds: Iterable[str], admits: Callable[[str], bool]) -> dict[str, int]:
-        """Every address that links lead to within a scope, with the least number of links that it takes."""
+    def reach(self, seeds: Iterable[str], admits: Callable[[str], bool], *, depth: int) -> dict[str, int]:
+        """Every address that at most so many links lead to within a scope, with the least number that it takes."""
         depths = dict.fromkeys(seeds, 0)
         queue = deque(depths)
         while queue:
             url = queue.popleft()
             for link in self.graph.visit(url).links:
-                target, depth = link.url, depths[url] + (link.how not in _FREE)
-                if link.how in _INFERRED or depths.get(target, 1 << 30) <= depth:
+                target, steps = link.url, depths[url] + (link.how not in _FREE)
+                if link.how in _INFERRED or depths.get(target, depth + 1) <= steps:
                     continue
                 if admits(target) and self.may_fetch(target):
-                    depths[target] = depth
-                    (queue.appendleft if depth == depths[url] else queue.append)(target)
+                    depths[target] = steps
+                    (queue.appendleft if steps == depths[url] else queue.append)(target)
         return depths
 
     def crawl(self, folder: Path, *arguments: str, timeout_s: float = 90) -> Crawl:

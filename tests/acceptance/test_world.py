@@ -82,9 +82,7 @@ def test_the_mission_records_what_it_met(planet: Planet, mission: Crawl) -> None
             assert page.body == planet.body(page.url), page.url
 
 
-def test_difficult_hosts_hold_nothing_up(
-    planet: Planet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_difficult_hosts_hold_nothing_up(planet: Planet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All hosts at once, with traps and slow, flaky, cutting and limited ones among them: polite, bounded, on time."""
     traps = planet.truth["crawler"]["traps"]
     hard = [name for name, host in planet.hosts.items() if host["behaviour"] != "plain"]
