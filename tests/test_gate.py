@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.errors import UsageError
-from lycosa.fetch.gate import ConnectTo, Gate
+from lycosa.fetch.gate import Gate, curl_option
 
 PRIVATE = [
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
@@ -54,11 +54,12 @@ def test_addresses_written_as_hosts_are_checked_before_connecting() -> None:
 @pytest.mark.parametrize("text", ["x", "a=b", "a=b:", "=1.2.3.4", "a=1.2.3.4:http"])
 def test_a_wrong_connect_to_is_explained(text: str) -> None:
     """The message says what is expected."""
-    with pytest.raises(UsageError, match="expected HOST"):
-        ConnectTo(text)
+    with pytest.raises(UsageError, match="allowed: HOST"):
+        Gate(connect_to=[text])
 
 
 def test_connect_to_speaks_libcurls_language() -> None:
     """A star becomes libcurl's empty host; IPv6 keeps its brackets."""
-    assert ConnectTo("*=127.0.0.1:8080").option() == "::127.0.0.1:8080"
-    assert ConnectTo("a.test:443=[::1]:8443").option() == "a.test:443:[::1]:8443"
+    every, one = Gate(connect_to=["a.test:443=[::1]:8443", "*=127.0.0.1:8080"]).connect_to[::-1]
+    assert curl_option(every) == "::127.0.0.1:8080"
+    assert curl_option(one) == "a.test:443:[::1]:8443"

@@ -18,7 +18,7 @@ from typing import Any
 
 import pycurl
 
-from lycosa.fetch.gate import SCHEMES, Gate
+from lycosa.fetch.gate import SCHEMES, Gate, curl_option
 from lycosa.fetch.headers import parse_head
 from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
@@ -472,7 +472,7 @@ def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
         (pycurl.DNS_CACHE_TIMEOUT, 300),
     ]
     if gate.connect_to:
-        options.append((pycurl.CONNECT_TO, [rule.option() for rule in gate.connect_to]))
+        options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
     if fetch.verify:
         options.append((pycurl.CAINFO, fetch.ca or _find_authorities()))
     for option, value in options:

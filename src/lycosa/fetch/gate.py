@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from lycosa import urls
 from lycosa.errors import UsageError
+from lycosa.mission.forms import Detour, Wrong, parse_connect_to
 
 SCHEMES = ("http", "https")
 
@@ -21,24 +22,11 @@ _Network = IPv4Network | IPv6Network
 _Address = IPv4Address | IPv6Address
 
 
-class ConnectTo:
-    """`HOST[:PORT]=ADDRESS:PORT`: requests for HOST (or *) go to that address; the request itself is unchanged."""
-
-    def __init__(self, text: str) -> None:
-        left, equals, right = text.partition("=")
-        host, _, port = _split_port(left)
-        address, colon, to_port = _split_port(right)
-        if not equals or not address or not colon or not to_port.isdigit():
-            raise UsageError(f"connect-to {text!r}: expected HOST[:PORT]=ADDRESS:PORT, for example *=127.0.0.1:8080.")
-        self.host = "" if host == "*" else host
-        self.port = port
-        self.address = address
-        self.to_port = int(to_port)
-
-    def option(self) -> str:
-        """The rule as libcurl's CONNECT_TO option spells it."""
-        address = f"[{self.address}]" if ":" in self.address else self.address
-        return f"{self.host}:{self.port}:{address}:{self.to_port}"
+def curl_option(detour: Detour) -> str:
+    """A connect-to rule as libcurl's CONNECT_TO option spells it: an empty host is every host."""
+    host = "" if detour.host == "*" else detour.host
+    address = f"[{detour.address}]" if ":" in detour.address else detour.address
+    return f"{host}:{detour.port or ''}:{address}:{detour.address_port}"
 
 
 class Gate:
@@ -47,8 +35,8 @@ class Gate:
     def __init__(
         self, *, allow_private: Iterable[str] = (), connect_to: Iterable[str] = (), seed_hosts: Iterable[str] = ()
     ) -> None:
-        rules = [ConnectTo(text) for text in connect_to]
-        self.connect_to = sorted(rules, key=lambda rule: (not rule.host, not rule.port))  # the most specific first
+        rules = [_parse(text) for text in connect_to]
+        self.connect_to = sorted(rules, key=lambda rule: (rule.host == "*", not rule.port))  # the most specific first
         self._networks: list[_Network] = [ipaddress.ip_network(text, strict=False) for text in allow_private]
         self._named = _resolve_targets(self.connect_to)
         self._seeds = set(seed_hosts)
@@ -74,7 +62,7 @@ class Gate:
             ipaddress.ip_address(host)
         except ValueError:
             return ""
-        if any(rule.host in ("", host) for rule in self.connect_to):
+        if any(rule.host in ("*", host) for rule in self.connect_to):
             return ""
         return self.refuse_address(host, host, int(urls.origin_of(url).rpartition(":")[2]))
 
@@ -130,21 +118,20 @@ def _answers_privately(host: str) -> bool:
     return bool(addresses) and not any(_is_public(address) for address in addresses)
 
 
-def _resolve_targets(rules: list[ConnectTo]) -> set[tuple[str, int]]:
+def _parse(text: str) -> Detour:
+    try:
+        return parse_connect_to(text)
+    except Wrong as wrong:
+        raise UsageError(f"connect-to is {text!r}; allowed: {wrong}.") from None
+
+
+def _resolve_targets(rules: list[Detour]) -> set[tuple[str, int]]:
     """The (address, port) pairs that connect-to rules name; a name among them is looked up once, here."""
     named: set[tuple[str, int]] = set()
     for rule in rules:
         try:
-            found = socket.getaddrinfo(rule.address, rule.to_port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(rule.address, rule.address_port, type=socket.SOCK_STREAM)
         except OSError as error:
             raise UsageError(f"connect-to: {rule.address} could not be resolved ({error}).") from None
-        named.update((str(row[4][0]), rule.to_port) for row in found)
+        named.update((str(row[4][0]), rule.address_port) for row in found)
     return named
-
-
-def _split_port(text: str) -> tuple[str, str, str]:
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        return host, rest[:1], rest[1:]
-    host, colon, port = text.partition(":")
-    return host, colon, port
