@@ -29,6 +29,8 @@ BATCH_S = 1.0
 LOAD = 64  # targets a lane takes from the frontier at once
 LEASE_S = 60.0
 CHORES_S = 0.25
+INBOX_S = 0.02
+SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 50_000
@@ -67,6 +69,7 @@ class Worker:
         self._hungry = False  # a lane ran dry: new URLs are wanted soon
         self._committed_at = 0.0
         self._chores_at = 0.0
+        self._inbox_at = 0.0
         self._renew_at = 0.0
         self._seeds_at = 0.0
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
@@ -95,6 +98,8 @@ class Worker:
         now = time.time()
         if now >= self._chores_at:
             self._do_chores(now)
+        if now >= self._inbox_at:
+            self._read_inbox(now)
         if launch:
             self._launch(now)
         clock = time.perf_counter()
@@ -108,7 +113,7 @@ class Worker:
             self._commit(now)
 
     def _wait_s(self, now: float, *, launch: bool) -> float:
-        wait_s = self._chores_at - now
+        wait_s = min(self._chores_at, self._inbox_at) - now
         if launch and self.client.room > 0:
             lane_s = self.lanes.wait_s(now)
             if lane_s is not None:
@@ -265,7 +270,9 @@ class Worker:
         since = now - self._committed_at
         if since >= BATCH_S or not (self.client.in_flight or self.lanes.waiting()):
             return True
-        return self._hungry and bool(batch.found) and since >= EARLY_S
+        if not batch.found:
+            return False
+        return (self._hungry and since >= EARLY_S) or (self.board.workers > 1 and since >= SHARE_S)
 
     def _commit(self, now: float) -> None:
         clock = time.perf_counter()
@@ -337,8 +344,6 @@ class Worker:
         if now >= self._renew_at:
             self.frontier.renew(self.post.owner, now=now, ttl_s=LEASE_S)
             self._renew_at = now + LEASE_S / 3
-        for host in self.frontier.inbox(self.parts):
-            self._wake(host, None)
         if self._due_at is not None and now >= self._due_at:
             for host in self.frontier.due(self.parts, now):
                 self._wake(host, None)
@@ -352,6 +357,13 @@ class Worker:
         if len(self.lanes) > LANES_MAX:
             self._drop_idle_lanes(now)
         self._publish()
+
+    def _read_inbox(self, now: float) -> None:
+        """Take over the hosts that others found work for; the sooner, the more hands are free."""
+        eager = self.board.workers > 1 and self.client.room > self.client.in_flight
+        self._inbox_at = now + (INBOX_S if eager else CHORES_S)
+        for host in self.frontier.inbox(self.parts):
+            self._wake(host, None)
 
     def _look_at_seeds(self, now: float) -> None:
         """Another worker may have found that a seed moved."""

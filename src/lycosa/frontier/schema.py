@@ -98,7 +98,7 @@ CREATE VIEW pages AS
     SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
            page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
            page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
-    FROM page JOIN url USING (n) JOIN host USING (host);
+    FROM page JOIN url USING (n) JOIN host USING (host) WHERE url.via IS NOT 'sitemap';  -- which is no page
 """
 
 

@@ -38,6 +38,9 @@ _PAGES = """
            coalesce(nullif(url.original, ''), url.url)
     FROM page JOIN url USING (n) WHERE page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"""
 
+#: A sitemap is kept, and found by its URL, but it is a list of pages rather than one of them.
+_IS_PAGE = "url.via IS NOT 'sitemap'"
+
 #: Where the first page lies that brought a body; as schema.FIND_URL, in the index or behind its end.
 _HOLDER = """
     SELECT page.warc, page.offset, page.length FROM content JOIN page USING (n, round)
@@ -155,8 +158,8 @@ class Collection:
         return self.pages()
 
     def __len__(self) -> int:
-        """How many pages are stored."""
-        return int(self._value("SELECT count(DISTINCT n) FROM page"))
+        """How many pages there are, those of equal content included."""
+        return int(self._value(f"SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE {_IS_PAGE}"))
 
     def __repr__(self) -> str:
         return f"<Collection {self.path}>"
@@ -175,7 +178,7 @@ class Collection:
 
     def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
         """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything)."""
-        where = ""
+        where = f" AND {_IS_PAGE}"
         values: list[Value] = []
         if host:
             where += " AND url.host IN (SELECT host FROM host WHERE name GLOB ?)"

@@ -16,6 +16,10 @@ from lycosa.look import database
 from lycosa.model import STATE_NAMES, State
 
 
+#: The pages of this round as the page limit counts them: no sitemaps, equal content once.
+_STORED = "SELECT total(count) FROM figure WHERE name = 'stored' AND key = (SELECT value FROM meta WHERE key = 'round')"
+
+
 class LastRun(Struct):
     """What the report of the last run said of its speed."""
 
@@ -50,13 +54,14 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
     connection = database.connect(folder)
     try:
         states: dict[int, int] = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
+        ((stored,),) = _rows(connection, _STORED)
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
         last_run = _last_run(connection)
     finally:
         connection.close()
-    pages = states.get(State.FETCHED, 0) + states.get(State.UNCHANGED, 0)
+    pages = int(stored) + states.get(State.UNCHANGED, 0)
     running = running_crawl(folder)
     return Status(
         collection=str(folder),

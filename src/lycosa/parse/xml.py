@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.parsers import expat
 
-from lxml import etree
-
 from lycosa.parse import charset as charsets
+
+if TYPE_CHECKING:
+    from lxml import etree
 
 #: A tree takes five to ten times the bytes of its document.
 TREE_BYTES = 32 << 20
@@ -155,6 +156,8 @@ def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
     if len(body) > TREE_BYTES:
         return None, f"xml: {len(body)} bytes, more than {TREE_BYTES} for a tree"
     data = _SURROGATE.sub(b"&#xfffd;", transcode(body, charset))
+    from lxml import etree  # a crawl that builds no tree does not wait for it
+
     parser = etree.XMLParser(
         encoding="utf-8",
         recover=True,
