@@ -257,6 +257,29 @@ def test_status_tells_what_is_there(made: Path) -> None:
     assert "2 pages" in tell(status) and "2.0 pages/s" in tell(status)
 
 
+def test_a_sitemap_is_kept_but_is_no_page(tmp_path: Path) -> None:
+    """Lists and counts of pages leave it out; who knows its address finds it."""
+    address = HOME + "sitemap.xml"
+    (tmp_path / "archive").mkdir()
+    SqliteFrontier.create(tmp_path / "crawl.db", mission_toml="", now=AT)
+    frontier = SqliteFrontier(tmp_path / "crawl.db")
+    listed = msgspec.structs.replace(found(address), via="sitemap")
+    frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True, via="seed")])
+    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
+    with Archive(tmp_path / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
+        commit(frontier, archive, [listed], [])
+        bodies = {HOME: HOME_BODY, address: b"<urlset/>"}
+        targets = frontier.load("site.test", limit=10)
+        commit(frontier, archive, [], [keep(archive, answer(t, bodies[t.url], mime="text/html")) for t in targets])
+    frontier.close()
+    assert read_status(tmp_path).pages == 1
+    assert [row[0] for row in list_rows(tmp_path, "pages").rows] == [HOME]
+    with Collection(tmp_path) as collection:
+        assert [page.url for page in collection] == [HOME] and len(collection) == 1
+        sitemap = collection.page(address)
+        assert sitemap is not None and sitemap.body == b"<urlset/>"
+
+
 def test_reading_works_beside_a_writer(made: Path, tmp_path: Path) -> None:
     """A collection is read while another connection holds a write transaction."""
     folder = tmp_path / "c"

@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from planet import Planet
 
+from lycosa import Collection
+from lycosa.look.status import read_status
+
 pytestmark = pytest.mark.acceptance
 
 FAST = ("--delay", "0", "--per-host", "4", "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.1")
@@ -23,18 +26,22 @@ def test_the_page_limit(planet: Planet, tmp_path: Path, workers: int, capsys: py
     options = ("--scope", "free", "--workers", str(workers), *FAST, *planet.truth["geo"]["seeds"])
     first = planet.crawl(tmp_path / "c", "--limit", "100", *options)
     asked = planet.stats()
-    assert (first.code, first.stored) == (5, 100), first.said
+    stored = first.stored
+    assert (first.code, stored) == (5, 100), first.said
     assert "100 pages stored" in first.said
     second = planet.crawl(tmp_path / "c", "--limit", "250", *options)
     again = planet.stats()
     with capsys.disabled():
         print(
-            f"\npage limit, {workers} workers: {first.stored}/100 with {asked['total']} requests, then"
+            f"\npage limit, {workers} workers: {stored}/100 with {asked['total']} requests, then"
             f" {second.stored}/250 with {again['total']} more"
         )
     assert (second.code, second.stored) == (5, 250), second.said
-    lines = [tuple(words[3:]) for words in second.log() if words[7] == "fetched"]
-    assert len(lines) == len(set(lines)) == 250
+    fetched = [words[3] for words in second.log() if words[7] == "fetched" and words[5] != "sitemap"]
+    assert len(fetched) == len(set(fetched)) == 250
+    assert read_status(second.folder).pages == 250
+    with Collection(second.folder) as collection:
+        assert sum(not page.duplicate for page in collection) == 250
 
 
 @pytest.fixture(scope="module")

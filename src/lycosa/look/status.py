@@ -15,9 +15,10 @@ from msgspec import Struct
 from lycosa.look import database
 from lycosa.model import STATE_NAMES, State
 
-
 #: The pages of this round as the page limit counts them: no sitemaps, equal content once.
-_STORED = "SELECT total(count) FROM figure WHERE name = 'stored' AND key = (SELECT value FROM meta WHERE key = 'round')"
+_STORED = """
+    SELECT total(count) FROM figure
+    WHERE name = 'stored' AND key = (SELECT CAST(value AS TEXT) FROM meta WHERE key = 'round')"""
 
 
 class LastRun(Struct):
