@@ -272,7 +272,13 @@ class Worker:
             return True
         if not batch.found:
             return False
-        return (self._hungry and since >= EARLY_S) or (self.board.workers > 1 and since >= SHARE_S)
+        if self.board.workers > 1 and since >= (INBOX_S if self._is_other_idle() else SHARE_S):
+            return True
+        return self._hungry and since >= EARLY_S
+
+    def _is_other_idle(self) -> bool:
+        board, slot = self.board, self.post.slot
+        return any(board.get(other, Cell.IDLE) for other in range(board.workers) if other != slot)
 
     def _commit(self, now: float) -> None:
         clock = time.perf_counter()
@@ -364,6 +370,8 @@ class Worker:
         self._inbox_at = now + (INBOX_S if eager else CHORES_S)
         for host in self.frontier.inbox(self.parts):
             self._wake(host, None)
+        if eager:
+            self._publish()
 
     def _look_at_seeds(self, now: float) -> None:
         """Another worker may have found that a seed moved."""
