@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -82,35 +83,69 @@ def test_the_mission_records_what_it_met(planet: Planet, mission: Crawl) -> None
             assert page.body == planet.body(page.url), page.url
 
 
-def test_difficult_hosts_hold_nothing_up(planet: Planet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All hosts at once, with traps and slow, flaky, cutting and limited ones among them: polite, bounded, on time."""
-    traps = planet.truth["crawler"]["traps"]
+@dataclass
+class Roam:
+    """A crawl of all hosts at once, and what their servers saw of it."""
+
+    crawl: Crawl
+    stats: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def roam(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Roam:
+    """Begun at every trap and every slow, flaky, cutting, limited or closed host, ended by the clock."""
     hard = [name for name, host in planet.hosts.items() if host["behaviour"] != "plain"]
-    sly = [trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in traps]
-    seeds = planet.truth["geo"]["seeds"] + [f"http://{name}/" for name in hard + sly]
+    traps = [trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in planet.truth["crawler"]["traps"]]
+    seeds = planet.truth["geo"]["seeds"] + [f"http://{name}/" for name in hard + traps]
     bounds = ("--scope", "free", "--max-time", "40", "--set", "urls.drop_session=true")
-    crawl = planet.crawl(tmp_path / "c", *bounds, *POLITE, *seeds)
-    stats = planet.stats()
-    again = Counter(urlsplit(words[3]).hostname for words in crawl.log() if words[7] == "waiting")
+    crawl = planet.crawl(tmp_path_factory.mktemp("roam") / "c", *bounds, *POLITE, *seeds)
+    return Roam(crawl, planet.stats())
+
+
+def test_difficult_hosts_hold_nothing_up(planet: Planet, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
+    """Polite to all, on time, nothing repeated but what was put off, no page lost or cut by a passing failure."""
+    stats, log = roam.stats, roam.crawl.log()
+    again = Counter(urlsplit(words[3]).hostname for words in log if words[7] == "waiting")
+    answers = Counter[str]()
+    for host in stats["hosts"].values():
+        answers.update(host["statuses"])
+    with capsys.disabled():
+        print(
+            f"\nworld, all hosts: {roam.crawl.stored} pages of {len(stats['hosts'])} hosts,"
+            f" {stats['total']} requests, {stats['repeats']} repeated of {again.total()} put off,"
+            f" answers {dict(answers.most_common())}"
+        )
+    assert roam.crawl.code == 5, roam.crawl.said
+    assert planet.offences(stats, delay_s=DELAY_S) == []
+    for name, host in stats["hosts"].items():
+        # A robots.txt that answers 503 is asked for again as well, and stands in no log of pages.
+        robots = 3 if planet.hosts.get(name, {}).get("behaviour") == "strictrobots" else 0
+        assert host["repeats"] <= again[name] + robots, name
+    spoiled = {(state, reason) for state in ("fetched", "failed") for reason in ("http-429", "http-503", "cut-short")}
+    assert [url for url, state in roam.crawl.states.items() if state in spoiled] == []
+
+
+def test_traps_are_left(planet: Planet, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
+    """An endless calendar is given up after a hundred dates; with session ids dropped there is one address a page."""
+    traps = planet.truth["crawler"]["traps"]
     calendars = {trap["prefix"]: 0 for trap in traps if trap["kind"] == "calendar"}
-    for words in crawl.log():
+    for words in roam.crawl.log():
         for prefix in calendars:
             calendars[prefix] += words[3].startswith(prefix)
     with capsys.disabled():
-        statuses = Counter[str]()
-        for host in stats["hosts"].values():
-            statuses.update(host["statuses"])
-        print(
-            f"\nworld, free: {crawl.stored} pages of {len(stats['hosts'])} hosts in {crawl.seconds:.0f} s,"
-            f" {stats['total']} requests, {stats['repeats']} repeated, {again.total()} tries put off;"
-            f" answers {dict(statuses.most_common())}; asked in calendars {sorted(calendars.values())}"
-        )
-    assert crawl.code == 5, crawl.said
-    assert planet.offences(stats, delay_s=DELAY_S) == []
-    for name, host in stats["hosts"].items():
-        # robots.txt that answers 503 is tried again too, and is in no log of pages.
-        assert host["repeats"] <= again[name] + (3 if planet.hosts[name]["behaviour"] == "strictrobots" else 0), name
-    assert max(calendars.values()) <= 110  # traps.calendar, and what is on the way when it is reached
-    assert not any("sid=" in url for url in crawl.states)
-    spoiled = {url: state for url, state in crawl.states.items() if state == ("fetched", "cut-short")}
-    assert spoiled == {}
+        print(f"\nworld, all hosts: {sorted(calendars.values())} requests in calendars")
+    assert 0 < max(calendars.values()) <= 110  # traps.calendar, and what is under way when it is reached
+    assert [url for url in roam.crawl.states if "sid=" in url] == []
+    for host in (trap["host"] for trap in traps if trap["kind"] == "session"):
+        assert roam.stats["hosts"][host]["count"] <= 2 * planet.hosts[host]["pages"], host
+
+
+@pytest.mark.xfail(strict=True, reason="the first page comes after the mission's delay, not the Crawl-delay just read")
+def test_crawl_delays_hold(planet: Planet, roam: Roam) -> None:
+    """Where robots.txt asks for a second between requests, there is one between any two, itself included."""
+    hasty = {}
+    for name, host in roam.stats["hosts"].items():
+        wanted_s = planet.hosts.get(name, {}).get("crawl_delay")
+        if wanted_s and host["min_gap"] is not None and min(host["min_gap"], host["min_rest"]) < wanted_s:
+            hasty[name] = host["min_rest"]
+    assert hasty == {}
