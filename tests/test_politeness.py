@@ -18,7 +18,6 @@ def gaps(web: Web, host: str) -> list[float]:
     return [later[0] - earlier[1] for earlier, later in zip(asked, asked[1:], strict=False)]
 
 
-@pytest.mark.xfail(strict=True, reason="the first page comes after the mission's delay, not the Crawl-delay just read")
 def test_the_crawl_delay_holds_from_robots_on(web: Web, tmp_path: Path) -> None:
     """The request for robots.txt is a request: the first page waits as long as its Crawl-delay says."""
     web["a.test/robots.txt"] = Reply(b"User-agent: *\nCrawl-delay: 1\n")
@@ -46,7 +45,6 @@ def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -
     assert min(gaps(web, "big.test")) >= 0.09
 
 
-@pytest.mark.xfail(strict=True, reason="each answer halves the pause, so that every third request is refused again")
 def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
     """A host that refuses whoever comes within 0.2 s is soon asked at that pace: few refusals, little time lost."""
     lane = Lane(HostRow("a.test"), delay_s=0.05, per_host=1)

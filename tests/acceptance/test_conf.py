@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from hashlib import md5
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +15,7 @@ from planet import Crawl, Planet
 
 from lycosa import Collection
 from lycosa.keep.index import date_of, read_index
+from lycosa.urls import normalise
 
 pytestmark = pytest.mark.acceptance
 
@@ -49,6 +51,10 @@ def crawl(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """The sample, run as given: where the world is and how fast it may be asked stands in the environment."""
     folder = tmp_path_factory.mktemp("conf")
     (folder / "Crawler.conf").write_text(SAMPLE)
+    return run(planet, folder)
+
+
+def run(planet: Planet, folder: Path) -> Crawl:
     world = {"LYCOSA_FETCH_CONNECT_TO": planet.connect_to, "LYCOSA_FETCH_DELAY_S": "0.02"}
     planet.reset()
     done = subprocess.run(
@@ -111,6 +117,7 @@ def test_the_index_gives_the_data_back(crawl: Crawl, capsys: pytest.CaptureFixtu
         for url, page in pages.items():
             entry = entries[url]
             assert (entry.title, entry.encoding) == (page.title, page.charset)
+            assert normalise(entry.original) == url
             assert entry.last_modified == date_of(page.last_modified)
             assert entry.server_date == date_of(page.server_date) != ""
             assert entry.links == [(link.url, link.text) for link in page.links if link.accepted]
@@ -138,7 +145,17 @@ def test_the_log_tells_every_action(planet: Planet, crawl: Crawl) -> None:
     assert {words[3] for words in lines if words[7] in ("fetched", "duplicate")} >= crawl.kept
 
 
-def test_the_period_is_kept_for_the_next_round(crawl: Crawl) -> None:
-    """One round is run and the command ends; the period stands in the collection's mission."""
+def test_the_period_waits_for_nothing(planet: Planet, crawl: Crawl) -> None:
+    """One round is run and the command ends, with the period in the collection's mission; run again, it has all."""
     assert "period_h = 72" in (crawl.folder / "lycosa.toml").read_text()
-    assert crawl.rows("SELECT value FROM meta WHERE key = 'round'") == [(1,)]
+    before = tree(crawl)
+    again = run(planet, crawl.folder.parents[1])
+    assert again.rows("SELECT value FROM meta WHERE key = 'round'") == [(1,)]
+    assert planet.stats()["total"] == 0
+    assert tree(again) == before
+
+
+def tree(crawl: Crawl) -> dict[str, bytes]:
+    """The repository without the collection in it."""
+    files = [path for path in crawl.folder.parent.rglob("*") if path.is_file() and crawl.folder not in path.parents]
+    return {str(path): path.read_bytes() for path in files}

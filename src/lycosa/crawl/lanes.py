@@ -14,6 +14,9 @@ from lycosa.model import HostRow, Target
 
 BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overloaded host at 5 to 15 minutes
 
+LONG_S = 5.0
+EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
+
 
 class Lane:
     """The queue head of one host, its clock, and what its robots.txt said."""
@@ -63,13 +66,19 @@ class Lane:
         """A request ended. With one request at a time the delay counts from here: the host rests that long."""
         self.active -= 1
         if self.per_host == 1:
-            self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
+            self.rest(now)
+
+    def rest(self, now: float) -> None:
+        """No request before the host had its pause."""
+        self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
     def ease(self) -> None:
-        """The host answers: back off half as much."""
+        """The host answers: a long pause is halved, a short one shrinks slowly, or it would soon be refused again."""
         self.failures = 0
         if self.back_off_s:
-            self.back_off_s = self.back_off_s / 2 if self.back_off_s > 0.1 else 0.0
+            self.back_off_s *= 0.5 if self.back_off_s > LONG_S else EASE
+            if self.back_off_s < 0.02:
+                self.back_off_s = 0.0
 
     def slow_down(self, now: float, *, wait_s: float | None) -> None:
         """The host is overloaded: wait as long as it says, else twice as long as the last time."""

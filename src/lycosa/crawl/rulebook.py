@@ -116,6 +116,7 @@ class Rulebook:
         lane = self._lane_of(urls.host_of(row.origin + "/"))
         lane.fetching_robots.discard(row.origin)
         robots = self._adopt(lane, row)
+        lane.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
         if robots.temporary:
             lane.down = failure
         else:
