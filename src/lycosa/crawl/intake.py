@@ -67,7 +67,7 @@ class Intake:
         target = answer.target
         done = Done(
             n=target.n, host=target.host, state=outcome.state, reason=outcome.reason, http=answer.status,
-            at=answer.began, due=outcome.due, retries=outcome.retries,
+            at=answer.began, due=outcome.due, retries=outcome.retries or target.retries,
         )  # fmt: skip
         mime = ""
         if outcome.state == State.FETCHED:

@@ -1,7 +1,7 @@
 """What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
 
 A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
-redirects to another host.
+redirects to another host of this worker. A host that is another worker's may so get two requests at once.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ class Rulebook:
         lane.fetching_robots.add(origin)
         if url is None:
             self._settle(RobotsRow(origin, time.time(), 404), failure="")  # it leads nowhere: there are no rules
+        elif hops and (known := self._find_known(url)) is not None:
+            self._settle(RobotsRow(origin, known.fetched_at, known.status, known.body), failure="")
         elif url in self._waiting:
             self._waiting[url].append(origin)
         else:
@@ -100,6 +102,13 @@ class Rulebook:
             other = lane if host == lane.host else self._lane_of(host)
             other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
             self.lanes.enlist(other)
+
+    def _find_known(self, url: str) -> RobotsRow | None:
+        """The robots.txt of another origin that is held already: example.org's mostly moves to www.example.org's."""
+        row = self.frontier.robots(urls.origin_of(url)) if url.endswith("/robots.txt") else None
+        if row is None or time.time() - row.fetched_at > self.mission.fetch.robots_ttl_s:
+            return None
+        return row if urls.normalise(f"{row.origin}/robots.txt") == url else None
 
     def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
         fetch, target = self.mission.fetch, answer.target
