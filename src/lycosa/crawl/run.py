@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -35,17 +35,11 @@ from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
 from lycosa.quarry import Quarry
 
-#: Settings whose change may admit what an earlier run refused, and the reasons to look at again.
-_REOPENS = {
-    "scope": ("scope",),
-    "accept": ("accept-list",),
-    "reject": ("reject-list",),
-    "seeds": ("scope",),
-    "limits": ("depth", "host-budget"),
-    "traps": ("length", "trap:path-depth", "trap:repeat", "trap:queries", "trap:calendar", "trap:hosts"),
-    "fetch": ("robots",),
-}
-
+#: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
+_REOPENED = (
+    "scope", "accept-list", "reject-list", "depth", "host-budget", "robots", "length", "trap:path-depth", "trap:repeat",
+    "trap:session", "trap:queries", "trap:calendar", "trap:hosts",
+)  # fmt: skip
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
@@ -214,7 +208,7 @@ def _warc_info(mission: Mission) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _open_log(mission: Mission, folder: Path):  # type: ignore[no-untyped-def]
+def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
     """Every action from level 1 on; all workers append whole blocks of lines to one file."""
     if mission.log.level < 1:
         yield None
@@ -286,6 +280,5 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     if before is None or before == to_toml(mission):
         return []
     rules = Rules(mission, seeds)
-    reasons = sorted({reason for group in _REOPENS.values() for reason in group})
-    count = frontier.reopen(reasons, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+    count = frontier.reopen(_REOPENED, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
     return [f"The settings changed: {count} URLs that were refused before are now admitted."] if count else []
