@@ -448,3 +448,15 @@ def test_a_seed_that_moves_to_what_was_refused(web: Web, tmp_path: Path) -> None
     web["b.test/"] = html(title="b")
     crawl(web, tmp_path / "c", "http://a.test/", "http://late.test/", "--workers", "1")
     assert stored(tmp_path / "c") == {"http://a.test/", "http://b.test/"}
+
+
+def test_pages_that_ask_not_to_be_kept(web: Web, tmp_path: Path) -> None:
+    """By setting, a page that says noarchive is read for its links and not kept; without it, it is kept."""
+    web["a.test/"] = html("/secret", title="root")
+    web["a.test/secret"] = html("/on", title="secret", head='<meta name="robots" content="noarchive">')
+    web["a.test/on"] = html(title="on")
+    crawl(web, tmp_path / "obey", "http://a.test/", "--set", "fetch.noarchive=obey")
+    assert states(tmp_path / "obey")["http://a.test/secret"] == "rejected noarchive"
+    assert stored(tmp_path / "obey") == {"http://a.test/", "http://a.test/on"}
+    crawl(web, tmp_path / "ignore", "http://a.test/")
+    assert "http://a.test/secret" in stored(tmp_path / "ignore")

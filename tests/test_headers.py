@@ -218,10 +218,10 @@ def test_long_values_take_linear_time(piece: str) -> None:
     """Values made to send a careless pattern into backtracking are read."""
     value = piece * (200_000 // len(piece))
     for text in (value, "<a>" + value, "text/html;x=" + value):
-        link_header(text)
-        content_type(text)
-        parse_date(text)
-        retry_after(text, 0.0)
+        assert link_header(text) is not None
+        assert content_type(text) is not None
+        assert parse_date(text) is None
+        assert retry_after(text, 0.0) is None
 
 
 @settings(max_examples=300, deadline=None)

@@ -68,6 +68,7 @@ def test_cookie_dates(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
         right += text == case["expected"]
     with capsys.disabled():
         print(f"\ncookie dates: {right}/{len(dates)}")
+    assert right >= 65
 
 
 def serialise(value: str) -> str | None:

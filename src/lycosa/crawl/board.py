@@ -21,12 +21,10 @@ class Cell(IntEnum):
 
     BEAT = 0  # time.monotonic() of the last turn of its loop
     IDLE = 1  # 1 when it has nothing to do
-    TURNS = 2  # commits so far
     REQUESTS = 3
     PAGES = 4
     BYTES = 5
     ACTIVE = 6  # requests under way
-    FAILURES = 7
     BACKING_OFF = 8  # hosts
     HOSTS = 9
     WORKING_ON = 10  # row number of the page it is reading
@@ -37,7 +35,6 @@ class Cell(IntEnum):
     CPU_KEEP = 15
     CPU_COMMIT = 16
     CPU_LOAD = 17
-    DUPLICATES = 18
     LINKS = 19
 
 

@@ -26,6 +26,7 @@ from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
+_NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
@@ -89,7 +90,7 @@ class Intake:
         """Sitemaps that a robots.txt names: followed where the scope admits them, whatever the accept list says."""
         for address in addresses[:1000]:
             url = urls.normalise(address)
-            if url is None or self.seen.add(urls.url_id(url)) is False:
+            if url is None or not self.seen.add(urls.url_id(url)):
                 continue
             host = urls.host_of(url)
             verdict = self.rules.scope.admits(url, host)
@@ -120,6 +121,9 @@ class Intake:
         followed = time.perf_counter()
         self.cpu["links"] += followed - parsed
         done.reason = done.reason or problem
+        if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
+            done.state, done.reason = State.REJECTED, "noarchive"
+            return doc.mime
         self._keep_page(answer, done, doc, packed)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime

@@ -27,8 +27,6 @@ class Outcome(Struct, gc=False):
     due: float = 0.0  # State.WAITING: when to try again
     retries: int = 0
     location: str = ""  # of a redirect, as the header gave it
-    host_wait_s: float | None = None  # the host asked for a rest (Retry-After)
-    overloaded: bool = False  # the host should be asked less often
 
 
 def settle(answer: Answer, fetch: Fetch) -> Outcome:
@@ -51,10 +49,7 @@ def settle(answer: Answer, fetch: Fetch) -> Outcome:
         wait_s = retry_after(answer.headers.get("retry-after", ""), answer.began)
         if wait_s is not None:
             wait_s = min(wait_s, fetch.retry_after_max_s)
-        outcome = _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
-        outcome.overloaded = status in (429, 503)
-        outcome.host_wait_s = wait_s if outcome.overloaded else None
-        return outcome
+        return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
     return Outcome(State.FAILED, f"http-{status}" if status else "protocol")
 
 

@@ -216,7 +216,7 @@ class Worker:
         lane.end(now)
         if target.n == 0:
             self.rulebook.take(answer, now)
-            self._mind_host(lane, answer, None, now=now)
+            self._mind_host(lane, answer, now)
         else:
             self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
             done = self.intake.take(answer)
@@ -224,11 +224,11 @@ class Worker:
             if done.state == State.FETCHED and target.via != "sitemap":
                 lane.pages += 1
                 self.board.add(self.post.slot, Cell.PAGES, 1)
-            self._mind_host(lane, answer, done, now=now)
+            self._mind_host(lane, answer, now)
         if lane.queue or lane.errands or not lane.dry:
             self.lanes.enlist(lane)
 
-    def _mind_host(self, lane: Lane, answer: Answer, done: Done | None, *, now: float) -> None:
+    def _mind_host(self, lane: Lane, answer: Answer, now: float) -> None:
         """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
         if answer.failure in HOST_FAILURES:
             lane.failures += 1
