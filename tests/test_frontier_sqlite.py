@@ -314,6 +314,23 @@ def test_it_refuses_a_newer_version(path: Path) -> None:
     assert "was made by a newer lycosa" in message(path)
 
 
+def test_it_brings_an_older_version_up_to_date(path: Path) -> None:
+    """The links of a database of version 1 are where this version looks for them."""
+    db = apsw.Connection(str(path))
+    db.execute("""
+        DROP TABLE link;
+        CREATE TABLE link (n INTEGER, round INTEGER, links BLOB, PRIMARY KEY (n, round)) WITHOUT ROWID;
+        INSERT INTO link VALUES (1, 1, x'01'), (1, 3, x'02'), (7, 1, x'03');
+        UPDATE meta SET value = 1 WHERE key = 'schema'""")
+    db.close()
+    SqliteFrontier(path).close()
+    db = apsw.Connection(str(path))
+    assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1"), (1, 3, b"\2"), (7, 1, b"\3")]
+    assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\2"
+    assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION
+    db.close()
+
+
 def test_it_says_that_it_is_damaged(path: Path) -> None:
     """A file with overwritten pages is reported, when it is opened or when the page is read."""
     size = path.stat().st_size

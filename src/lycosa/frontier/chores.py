@@ -139,8 +139,8 @@ def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, 
         if position is not None and db.execute(_LET_GO, (position, n)).get:
             db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
             lost.add(digest)
-        for table in ("page", "link"):
-            db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, desk.round))
+        db.execute("DELETE FROM page WHERE n = ? AND round = ?", (n, desk.round))
+        db.execute("DELETE FROM link WHERE key = ? << 20 | ?", (n, desk.round))
         db.execute("UPDATE url SET etag = '', modified = '', digest = x'' WHERE n = ?", (n,))  # ask for all of it
     return n, state, reason
 

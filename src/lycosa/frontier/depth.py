@@ -16,11 +16,11 @@ from lycosa import urls
 from lycosa.frontier.counts import Counts
 from lycosa.frontier.index import Index
 from lycosa.frontier.parts import host_key
+from lycosa.frontier.schema import NEWEST_LINKS
 from lycosa.model import Found, State
 
 _ROW = "SELECT state, reason, depth, host FROM url WHERE n = ?"
 _IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via = 'refresh'"
-_LINKS = "SELECT links FROM link WHERE n = ? ORDER BY round DESC LIMIT 1"
 _OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
 
 
@@ -87,7 +87,7 @@ class Depths:
             redirect = self._db.execute("SELECT redirect FROM url WHERE n = ?", (parent,)).get
             if redirect:
                 self._lower_child(redirect, depth)
-            packed = self._db.execute(_LINKS, (parent,)).get
+            packed = self._db.execute(NEWEST_LINKS, (parent,)).get
             if packed and self._unpack is not None:
                 for url in self._unpack(packed):
                     self._lower_child(url, depth + 1, refreshed_by=parent)

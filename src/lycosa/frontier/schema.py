@@ -17,7 +17,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused.
-VERSION = 1
+VERSION = 2
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -33,6 +33,23 @@ FIND_URL = """
 SELECT n FROM known WHERE host = ?1 AND id = ?2
 UNION ALL SELECT n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id = ?2 AND host = ?1
 LIMIT 1"""
+
+#: The links of a page and round have the key `n << 20 | round`: in a table of such keys a blob of a kilobyte lies
+#: within its page; in one WITHOUT ROWID it would have a page of its own, and the database would be twice as large.
+_LINK_TABLE = """CREATE TABLE link (
+    key INTEGER PRIMARY KEY, links BLOB, n INTEGER AS (key >> 20), round INTEGER AS (key & 1048575)
+)"""
+#: The newest links of a page; bind its row number.
+NEWEST_LINKS = "SELECT links FROM link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + 1048575 ORDER BY key DESC LIMIT 1"
+
+#: What brings a database of each version to the next one.
+_UPGRADES = {
+    1: f"""
+ALTER TABLE link RENAME TO old_link;
+{_LINK_TABLE};
+INSERT INTO link (key, links) SELECT n << 20 | round, links FROM old_link ORDER BY n, round;
+DROP TABLE old_link;""",
+}
 
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
 
@@ -66,7 +83,7 @@ CREATE TABLE page (
     kind TEXT, size INTEGER, digest BLOB, etag TEXT, last_modified TEXT, server_date TEXT, warc TEXT, offset INTEGER,
     length INTEGER, PRIMARY KEY (n, round)
 ) WITHOUT ROWID;
-CREATE TABLE link (n INTEGER, round INTEGER, links BLOB, PRIMARY KEY (n, round)) WITHOUT ROWID;
+{_LINK_TABLE};
 
 -- The first page that brought each body.
 CREATE TABLE content (seq INTEGER PRIMARY KEY, digest BLOB, n INTEGER, round INTEGER);
@@ -136,7 +153,7 @@ def connect(path: Path) -> apsw.Connection:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             db.set_busy_timeout(BUSY_MS)
-            _refuse_foreign(db, path)
+            _upgrade(db, _read_version(db, path))
             for pragma in (
                 "synchronous = NORMAL",
                 f"cache_size = -{CACHE_KIB}",
@@ -166,7 +183,20 @@ def _refuse_unusable(path: Path) -> None:
         raise CollectionError(f"{path} is read-only: a crawl must be able to write to it and to its folder.")
 
 
-def _refuse_foreign(db: apsw.Connection, path: Path) -> None:
+def upgrade(path: Path) -> None:
+    """Bring a database of an older version up to date."""
+    connect(path).close()
+
+
+def _upgrade(db: apsw.Connection, version: int) -> None:
+    for step in range(version, VERSION):
+        with db:  # all or nothing
+            db.execute("UPDATE meta SET value = ? WHERE key = 'schema' AND value = ?", (step + 1, step))
+            if db.changes():  # nobody else was faster
+                db.execute(_UPGRADES[step])
+
+
+def _read_version(db: apsw.Connection, path: Path) -> int:
     if db.execute("PRAGMA application_id").get != APPLICATION:
         raise CollectionError(f"{path} is not a lycosa crawl database.")
     version = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
@@ -174,3 +204,4 @@ def _refuse_foreign(db: apsw.Connection, path: Path) -> None:
         raise CollectionError(
             f"{path} was made by a newer lycosa (its schema is {version}, this one knows {VERSION}): upgrade lycosa."
         )
+    return version

@@ -29,7 +29,7 @@ _SETTLE_PAGE = """
 UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?, modified = ?,
     etag = ?, digest = ? WHERE n = ?"""
 _PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_LINK = "INSERT OR REPLACE INTO link VALUES (?, ?, ?)"
+_LINK = "INSERT OR REPLACE INTO link (key, links) VALUES (? << 20 | ?, ?)"
 _HOST = """
 INSERT INTO host (host, name, next_at, delay_s, pages, errors) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, pages = excluded.pages,

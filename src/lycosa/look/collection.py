@@ -227,7 +227,7 @@ class Collection:
         return None if n is None else next(self._rows(f"{select} url.n = ?", [n]), None)
 
     def _links(self, n: int, round_: int) -> list[PageLink]:
-        packed = self._value("SELECT links FROM link WHERE n = ? AND round = ?", [n, round_])
+        packed = self._value("SELECT links FROM link WHERE key = ? << 20 | ?", [n, round_])
         return [PageLink(*link) for link in links.unpack(packed)] if isinstance(packed, bytes) else []
 
     def _holder(self, digest: bytes) -> StoredAnswer | None:

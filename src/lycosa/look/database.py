@@ -31,7 +31,7 @@ VIEWS = {
         SELECT url.url AS source, item.value ->> 0 AS target, item.value ->> 1 AS anchor, item.value ->> 2 AS accepted,
                host.name AS host, link.n
         FROM link JOIN url USING (n) JOIN host USING (host), json_each(unpack_links(link.links)) AS item
-        WHERE link.round = (SELECT max(round) FROM link AS latest WHERE latest.n = link.n)""",
+        WHERE link.key = (SELECT max(key) FROM link AS l WHERE l.key BETWEEN link.key AND link.key | 1048575)""",
     "hosts": """
         SELECT host.name AS host, host.pages, host.errors, host.delay_s,
                (SELECT count(*) FROM url WHERE url.host = host.host AND url.state = 0) AS unfetched
@@ -104,6 +104,8 @@ def _refuse_foreign(connection: apsw.Connection, folder: Path) -> None:
             f"The collection {folder} was made by a newer lycosa (its schema is {version}, this one reads up to"
             f" {schema.VERSION}): upgrade lycosa to look at it."
         )
+    if version < schema.VERSION:
+        schema.upgrade(folder / "crawl.db")
 
 
 def _add_views(connection: apsw.Connection) -> None:
