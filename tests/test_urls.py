@@ -143,6 +143,14 @@ def test_credentials_never_stay_in_an_address() -> None:
     assert Resolver().resolve("y", "https://ana:s%40cret@example.com/x") == "https://example.com/y"
 
 
+def test_credentials_that_disguise_the_host_make_no_address() -> None:
+    """Where parsers disagree on which host is meant, none is; an e-mail address as a user name is harmless."""
+    for text in ("http://127.0.0.1%2f@example.com/", "http://a.test%5C@b.test/", "http://a.test%23@b.test:80/x"):
+        assert normalise(text) is None
+        assert Resolver().resolve(text, "http://a.test/") is None
+    assert normalise("http://ana%40mail.test:x@example.com/") == "http://example.com/"
+
+
 def test_stray_percent_signs_do_not_turn_into_escapes() -> None:
     """An escape behind a stray % stays as it is; decoded, the two would say something new."""
     assert normalise("http://example.com/%%34%31") == "http://example.com/%%34%31"

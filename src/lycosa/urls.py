@@ -33,6 +33,8 @@ INDEX = "index.html"
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 #: What WHATWG strips from both ends of an address: C0 controls and the space.
 _BLANK = "".join(map(chr, range(33)))
+#: Before the @ of an authority these end it for some parsers and not for others (`http://10.0.0.1%2f@example.com/`).
+_DISGUISE = re.compile("%(?:2f|5c|3f|23)", re.IGNORECASE)
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX = "0123456789abcdefABCDEF"
@@ -75,7 +77,8 @@ def parse(url: str, base: str | None = None) -> str | None:
 def normalise(url: str, base: str | None = None) -> str | None:
     """The one representation of an http, https or ftp address; `None` for every other string.
 
-    Credentials are dropped, so that they are never stored or sent on: they are given per host in a mission.
+    Credentials are dropped, so that they are never stored or sent on: they are given per host in a mission. What only
+    looks like credentials, to hide from some parser which host is meant, makes it no address at all.
     """
     if base is None and (plain := _PLAIN_ABSOLUTE.fullmatch(url)) and "/." not in url and len(plain[1]) <= MAX_CHARS:
         return plain[1]
@@ -89,7 +92,9 @@ def _settle(href: str) -> str | None:
         return None
     authority, _, tail = rest.partition("/")
     if "@" in authority:
-        authority = authority[authority.rindex("@") + 1 :]
+        credentials, _, authority = authority.rpartition("@")
+        if _DISGUISE.search(credentials):
+            return None
     if authority.endswith(".") or ".:" in authority:
         # `a.` and `a` are one host; without its dots a name may turn out to be a number, so it is parsed again.
         host, colon, port = authority.partition(":")

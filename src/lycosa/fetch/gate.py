@@ -18,6 +18,10 @@ from lycosa.mission.forms import Detour, Wrong, parse_connect_to
 SCHEMES = ("http", "https")
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: All that was ever given to the open IPv6 internet. The ipaddress module calls other ranges global that are not, such
+#: as the old site-local one, and the documentation's second range before Python 3.13.
+_UNICAST = ipaddress.ip_network("2000::/3")
+_DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _Network = IPv4Network | IPv6Network
 _Address = IPv4Address | IPv6Address
 
@@ -102,10 +106,10 @@ def _is_public(ip: _Address) -> bool:
             inner = IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is None and ip.teredo is not None:
             inner = ip.teredo[1]
-        if inner is None and int(ip) >> 32 == 0:  # IPv4-compatible, deprecated
-            return False
         if inner is not None:
             return _is_public(inner)
+        if ip not in _UNICAST or ip in _DOCUMENTATION:
+            return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
