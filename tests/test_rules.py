@@ -8,9 +8,10 @@ import pytest
 
 from lycosa.errors import UsageError
 from lycosa.judge.policy import score_of
-from lycosa.judge.rules import REASONS, Patterns, Rules
+from lycosa.judge.rules import Patterns, Rules
 from lycosa.mission.settings import Limits, Mission, Traps
 from lycosa.model import Verdict
+from lycosa.reasons import RULES
 from lycosa.urls import host_of
 
 SEED = "http://www.sample.com/"
@@ -103,7 +104,7 @@ def test_every_refusal_has_a_known_code_and_tells_the_setting() -> None:
     ]
     for url, depth, said in cases:
         verdict = judge(mission, url, depth=depth)
-        assert verdict.reason in REASONS
+        assert verdict.reason in RULES
         assert said in verdict.detail
 
 
@@ -118,7 +119,7 @@ def test_explain_evaluates_every_rule() -> None:
         rows = rules.explain(url, depth=9, host=host_of(url))
         assert [code for code, verdict in rows if not verdict.ok] == ["scope", "reject-list", "accept-list", "depth"]
     codes = [code for code, _ in rows]
-    assert codes == [code for code in REASONS if code not in ("host-budget", "robots")]
+    assert codes == [code for code in RULES if code not in ("host-budget", "robots", "noarchive")]
     assert all(verdict.detail for _, verdict in rows)
     assert all(verdict.reason in ("", code) for code, verdict in rows)
     assert not rules.tallies.drain()

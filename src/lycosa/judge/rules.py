@@ -1,7 +1,8 @@
 """Whether an address is visited: a normalised URL and what is known of it go in, the first refusal comes out.
 
 `Rules.judge` is asked once for each new address of a crawl; `Rules.explain` tells a person of every rule in turn. The
-order is fixed: scheme, length, scope, reject list, accept list, depth, traps. Seeds are always visited (T3).
+order is fixed: scheme, length, scope, reject list, accept list, depth, traps. Seeds are always visited (T3). What each
+refusal's code means stands in `reasons.py`.
 """
 
 from __future__ import annotations
@@ -16,24 +17,6 @@ from lycosa.judge.traps import OK, Tallies, Traps
 from lycosa.mission.settings import Mission
 from lycosa.model import Verdict
 from lycosa.urls import file_name
-
-#: Why an address is not visited: each code with what it means. The codes are stored; never rename one.
-REASONS = {
-    "scheme": "only http and https addresses are fetched",
-    "length": "the address is longer than traps.url_length",
-    "scope": "the address lies outside of what the seeds and the scope open",
-    "reject-list": "a pattern of the reject list matches",
-    "accept-list": "no pattern of the accept list matches",
-    "depth": "more links lie between it and a seed than limits.depth allows",
-    "trap:path-depth": "the path has more segments than traps.path_depth",
-    "trap:repeat": "a segment recurs in the path more often than traps.repeats",
-    "trap:session": "the same page was taken under traps.sessions session ids",
-    "trap:calendar": "traps.calendar pages that are nothing but a date were taken under this path",
-    "trap:queries": "traps.queries_per_path query strings were taken under this path",
-    "trap:hosts": "traps.hosts_per_domain hosts were taken below the registered domain",
-    "host-budget": "limits.host_pages pages of the host are stored",
-    "robots": "robots.txt forbids it",
-}
 
 #: Bytes of memory for the automaton of one list of patterns; what RE2 takes by default is meant for one pattern.
 _MAX_MEM = 64 << 20

@@ -1,0 +1,115 @@
+"""A reason code in, a sentence for people out: what it means, and what to do about it.
+
+Codes are stored with every URL that was not simply fetched; never rename one. A stage that brings a new code adds it
+here, and `lycosa why` explains it.
+"""
+
+from __future__ import annotations
+
+from http.client import responses
+from typing import NamedTuple
+
+
+class Reason(NamedTuple):
+    """What a code means, and what the user can do; an empty remedy: nothing, or nothing is wrong."""
+
+    meaning: str
+    remedy: str = ""
+
+
+#: Why an address is not visited, in the order in which the rules are asked.
+RULES = {
+    "scheme": Reason("only http and https addresses are fetched"),
+    "length": Reason("the address is longer than traps.url_length", "raise traps.url_length"),
+    "scope": Reason(
+        "the address lies outside of what the seeds and the scope open",
+        "widen --scope, or give the address or its host as a seed",
+    ),
+    "reject-list": Reason("a pattern of the reject list matches", "take the pattern out of the reject list"),
+    "accept-list": Reason("no pattern of the accept list matches", "add a pattern with --include"),
+    "depth": Reason(
+        "more links lie between it and a seed than limits.depth allows", "raise --depth, or give it as a seed"
+    ),
+    "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),
+    "trap:repeat": Reason("a segment recurs in the path more often than traps.repeats", "raise traps.repeats"),
+    "trap:session": Reason(
+        "the same page was taken under traps.sessions session ids", "set urls.drop_session, or raise traps.sessions"
+    ),
+    "trap:calendar": Reason(
+        "traps.calendar pages that are nothing but a date were taken under this path", "raise traps.calendar"
+    ),
+    "trap:queries": Reason(
+        "traps.queries_per_path query strings were taken under this path", "raise traps.queries_per_path"
+    ),
+    "trap:hosts": Reason(
+        "traps.hosts_per_domain hosts were taken below the registered domain", "raise traps.hosts_per_domain"
+    ),
+    "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
+    "robots": Reason("robots.txt forbids it", 'on a site you own, set robots = "ignore" for its host'),
+    "noarchive": Reason("the page asks not to be kept (noarchive, noindex)", 'set fetch.noarchive = "ignore"'),
+}
+
+#: Why there was no whole answer.
+FAILURES = {
+    "dns": Reason("the name of the host has no address", "check the name; the next crawl tries the seeds again"),
+    "connect": Reason("the host refused the connection", "check that it is up"),
+    "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", "check that it is up"),
+    "tls": Reason("the certificate or the encryption of the host does not check out", "name its authority with --ca"),
+    "proxy": Reason("the proxy could not be reached", "check --proxy"),
+    "timeout": Reason(
+        "the answer took longer than fetch.total_timeout_s, or came slower than fetch.min_speed_bps", "raise them"
+    ),
+    "empty-answer": Reason("the host closed the connection without an answer"),
+    "cut-short": Reason("the connection ended before the end of the answer"),
+    "protocol": Reason("the answer is not HTTP"),
+    "header-too-large": Reason("the header of the answer is larger than 300 KB"),
+    "too-large": Reason(
+        "the answer is larger than limits.html_bytes or limits.body_bytes; what came before that is kept",
+        "raise the limit",
+    ),
+    "address": Reason(
+        "the host leads to a private or reserved address", "allow it with --allow-private, or give it as a seed"
+    ),
+    "bad-url": Reason("the address cannot be asked for"),
+    "disk": Reason("the answer could not be put aside on disk", "make room"),
+    "killed-worker": Reason("two worker processes died of the page, so it is set aside", "give it as a seed to retry"),
+}
+
+#: What an answer that came was worth.
+ANSWERS = {
+    "redirect-without-location": Reason("the answer is a redirect that leads nowhere"),
+    "bad-redirect": Reason("the answer is a redirect to something that is no address"),
+    "redirect-loop": Reason("the page redirects to itself"),
+    "redirect-limit": Reason("more redirects followed each other than fetch.redirects", "raise fetch.redirects"),
+    "truncated": Reason("the compressed answer ends too early; the page is kept"),
+    "corrupt": Reason("the compressed answer is broken; the page is kept"),
+    "not-encoded": Reason("the answer is not compressed although it says so; the page is kept"),
+    "unknown-coding": Reason("the answer is compressed in a way that is not known; the page is kept as it came"),
+}
+
+REASONS = RULES | FAILURES | ANSWERS
+
+_STATUSES = {
+    401: Reason("the host wants a user and a password", 'give them in [hosts."NAME"] of the mission'),
+    403: Reason("the host forbids it", "ask its owner, or name yourself with --contact"),
+    404: Reason("the host has no such page"),
+    410: Reason("the page was taken away for good"),
+    429: Reason("the host was asked too often", "raise --delay"),
+}
+
+
+def explain(code: str) -> Reason:
+    """What a code means; of one that nobody listed, the code itself."""
+    if code in REASONS:
+        return REASONS[code]
+    kind, _, number = code.rpartition("http-")
+    if number.isascii() and number.isdigit() and kind in ("", "robots-"):
+        status = int(number)
+        if kind:
+            return Reason(f"robots.txt answered {status}, so the host is left alone for this run", "crawl again later")
+        if status in _STATUSES:
+            return _STATUSES[status]
+        phrase = responses.get(status, "a status that HTTP does not know")
+        remedy = "crawl again later, with the address as a seed" if status >= 500 else ""
+        return Reason(f"the host answered {status} ({phrase})", remedy)
+    return Reason(code)
