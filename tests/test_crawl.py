@@ -382,12 +382,31 @@ def test_reports_are_kept(web: Web, tmp_path: Path) -> None:
 
 
 def test_addresses_keep_the_spelling_they_were_found_with(web: Web, tmp_path: Path) -> None:
-    """One representation identifies a page; the index file also tells how the link was written."""
+    """One representation identifies a page; the index file also tells how the link or the seed was written."""
     web["a.test/"] = html("HTTP://A.TEST:80/x/../y#part")
     web["a.test/y"] = html(title="y")
-    crawl(web, tmp_path / "c", "http://a.test/")
+    crawl(web, tmp_path / "c", "A.Test", "http://A.test/b/../z")
+    crawl(web, tmp_path / "c")
     found = dict(rows(tmp_path / "c", "SELECT url, original FROM urls"))
     assert found["http://a.test/y"] == "HTTP://A.TEST:80/x/../y#part"
+    assert found["http://a.test/"] == "A.Test"
+    assert found["http://a.test/z"] == "http://A.test/b/../z"
+
+
+def test_the_second_level_of_the_log_is_for_debugging(web: Web, tmp_path: Path) -> None:
+    """Refused links with their reason, robots.txt, retries and connections: each on a line of its own."""
+    web["a.test/robots.txt"] = Reply(b"User-agent: *\nDisallow: /no\n")
+    web["a.test/"] = html("http://b.test/", "/no", "/busy")
+    web["a.test/busy"] = Reply(b"later", 503)
+    crawl(web, tmp_path / "c", "http://a.test/", "--log-level", "2", "--set", "fetch.retries=1")
+    lines = (tmp_path / "c/logs/crawl.log").read_text().splitlines()
+    facts = [line.split(" ", 2)[2] for line in lines if " debug " in line]
+    assert any(fact.startswith("refused http://b.test/ scope: b.test is not a host") for fact in facts)
+    assert any(fact.startswith("robots http://a.test/robots.txt 200 ") for fact in facts)
+    assert any(fact.startswith("answer http://a.test/ peer 127.0.0.1, ") for fact in facts)
+    assert any(fact.startswith("retry http://a.test/busy number 1, not before ") for fact in facts)
+    assert any(fact.startswith("ended http://a.test/no robots: disallowed by line 2") for fact in facts)
+    assert len([line for line in lines if " debug " not in line]) == 3
 
 
 def test_robots_is_read_as_it_is_sent(web: Web, tmp_path: Path) -> None:

@@ -45,14 +45,14 @@ def crawl(
     lycosa crawl mission.toml --collection news
     """
     plan = settle(words, options)
-    mission = plant(plan.settled, plan.words, files=files, column=column, sample=sample).mission
+    mission, written = plant(plan.settled, plan.words, files=files, column=column, sample=sample)
     if dry_run:
         return _tell_plan(mission)
 
     from lycosa.crawl import CrawlOptions, run
     from lycosa.look.table import printable
 
-    report = run(mission, CrawlOptions(new=new, quiet=quiet))
+    report = run(mission, CrawlOptions(new=new, quiet=quiet, written=written))
     lines = report.text.splitlines()
     if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
         from lycosa.look.export import finish

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from lycosa.mission import Settled, find_mission, load, read_seeds
-from lycosa.mission.settings import Keep
+from lycosa.mission.settings import Keep, Mission
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,6 +72,13 @@ class Plan(NamedTuple):
 
     settled: Settled
     words: tuple[str, ...]  # those that did not name a mission
+
+
+class Planted(NamedTuple):
+    """A mission with its seeds, normalised."""
+
+    mission: Mission
+    written: dict[str, str]  # by URL, how a seed was written where that differs
 
 
 def mission_options(command: Command) -> Command:
@@ -133,12 +140,12 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     return Plan(settled, rest)
 
 
-def plant(settled: Settled, words: Sequence[str], *, files: Sequence[str], column: str, sample: int) -> Settled:
+def plant(settled: Settled, words: Sequence[str], *, files: Sequence[str], column: str, sample: int) -> Planted:
     """Settle the seeds: those of the command line, or else those of the mission."""
     files = [*files, *("-" for word in words if word == "-")]
     words = [word for word in words if word != "-"]
     if words or files:
-        seeds, origin = read_seeds(words, files=files, column=column, sample=sample), "command line"
+        seeds = read_seeds(words, files=files, column=column, sample=sample)
     else:
-        seeds, origin = read_seeds(settled.mission.seeds, sample=sample), settled.origin["seeds"]
-    return Settled(replace(settled.mission, seeds=seeds.urls), settled.origin | {"seeds": origin})
+        seeds = read_seeds(settled.mission.seeds, sample=sample)
+    return Planted(replace(settled.mission, seeds=seeds.urls), seeds.written)

@@ -12,6 +12,7 @@ import time
 from typing import TextIO
 
 from lycosa import urls
+from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
@@ -21,13 +22,13 @@ from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
 from lycosa.keep import Archive, links
 from lycosa.mission import Mission
-from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target
+from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
+_NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
-_STATE_WORDS = {int(state): state.name.lower() for state in State}
 LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
@@ -53,13 +54,11 @@ class Intake:
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
         self.batch = new_batch()
-        self.log: list[str] = []
-        self.log_file = log_file
+        self.journal = Journal(log_file, level=mission.log.level)
         self.bytes = 0
         self.link_count = 0
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
-        self._second, self._stamp = 0, ""
         self._digests: dict[bytes, tuple[int, str, float]] = {}
 
     def take(self, answer: Answer) -> Done:
@@ -82,8 +81,7 @@ class Intake:
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.done.append(done)
-        if self.log_file is not None:
-            self._note(answer, done, mime)
+        self.journal.note(answer, done, mime)
         return done
 
     def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
@@ -95,6 +93,8 @@ class Intake:
             host = urls.host_of(url)
             verdict = self.rules.scope.admits(url, host)
             state = State.PENDING if verdict.ok else State.REJECTED
+            if not verdict.ok:
+                self.journal.refusal(url, verdict, source=f"the robots.txt of {lane_host}")
             self.batch.found.append(
                 Found(urls.url_id(url), url, host, int(state), verdict.reason, via="sitemap", anchor=lane_host)
             )
@@ -164,6 +164,8 @@ class Intake:
             accepted = address.accepted
             if blocked or (obey_rel and "nofollow" in link.rel):
                 accepted = False
+                if self.journal.deep:
+                    self.journal.refusal(address.url, _NOFOLLOW, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
@@ -183,6 +185,8 @@ class Intake:
         sitemap = link.kind == "sitemap"
         verdict = self.rules.scope.admits(url, host) if sitemap else self.rules.judge(url, depth=depth, host=host)
         ident = urls.url_id(url)
+        if not verdict.ok and self.journal.deep:
+            self.journal.refusal(url, verdict, source=target.url, link=link)
         if not self._is_news(address, ident, depth):
             return verdict.ok
         link_score = self.quarry.score(link, doc) if self.quarry is not None else 0.0
@@ -286,24 +290,6 @@ class Intake:
         """Redirects and refusals are answers too: replay and proof need them."""
         if not answer.spool:
             self.archive.add(answer, digest=_digest(answer), mime="", truncated=_truncation(answer.failure))
-
-    def _note(self, answer: Answer, done: Done, mime: str) -> None:
-        target = answer.target
-        second = int(answer.began)
-        if second != self._second:
-            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
-        note = f" {done.reason}" if done.reason else ""
-        self.log.append(
-            f"{self._stamp} {answer.status or '-'} {answer.size} {target.url} {target.depth} {target.via or 'seed'} "
-            f"{mime or '-'} {_STATE_WORDS[done.state]}{note}\n"
-        )
-
-    def write_log(self) -> None:
-        """Append what happened since the last commit to the log."""
-        if self.log and self.log_file is not None:
-            self.log_file.write("".join(self.log))
-            self.log_file.flush()
-        self.log.clear()
 
 
 def new_batch() -> Batch:

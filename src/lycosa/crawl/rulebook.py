@@ -73,6 +73,9 @@ class Rulebook:
         target = answer.target
         origins = self._waiting.pop(target.url)
         body = _read_body(answer)
+        if self.intake.journal.deep:
+            self.intake.journal.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
+            self.intake.journal.connection(answer)
         location = answer.headers.get("location", "")
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
             onward = urls.normalise(location, target.url) or ""

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -51,6 +51,7 @@ class CrawlOptions(Struct, frozen=True):
     quiet: bool = False
     quarry: Quarry | None = None
     output: TextIO | None = None  # where progress goes; None: standard error
+    written: dict[str, str] = {}  # by URL, how a seed was written where that differs
 
 
 def run(mission: Mission, options: CrawlOptions = CrawlOptions()) -> Report:  # noqa: B008  frozen
@@ -75,7 +76,7 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Rep
     output = options.output or sys.stderr
     frontier, created = _open_frontier(folder, mission)
     notes = _mend(folder, frontier)
-    seeds = _plant(mission, frontier)
+    seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
         notes += _reopen(mission, frontier, seeds)
@@ -261,14 +262,14 @@ def _mend(folder: Path, frontier: Frontier) -> list[str]:
     return notes
 
 
-def _plant(mission: Mission, frontier: Frontier) -> list[str]:
+def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
     """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
     founds = []
     for seed in mission.seeds:
         url = urls.normalise(seed)
         if url is None:
             raise UsageError(f"The seed {seed!r} is not a web address.")
-        original = seed if seed != url else ""
+        original = written.get(url, seed if seed != url else "")
         founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original))
     frontier.add_seeds(founds, max_depth=mission.limits.depth)
     return list(frontier.seeds())

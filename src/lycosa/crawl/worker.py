@@ -158,6 +158,9 @@ class Worker:
                 return lane.errands.popleft() if lane.errands else None
             if not robots.allows(target.url, self.mission.agent.name):
                 lane.queue.popleft()
+                if self.intake.journal.deep:
+                    grounds = robots.explain(target.url, self.mission.agent.name)
+                    self.intake.journal.tell("ended", f"{target.url} robots: {grounds}")
                 self._reject(target, "robots")
                 if len(self.intake.batch.done) >= BATCH_PAGES:
                     self._commit(time.time())  # a site may forbid hundreds of thousands of pages
@@ -253,6 +256,7 @@ class Worker:
     def _give_up(self, lane: Lane) -> None:
         """The host cannot be reached, or not its robots.txt: what it has in hand ends here, the rest in `_refill`."""
         for target in lane.queue:
+            self.intake.journal.tell("ended", f"{target.url} {lane.down}: the host is given up")
             self._reject(target, lane.down, state=State.FAILED)
         lane.queue.clear()
 
@@ -301,7 +305,7 @@ class Worker:
             self._wake(host, None)
             if self.mission.order != "bfs":
                 self._requeue(self.lanes.by_host[host])
-        intake.write_log()
+        intake.journal.write()
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
 

@@ -38,8 +38,9 @@ def crawl(
     file = None if mission is None else find_mission(os.fspath(mission)) or Path(mission)
     settled = load(file, environ=os.environ, overrides=overrides).mission
     words = [seeds] if isinstance(seeds, str) else list(seeds)
-    planted = replace(settled, seeds=read_seeds(words or settled.seeds).urls)
-    report = run(planted, CrawlOptions(quiet=quiet))
+    found = read_seeds(words or settled.seeds)
+    planted = replace(settled, seeds=found.urls)
+    report = run(planted, CrawlOptions(quiet=quiet, written=found.written))
     if report.exit_code == 4:
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())

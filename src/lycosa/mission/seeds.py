@@ -35,6 +35,7 @@ class Seeds(Struct, frozen=True):
 
     urls: tuple[str, ...]  # normalised, each once, in the order given
     read: int  # how many addresses there were before sampling and before equal ones were dropped
+    written: dict[str, str] = {}  # by URL, how it was written where that differs
 
 
 class _Chosen(Struct, frozen=True, order=True, gc=False):
@@ -116,12 +117,12 @@ def _sample(entries: Iterable[Entry], size: int, seed: int) -> tuple[list[Entry]
 
 
 def _settle(entries: Iterable[Entry], read: int | None) -> Seeds:
-    urls: dict[str, None] = {}
+    urls: dict[str, str] = {}
     bad: list[str] = []
     count = bad_count = 0
     for count, entry in enumerate(entries, 1):  # noqa: B007
         try:
-            urls[as_url(entry.text)] = None
+            urls.setdefault(as_url(entry.text), entry.text.strip())
         except Wrong as wrong:
             bad_count += 1
             if bad_count <= _SHOWN:
@@ -130,7 +131,9 @@ def _settle(entries: Iterable[Entry], read: int | None) -> Seeds:
         more = f"\n… and {bad_count - _SHOWN} more" if bad_count > _SHOWN else ""
         verb = "seed is no address" if bad_count == 1 else "seeds are no addresses"
         raise UsageError(f"{bad_count} {verb}; nothing was fetched:\n" + "\n".join(bad) + more)
-    return Seeds(tuple(urls), count if read is None else read)
+    # Half a surrogate pair (a byte of the command line that is no text) could not be stored.
+    written = {url: text.encode(errors="replace").decode() for url, text in urls.items() if text != url}
+    return Seeds(tuple(urls), count if read is None else read, written)
 
 
 def _complain(entry: Entry, wrong: Wrong) -> str:

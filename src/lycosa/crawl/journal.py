@@ -1,0 +1,74 @@
+"""What is written down of a crawl (T15): answers and decisions in, lines of the log out.
+
+Level 1 has one line an answer: time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose
+second word is `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given up.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+from lycosa.model import Answer, Done, Link, State, Verdict
+
+_STATE_WORDS = {int(state): state.name.lower() for state in State}
+
+
+class Journal:
+    """Gathers lines until the next commit; who asks `deep` first pays nothing at level 1."""
+
+    __slots__ = ("deep", "_file", "_lines", "_second", "_stamp")
+
+    def __init__(self, file: TextIO | None, *, level: int) -> None:
+        self.deep = file is not None and level >= 2
+        self._file = file
+        self._lines: list[str] = []
+        self._second, self._stamp = 0, ""
+
+    def note(self, answer: Answer, done: Done, mime: str) -> None:
+        """One answer, and what became of its target."""
+        if self._file is None:
+            return
+        target = answer.target
+        note = f" {done.reason}" if done.reason else ""
+        self._lines.append(
+            f"{self._time(answer.began)} {answer.status or '-'} {answer.size} {target.url} {target.depth} "
+            f"{target.via or 'seed'} {mime or '-'} {_STATE_WORDS[done.state]}{note}\n"
+        )
+        if self.deep:
+            self.connection(answer)
+            if done.due:
+                due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(done.due))
+                self.tell("retry", f"{target.url} number {done.retries}, not before {due}: {done.reason}")
+
+    def connection(self, answer: Answer) -> None:
+        """Who answered, how long it took, and what libcurl says of a failure."""
+        words = (
+            f"{answer.target.url} peer {answer.address or '-'}, {answer.took_s:.3f} s, {len(answer.head)} bytes of head"
+        )
+        coding = answer.headers.get("content-encoding", "")
+        words += f", {coding}" if coding else ""
+        self.tell("answer", words + (f"; {answer.failure}: {answer.detail}" if answer.failure else ""))
+
+    def refusal(self, url: str, verdict: Verdict, *, source: str, link: Link | None = None) -> None:
+        """A link that is not followed, and why."""
+        text = f" {link.text!r}" if link is not None and link.text else ""
+        self.tell("refused", f"{url} {verdict.reason}: {verdict.detail}; linked from {source}{text}")
+
+    def tell(self, event: str, words: str) -> None:
+        """A fact for debugging; its words may come from the network, so they stay on one line."""
+        if self.deep:
+            self._lines.append(f"{self._time(time.time())} debug {event} {' '.join(words.split())}\n")
+
+    def write(self) -> None:
+        """Append what happened since the last commit to the log."""
+        if self._lines and self._file is not None:
+            self._file.write("".join(self._lines))
+            self._file.flush()
+        self._lines.clear()
+
+    def _time(self, at: float) -> str:
+        second = int(at)
+        if second != self._second:
+            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+        return self._stamp
