@@ -19,7 +19,6 @@ from warcio.archiveiterator import ArchiveIterator
 from lycosa.errors import DiskFull
 from lycosa.keep import head as head_block
 from lycosa.keep.archive import Archive
-from lycosa.keep.recovery import repair, whole_size
 from lycosa.keep.warc import StoredAnswer, iter_records, read_record
 from lycosa.model import Answer, Target
 
@@ -380,48 +379,6 @@ def test_a_full_disk_leaves_no_half_of_a_spooled_body(tmp_path: Path) -> None:
     archive.close()
     assert len(read_warcio(tmp_path / name)) == 7
     assert read_record(tmp_path / name, offset).body_raw == spool.read_bytes()
-
-
-def test_repair_leaves_exactly_what_was_committed(tmp_path: Path) -> None:
-    """A tail is cut, an uncommitted file removed, a short or missing file reported; foreign files are not touched."""
-    archive = make_archive(tmp_path, max_bytes=1)
-    sizes: dict[str, int] = {}
-    for _ in range(5):
-        add(archive, make_answer())
-        add(archive, make_answer())
-        name, size = archive.flush()
-        sizes[name] = size
-    archive.close()
-    fine, tail, short, missing, uncommitted = sizes
-    with open(tmp_path / tail, "ab") as file:
-        file.write(b"\x1f\x8b half a record")
-    os.truncate(tmp_path / short, sizes[short] - 50)
-    (tmp_path / missing).unlink()
-    del sizes[uncommitted]
-    (tmp_path / "other-tool.warc.gz").write_bytes(b"theirs")
-    (tmp_path / "link-20200101000000-00000.warc.gz").symlink_to(tmp_path / fine)
-    done = {item.name: item for item in repair(tmp_path, sizes)}
-    assert {name: item.action for name, item in done.items()} == {
-        tail: "cut",
-        short: "short",
-        missing: "missing",
-        uncommitted: "removed",
-    }
-    assert all(item.name in item.text and item.text.endswith(".") for item in done.values())
-    assert (tmp_path / tail).stat().st_size == sizes[tail] == done[tail].kept
-    assert (tmp_path / short).stat().st_size == done[short].kept == whole_size(tmp_path / short)
-    assert [kind for kind, *_ in read_warcio(tmp_path / short)] == ["warcinfo", "response", "request", "response"]
-    assert {name: item.lost_from for name, item in done.items()} == {
-        tail: None,
-        short: done[short].kept,
-        missing: 0,
-        uncommitted: None,
-    }
-    assert not (tmp_path / uncommitted).exists()
-    assert (tmp_path / "other-tool.warc.gz").read_bytes() == b"theirs"
-    sizes.update({name: item.kept for name, item in done.items() if item.action in ("short", "missing")})
-    assert repair(tmp_path, sizes) == []
-    assert repair(tmp_path / "absent", {}) == []
 
 
 def test_a_damaged_member_costs_only_its_own_record(tmp_path: Path) -> None:

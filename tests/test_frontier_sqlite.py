@@ -20,7 +20,7 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of, schema
 from lycosa.frontier.index import Filter
 from lycosa.frontier.parts import host_key, part_of_key, spans
-from lycosa.model import Batch, Done, Found, PageRow, State
+from lycosa.model import Batch, Done, Found, PageRow, State, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -315,20 +315,34 @@ def test_it_refuses_a_newer_version(path: Path) -> None:
 
 
 def test_it_brings_an_older_version_up_to_date(path: Path) -> None:
-    """The links of a database of version 1 are where this version looks for them."""
+    """A database of version 1 keeps what it holds, where this version looks for it."""
     db = apsw.Connection(str(path))
     db.execute("""
+        ALTER TABLE warc DROP COLUMN synced;
+        ALTER TABLE warc DROP COLUMN stamp;
+        INSERT INTO warc VALUES ('w', 7);
         DROP TABLE link;
         CREATE TABLE link (n INTEGER, round INTEGER, links BLOB, PRIMARY KEY (n, round)) WITHOUT ROWID;
         INSERT INTO link VALUES (1, 1, x'01'), (1, 3, x'02'), (7, 1, x'03');
         UPDATE meta SET value = 1 WHERE key = 'schema'""")
     db.close()
-    SqliteFrontier(path).close()
+    for _ in range(2):
+        frontier = SqliteFrontier(path)
+        assert (frontier.warcs(), frontier.meta("schema")) == ([WarcRow("w", 7)], str(schema.VERSION))
+        frontier.close()
     db = apsw.Connection(str(path))
     assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1"), (1, 3, b"\2"), (7, 1, b"\3")]
     assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\2"
-    assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION
     db.close()
+
+
+def test_a_killed_attempt_to_make_one_is_begun_anew(tmp_path: Path) -> None:
+    """A database has its name only when it is whole."""
+    (tmp_path / "crawl.db.new").write_bytes(b"half of one")
+    (tmp_path / "crawl.db.new-wal").write_bytes(b"and its log")
+    SqliteFrontier.create(tmp_path / "crawl.db", mission_toml="", now=0.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["crawl.db"]
+    SqliteFrontier(tmp_path / "crawl.db").close()
 
 
 def test_it_says_that_it_is_damaged(path: Path) -> None:

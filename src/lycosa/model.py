@@ -169,6 +169,15 @@ class RobotsRow(Struct, gc=False):
     body: bytes = b""
 
 
+class WarcRow(Struct, gc=False):
+    """What the frontier knows of an archive file."""
+
+    name: str
+    size: int  # bytes that were committed
+    synced: int = 0  # bytes that are surely on the disk
+    stamp: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
+
+
 class Batch(Struct, gc=False):
     """What one worker commits at once; the archive already holds its bytes."""
 
@@ -179,6 +188,8 @@ class Batch(Struct, gc=False):
     tallies: dict[tuple[str, str], int]  # (host, trap pattern) -> newly counted
     warc: str = ""
     warc_size: int = 0
+    warc_synced: int = 0
+    lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 
 class Committed(Struct, gc=False):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lycosa.frontier import PARTITIONS, Frontier, LeaseLost, part_of
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Verdict
+from lycosa.model import Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Verdict, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME, OTHER = "here:0", "here:1"
@@ -315,7 +315,19 @@ def test_the_rest_of_a_batch_is_kept(frontier: Frontier) -> None:
     assert frontier.robots("http://b.test:80") is None
     assert frontier.tallies("a.test") == {"calendar /x": 5}
     assert frontier.tallies("c.test") == {}
-    assert frontier.warcs() == {"w-1.warc.gz": 9}
+    assert frontier.warcs() == [WarcRow("w-1.warc.gz", 9)]
+
+
+def test_what_is_known_of_archive_files(frontier: Frontier) -> None:
+    """Sizes grow with the commits, what is on the disk never shrinks; a file that is gone is forgotten."""
+    for size, synced in ((5, 0), (9, 5), (12, 0)):
+        batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=size, warc_synced=synced, lasting=synced > 0)
+        frontier.commit(batch, owner=ME, now=0.0)
+    assert frontier.warcs() == [WarcRow("w-1.warc.gz", 12, 5)]
+    frontier.note_warcs([WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)])
+    assert frontier.warcs() == [WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)]
+    frontier.note_warcs([WarcRow("w-1.warc.gz", 0)])
+    assert frontier.warcs() == [WarcRow("w-2.warc.gz", 3)]
 
 
 def test_text_of_any_kind_is_kept(frontier: Frontier) -> None:
@@ -382,7 +394,7 @@ def test_lost_pages_are_fetched_again(frontier: Frontier) -> None:
             fetched(frontier, "http://a.test/c", b"same", offset=0, length=5, warc="v"),
         ),
     )
-    assert frontier.repend_archive("w", 15) == 2
+    assert frontier.repend_archive("w", [(15, 16), (30, 40)]) == 2
     assert loaded(frontier) == [f"http://a.test/{name}" for name in "bcd"]
     assert frontier.counts() == {State.FETCHED: 1, State.PENDING: 3}
     assert (frontier.stored(), frontier.content_holder(b"same")) == (1, None)

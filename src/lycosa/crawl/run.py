@@ -20,17 +20,19 @@ from msgspec import Struct
 from lycosa import __version__, urls
 from lycosa.crawl.board import Board
 from lycosa.crawl.intake import Intake
+from lycosa.crawl.mend import mend_archive
 from lycosa.crawl.progress import Progress
 from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.worker import Post, Worker
+from lycosa.disk import replace_text
 from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
-from lycosa.keep import Archive, links, repair
+from lycosa.keep import Archive, links
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
 from lycosa.quarry import Quarry
@@ -75,13 +77,13 @@ def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
 def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Report:
     output = options.output or sys.stderr
     frontier, created = _open_frontier(folder, mission)
-    notes = _mend(folder, frontier)
+    notes = mend_archive(folder, frontier)
     seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
         notes += _reopen(mission, frontier, seeds)
     frontier.set_meta("mission", to_toml(mission))
-    (folder / "lycosa.toml").write_text(to_toml(mission), encoding="utf-8")
+    replace_text(folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()
     workers = mission.workers or os.cpu_count() or 1
     spool = folder / "tmp"
@@ -104,7 +106,7 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Rep
     frontier.suspend()  # no open database may cross a fork
     supervisor.run()
     frontier.resume()
-    notes += _mend(folder, frontier)
+    notes += mend_archive(folder, frontier)
     shutil.rmtree(spool, ignore_errors=True)
     report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
     frontier.set_meta("last_run", report.as_json())
@@ -249,17 +251,6 @@ def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool
         return SqliteFrontier(path, unpack_links=_unpack), False
     SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
     return SqliteFrontier(path, unpack_links=_unpack), True
-
-
-def _mend(folder: Path, frontier: Frontier) -> list[str]:
-    """After a crash: cut what the archive holds beyond the last commit, fetch again what it lacks."""
-    notes = []
-    for mended in repair(folder / "archive", frontier.warcs()):
-        notes.append(mended.text)
-        if mended.lost_from is not None:
-            count = frontier.repend_archive(mended.name, mended.lost_from)
-            notes.append(f"{count} pages whose bytes are missing from {mended.name} are fetched again.")
-    return notes
 
 
 def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:

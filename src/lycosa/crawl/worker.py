@@ -32,6 +32,7 @@ CHORES_S = 0.25
 INBOX_S = 0.02
 SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
+SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 50_000
 SEEDS_S = 1.0
@@ -72,6 +73,7 @@ class Worker:
         self._inbox_at = 0.0
         self._renew_at = 0.0
         self._seeds_at = 0.0
+        self._sync_at = time.time() + mission.keep.sync_s
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
         self._backing_off = 0  # hosts, for people
@@ -91,6 +93,7 @@ class Worker:
         while self.client.in_flight and time.time() < deadline:
             self._turn(launch=False)
         self.client.abort()
+        self._sync_at = 0.0
         self._commit(time.time())
         self.frontier.release(self.post.owner, self.parts)
 
@@ -288,6 +291,7 @@ class Worker:
         clock = time.perf_counter()
         intake, batch = self.intake, self.intake.batch
         batch.warc, batch.warc_size = intake.archive.flush()
+        self._sync(batch, now)
         batch.tallies = intake.rules.tallies.drain()
         batch.hosts = self._changed_hosts(batch.done)
         committed = self._write(batch, now)
@@ -308,6 +312,15 @@ class Worker:
         intake.journal.write()
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
+
+    def _sync(self, batch: Batch, now: float) -> None:
+        """Now and then, make all that was crawled so far survive a loss of power, the archive first."""
+        archive = self.intake.archive
+        if now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
+            archive.sync()
+            batch.lasting = True
+            self._sync_at = now + self.mission.keep.sync_s
+        batch.warc_synced = archive.synced
 
     def _write(self, batch: Batch, now: float) -> Committed:
         """Commit a batch; what belongs to partitions that another worker took over in the meantime is theirs to do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -10,7 +10,7 @@ import apsw
 from lycosa.frontier.counts import Counts
 from lycosa.frontier.desk import Desk
 from lycosa.frontier.parts import PART_SQL
-from lycosa.frontier.protocol import Judge
+from lycosa.frontier.protocol import Judge, Span, overlaps
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -24,7 +24,7 @@ _KEPT = """
 SELECT url.state, url.reason, url.via, page.digest, page.mime
 FROM url LEFT JOIN page ON page.n = url.n AND page.round = ? WHERE url.n = ?"""
 _TWINS = "SELECT n FROM url WHERE state = 3 AND digest IN carray(?)"
-_BEYOND = "SELECT n FROM page WHERE warc = ? AND offset + length > ? AND round = ?"
+_STORED_IN = "SELECT n, offset, length FROM page WHERE warc = ? AND round = ?"
 _LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? RETURNING n"
 _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
 _NAME = "SELECT name FROM host WHERE host = ?"
@@ -115,12 +115,10 @@ def fetch_again(desk: Desk, ns: Iterable[int]) -> int:
     return len(rows)
 
 
-def lost_pages(desk: Desk, warc: str, lost_from: int) -> list[int]:
-    """The pages whose bytes lie beyond an offset of an archive file, in one pass over the table."""
-    with desk.write():
-        desk.db.execute("UPDATE warc SET size = min(size, ?) WHERE name = ?", (lost_from, warc))
-    rows: list[Any] = desk.db.execute(_BEYOND, (warc, lost_from, desk.round)).fetchall()
-    return [n for (n,) in rows]
+def lost_pages(desk: Desk, warc: str, spans: Sequence[Span]) -> list[int]:
+    """The pages whose bytes touch these spans of an archive file, in one pass over the table."""
+    rows = desk.db.execute(_STORED_IN, (warc, desk.round))
+    return [n for n, offset, length in rows if overlaps(offset, length, spans)]
 
 
 def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, int, str] | None:

@@ -27,15 +27,19 @@ class Desk:
         self.unpack = unpack
         self.round = int(self.db.execute("SELECT value FROM meta WHERE key = 'round'").get)
         self._version = 0
+        self._lasting = False
 
     def version(self) -> int:
         """A number that changes when another connection has committed something."""
         return int(self.db.execute("PRAGMA data_version").get)
 
     @contextmanager
-    def write(self) -> Iterator[None]:
-        """A transaction: all of the block or nothing."""
+    def write(self, *, lasting: bool = False) -> Iterator[None]:
+        """A transaction: all of the block or nothing; `lasting`: it and all before it survive a loss of power."""
         db = self.db
+        if lasting != self._lasting:
+            db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+            self._lasting = lasting
         db.execute("BEGIN IMMEDIATE")
         try:
             version = self.version()

@@ -6,16 +6,16 @@ It forgets everything when it is dropped, and its cost grows with what it holds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
 from lycosa import urls
 from lycosa.frontier.figures import explain
 from lycosa.frontier.parts import PARTITIONS, part_of
-from lycosa.frontier.protocol import Judge, LeaseLost, Summary, UrlRow
+from lycosa.frontier.protocol import Judge, LeaseLost, Span, Summary, UrlRow, overlaps
 from lycosa.frontier.writer import REOPENED
-from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, RobotsRow, State, Target
+from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, RobotsRow, State, Target, WarcRow
 
 
 class _Url(Struct):
@@ -51,7 +51,7 @@ class _World:
         self.holders: dict[bytes, int] = {}
         self.robots: dict[str, RobotsRow] = {}
         self.tallies: Counter[tuple[str, str]] = Counter()
-        self.warcs: dict[str, int] = {}
+        self.warcs: dict[str, WarcRow] = {}
         self.strikes: Counter[int] = Counter()
         self.statuses: Counter[str] = Counter()
         self.meta: dict[str, str] = {"round": "1"}
@@ -196,7 +196,8 @@ class MemoryFrontier:
         world.robots.update({row.origin: row for row in batch.robots})
         world.tallies.update(batch.tallies)
         if batch.warc:
-            world.warcs[batch.warc] = batch.warc_size
+            synced = max(batch.warc_synced, world.warcs[batch.warc].synced if batch.warc in world.warcs else 0)
+            world.warcs[batch.warc] = WarcRow(batch.warc, batch.warc_size, synced)
         committed.hosts = {host for host in woken if part_of(host) in held}
         world.inbox.update(dict.fromkeys(woken - committed.hosts))
         return committed
@@ -283,10 +284,9 @@ class MemoryFrontier:
             self._world.inbox[url.found.host] = None
         return len(lost)
 
-    def repend_archive(self, name: str, lost_from: int) -> int:
+    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         pages = [(url.n, url.page) for url in self._world.urls if url.page is not None and url.page.warc == name]
-        self._world.warcs[name] = min(lost_from, self._world.warcs.get(name, lost_from))
-        return self.repend([n for n, page in pages if page.offset + page.length > lost_from])
+        return self.repend([n for n, page in pages if overlaps(page.offset, page.length, spans)])
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
         total = 0
@@ -337,8 +337,13 @@ class MemoryFrontier:
     def tallies(self, host: str) -> dict[str, int]:
         return {key: count for (name, key), count in self._world.tallies.items() if name == host}
 
-    def warcs(self) -> dict[str, int]:
-        return dict(self._world.warcs)
+    def warcs(self) -> list[WarcRow]:
+        return [self._world.warcs[name] for name in sorted(self._world.warcs)]
+
+    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
+        warcs = self._world.warcs
+        warcs.update((row.name, row) for row in rows)
+        self._world.warcs = {name: row for name, row in warcs.items() if row.size}
 
     def counts(self) -> dict[int, int]:
         return dict(Counter(url.state for url in self._world.urls))

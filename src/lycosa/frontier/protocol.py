@@ -7,15 +7,23 @@ lease holds. Times are Unix times given by the caller, so that tests have their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, Verdict
+from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, Verdict, WarcRow
+
+#: Bytes of a file: from the first up to, and without, the second.
+Span = tuple[int, int]
 
 #: Judges a URL anew: (url, depth, host).
 Judge = Callable[[str, int, str], Verdict]
+
+
+def overlaps(offset: int, length: int, spans: Iterable[Span]) -> bool:
+    """Whether bytes of a file lie in one of the spans."""
+    return any(start < offset + length and offset < end for start, end in spans)
 
 
 class LeaseLost(Exception):
@@ -119,8 +127,8 @@ class Frontier(Protocol):
     def repend(self, ns: Iterable[int]) -> int:
         """Forget what was stored for these rows and fetch them again; returns how many."""
 
-    def repend_archive(self, name: str, lost_from: int) -> int:
-        """Fetch again the pages whose bytes lie beyond an offset of an archive file; returns how many."""
+    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
+        """Fetch again the pages whose bytes touch these spans of an archive file; returns how many."""
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
         """Judge again what was rejected for these reasons; returns how many URLs are pending now."""
@@ -137,8 +145,11 @@ class Frontier(Protocol):
     def tallies(self, host: str) -> dict[str, int]:
         """The trap counters of a host."""
 
-    def warcs(self) -> dict[str, int]:
-        """The committed size of each archive file."""
+    def warcs(self) -> list[WarcRow]:
+        """What is known of each archive file."""
+
+    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
+        """Write down how archive files were found; one of size 0 is forgotten."""
 
     def counts(self) -> dict[int, int]:
         """How many URLs are in each state; in constant time."""

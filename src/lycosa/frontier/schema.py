@@ -11,13 +11,14 @@ from pathlib import Path
 
 import apsw
 
+from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.frontier.fault import translate
 from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
-#: Raised when a table changes; a database of a higher one is refused.
-VERSION = 2
+#: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
+VERSION = 3
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -49,6 +50,9 @@ ALTER TABLE link RENAME TO old_link;
 {_LINK_TABLE};
 INSERT INTO link (key, links) SELECT n << 20 | round, links FROM old_link ORDER BY n, round;
 DROP TABLE old_link;""",
+    2: """
+ALTER TABLE warc ADD COLUMN synced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE warc ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;""",
 }
 
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
@@ -97,7 +101,11 @@ CREATE TABLE lowered (n INTEGER PRIMARY KEY);
 CREATE TABLE robots (origin TEXT PRIMARY KEY, fetched_at REAL, status INTEGER, body BLOB) WITHOUT ROWID;
 CREATE TABLE tally (host INTEGER, key TEXT, count INTEGER, PRIMARY KEY (host, key)) WITHOUT ROWID;
 CREATE TABLE seed (n INTEGER PRIMARY KEY, given INTEGER);  -- not given: what a seed moved to
-CREATE TABLE warc (name TEXT PRIMARY KEY, size INTEGER) WITHOUT ROWID;
+-- The bytes of each archive file that were committed, those of them that are surely on the disk, and its modification
+-- time in nanoseconds when it was last found in order (0: it is being written).
+CREATE TABLE warc (
+    name TEXT PRIMARY KEY, size INTEGER, synced INTEGER NOT NULL DEFAULT 0, stamp INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
 CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
 CREATE TABLE record (id INTEGER PRIMARY KEY, n INTEGER, round INTEGER, mission TEXT, kind TEXT, json TEXT);
 
@@ -120,24 +128,30 @@ CREATE VIEW pages AS
 
 
 def create(path: Path, *, mission_toml: str, now: float) -> None:
-    """Make an empty crawl database; a killed attempt leaves a file that the next one completes."""
+    """Make an empty crawl database; it has its name only when it is whole and on the disk."""
+    if path.exists():
+        raise CollectionError(f"{path} exists already.")
+    unborn = path.with_name(f"{path.name}.new")
     try:
-        db = apsw.Connection(str(path))
+        for suffix in ("", "-wal", "-shm"):  # of an attempt that was killed
+            unborn.with_name(unborn.name + suffix).unlink(missing_ok=True)
+        db = apsw.Connection(str(unborn))
         try:
-            db.set_busy_timeout(BUSY_MS)
             db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             db.execute("PRAGMA journal_mode = WAL")
-            _fill(db, path, mission_toml=mission_toml, now=now)
+            _fill(db, mission_toml=mission_toml, now=now)
         finally:
-            db.close()
+            db.close()  # which writes the log back, and syncs
+        unborn.rename(path)
+        sync_folder(path.parent)
     except apsw.Error as problem:
         raise translate(problem, path) from None
+    except OSError as problem:
+        raise make_fault(problem, str(path)) from None
 
 
-def _fill(db: apsw.Connection, path: Path, *, mission_toml: str, now: float) -> None:
+def _fill(db: apsw.Connection, *, mission_toml: str, now: float) -> None:
     with db:  # all or nothing
-        if db.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise CollectionError(f"{path} exists already.")
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute(_TABLES)
         db.executemany("INSERT INTO part (part) VALUES (?)", ((part,) for part in range(PARTITIONS)))

@@ -7,7 +7,7 @@ there is; writing is one short transaction a batch. What was committed survives 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -20,10 +20,10 @@ from lycosa.frontier.fault import translate
 from lycosa.frontier.index import MOST
 from lycosa.frontier.leases import Leases
 from lycosa.frontier.parts import PART_SQL, host_key, part_of, spans
-from lycosa.frontier.protocol import Judge, LeaseLost, Summary, UrlRow
+from lycosa.frontier.protocol import Judge, LeaseLost, Span, Summary, UrlRow
 from lycosa.frontier.text import cleaned
 from lycosa.frontier.writer import Writer
-from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target
+from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, WarcRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -223,7 +223,7 @@ class SqliteFrontier:
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         desk = self._at
-        with desk.write():
+        with desk.write(lasting=batch.lasting):
             held = self._leases.held(desk.db, owner)
             lost = {part_of(done.host) for done in batch.done} - held
             if lost:
@@ -262,8 +262,8 @@ class SqliteFrontier:
         return chores.fetch_again(self._at, ns)
 
     @_spoken
-    def repend_archive(self, name: str, lost_from: int) -> int:
-        return chores.fetch_again(self._at, chores.lost_pages(self._at, name, lost_from))
+    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
+        return chores.fetch_again(self._at, chores.lost_pages(self._at, name, spans))
 
     @_spoken
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
@@ -309,8 +309,16 @@ class SqliteFrontier:
         return dict(self._at.db.execute("SELECT key, count FROM tally WHERE host = ?", (host_key(host),)))
 
     @_spoken
-    def warcs(self) -> dict[str, int]:
-        return dict(self._at.db.execute("SELECT name, size FROM warc"))
+    def warcs(self) -> list[WarcRow]:
+        return [WarcRow(*row) for row in self._at.db.execute("SELECT name, size, synced, stamp FROM warc")]
+
+    @_spoken
+    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
+        with self._at.write():
+            for row in rows:
+                values = (row.name, row.size, row.synced, row.stamp)
+                self._at.db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?, ?, ?)", values)
+            self._at.db.execute("DELETE FROM warc WHERE size = 0")
 
     @_spoken
     def counts(self) -> dict[int, int]:

@@ -24,6 +24,8 @@ def cleaned(batch: Batch) -> Batch:
         tallies={(_text(host), _text(key)): count for (host, key), count in batch.tallies.items()},
         warc=batch.warc,
         warc_size=batch.warc_size,
+        warc_synced=batch.warc_synced,
+        lasting=batch.lasting,
     )
 
 

@@ -36,6 +36,9 @@ ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.
     errors = excluded.errors"""
 _SEED = "INSERT INTO seed VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET given = max(given, excluded.given)"
 _TALLY = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT (host, key) DO UPDATE SET count = count + excluded.count"
+_WARC = """
+INSERT INTO warc (name, size, synced) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = max(synced, excluded.synced)"""
 
 _HOSTS_MAX = 100_000
 
@@ -71,7 +74,7 @@ class Writer:
         if batch.tallies:
             db.executemany(_TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.tallies.items()))
         if batch.warc:
-            db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?)", (batch.warc, batch.warc_size))
+            db.execute(_WARC, (batch.warc, batch.warc_size, batch.warc_synced))
         self._meet(again, done=batch.done)
         moved = [found for found in batch.found if found.seed]
         if moved:

@@ -18,8 +18,8 @@ from typing import Literal, Self
 
 from isal import igzip_lib, isal_zlib
 
+from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.keep.fault import make_fault
 from lycosa.keep.head import tidy
 from lycosa.model import Answer
 
@@ -94,6 +94,7 @@ class Archive:
         self._size = 0  # bytes on disk
         self._sequence = 0
         self._full = False
+        self._synced = 0
         self._unsynced_name = False
         self._ids: list[bytes] = []
         self._second = -1
@@ -103,6 +104,16 @@ class Archive:
     def buffered(self) -> int:
         """Bytes that wait for the next flush."""
         return self._filled
+
+    @property
+    def synced(self) -> int:
+        """Bytes of the present file that survive a loss of power."""
+        return self._synced
+
+    @property
+    def unsynced(self) -> int:
+        """Bytes that were flushed to the present file and would be lost with the power."""
+        return self._size - self._synced
 
     def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> Place:
         """Take an answer in; `digest` is the SHA-1 of its body as received. Gives file name, offset, length."""
@@ -157,12 +168,9 @@ class Archive:
         try:
             os.fdatasync(self._fd)
             if self._unsynced_name:
-                folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+                sync_folder(self._folder)
                 self._unsynced_name = False
+            self._synced = self._size
         except OSError as error:
             raise self._fault(error) from error
 
@@ -200,7 +208,7 @@ class Archive:
                 continue
             except OSError as error:
                 raise self._fault(error) from error
-        self._name, self._size, self._full, self._unsynced_name = name, 0, False, True
+        self._name, self._size, self._synced, self._full, self._unsynced_name = name, 0, 0, False, True
         lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
         block = "".join(lines).encode()
         values = (self._make_ids().pop(), self._date(time.time()), name.encode(), len(block), block)

@@ -23,8 +23,8 @@ from typing import TextIO
 
 from msgspec import Struct
 
+from lycosa.disk import make_fault
 from lycosa.errors import CollectionError
-from lycosa.keep.fault import make_fault
 from lycosa.keep.types import type_of
 
 __all__ = ["IndexEntry", "date_of", "format_entry", "read_index", "type_of", "write_index"]

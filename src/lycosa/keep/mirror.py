@@ -25,7 +25,7 @@ from typing import Self
 import apsw
 from msgspec import Struct
 
-from lycosa.keep.fault import make_fault
+from lycosa.disk import make_fault
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.keep.types import type_of
 

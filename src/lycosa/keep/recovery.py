@@ -1,6 +1,10 @@
-"""What the frontier committed of each archive file goes in; files that hold exactly that come out.
+"""What the frontier knows of the archive files goes in; files that hold exactly that come out.
 
-Runs before any worker starts. It touches only files named as `keep.archive` names them.
+Runs before any worker starts. `inspect` only reads; `mend` changes one file, after the frontier was told which pages
+are lost: so a crash between the two is found again. Only files named as `keep.archive` names them are touched.
+
+A file whose modification time is that of the last look is taken to be in order. Of one that was being written, what is
+not surely on the disk is read again and checked, of one that somebody changed all of it.
 """
 
 from __future__ import annotations
@@ -8,67 +12,194 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+import time
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
+from lycosa.disk import make_fault, sync_file, sync_folder
+from lycosa.errors import CollectionError
 from lycosa.keep.tape import Tape
+from lycosa.model import WarcRow
+
+Span = tuple[int, int]
 
 _OURS = re.compile(r".+-\d{14}-\d{5,}\.warc\.gz")
+_STORED_MAX = 65535  # RFC 1951: bytes of one stored block
+_PLUG = (
+    b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
+    b"Content-Type: application/warc-fields%b\r\nContent-Length: %b\r\n\r\n%b\r\n\r\n"
+)
+_PLUG_NOTE = b"note: lycosa found damaged bytes here and put this record in their place"
+_PLUG_MIN, _PLUG_MAX = 300, 16 << 20  # bytes that hold the record above, and those held in memory
 
 
 class Repair(Struct, frozen=True, gc=False):
-    """What was done to one archive file."""
+    """What is wrong with one archive file."""
 
     name: str
-    action: Literal["cut", "removed", "short", "missing"]
-    kept: int  # bytes that the file has now, all of them whole records
+    action: Literal["cut", "removed", "short", "missing", "patched"]
+    kept: int  # bytes that the file has when it is mended
     text: str  # a sentence for people
-    lost_from: int | None = None  # records that end beyond this byte are gone and must be fetched again
+    lost: tuple[Span, ...] = ()  # the records in these bytes are gone and must be fetched again
 
 
-def repair(folder: Path, committed: Mapping[str, int]) -> list[Repair]:
-    """Cut what was never committed, and report what was committed and is gone ("short", "missing")."""
-    done: list[Repair] = []
+def inspect(folder: Path, rows: Iterable[WarcRow]) -> Iterator[Repair]:
+    """Find what was never committed, and what was committed and is gone; nothing is changed."""
+    known = {row.name: row for row in rows}
     names = {entry.name for entry in os.scandir(folder) if _is_ours(entry)} if folder.is_dir() else set()
-    for name in sorted(names | committed.keys()):
-        wanted = committed.get(name, 0)
-        path = folder / name
-        if name not in names:
-            if wanted:
-                text = f"{name} is missing with its {wanted} bytes: its pages must be fetched again."
-                done.append(Repair(name, "missing", 0, text, 0))
-            continue
-        found = path.stat().st_size
-        if not wanted:
+    for name in sorted(names | known.keys()):
+        row = known.get(name) or WarcRow(name, 0)
+        if name in names:
+            yield from _inspect_file(folder / name, row)
+        elif row.size:
+            text = f"{name} is missing with its {row.size:,} bytes."
+            yield Repair(name, "missing", 0, text, ((0, row.size),))
+
+
+def _inspect_file(path: Path, row: WarcRow) -> Iterator[Repair]:
+    found = path.stat()
+    size, name = found.st_size, row.name
+    if not row.size:
+        yield Repair(name, "removed", 0, f"{name} was removed: nothing of its {size:,} bytes was committed.")
+        return
+    if size == row.size and row.stamp == found.st_mtime_ns:
+        return
+    broken = damaged_spans(path, start=0 if row.stamp else min(row.synced, size), end=min(size, row.size))
+    kept = min(size, row.size)
+    if broken and broken[-1][1] >= kept:
+        kept = broken.pop()[0]
+    lost = tuple([*broken, (kept, row.size)] if kept < row.size else broken)
+    if broken:
+        count = sum(end - start for start, end in lost)
+        yield Repair(name, "patched", kept, f"{name} is damaged: {count:,} of its {row.size:,} bytes are lost.", lost)
+    elif kept < row.size:
+        text = f"{name} has only {kept:,} whole bytes of the {row.size:,} that were committed."
+        yield Repair(name, "short", kept, text, lost)
+    elif size > row.size:
+        text = f"{name} was cut from {size:,} to the {row.size:,} bytes that were committed."
+        yield Repair(name, "cut", row.size, text)
+
+
+def mend(folder: Path, repair: Repair) -> None:
+    """Do to a file what was found necessary; what stood in damaged places is kept in the folder `damaged` beside."""
+    path = folder / repair.name
+    try:
+        if repair.action == "removed":
             path.unlink()
-            done.append(Repair(name, "removed", 0, f"{name} was removed: nothing of its {found} bytes was committed."))
-        elif found > wanted:
-            os.truncate(path, wanted)
-            text = f"{name} was cut from {found} to the {wanted} bytes that were committed."
-            done.append(Repair(name, "cut", wanted, text))
-        elif found < wanted:
-            whole = whole_size(path)
-            os.truncate(path, whole)
-            text = (
-                f"{name} has {found} of the {wanted} bytes that were committed; "
-                f"it was cut to its {whole} bytes of whole records, and the pages beyond must be fetched again."
-            )
-            done.append(Repair(name, "short", whole, text, whole))
-    return done
+        elif repair.action != "missing":
+            for start, end in repair.lost:
+                while start < end <= repair.kept:
+                    start = _plug(path, start, end if end - start < 2 * _PLUG_MAX else start + _PLUG_MAX)
+            os.truncate(path, repair.kept)
+    except OSError as error:
+        raise make_fault(error, str(path)) from None
 
 
-def whole_size(path: Path) -> int:
-    """Bytes up to the end of the last gzip member that is whole, checksums verified."""
+def settle(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:
+    """Make the files that are in order survive a loss of power; returns the rows to write down, those that changed."""
+    changed = []
+    for row in rows:
+        path = folder / row.name
+        try:
+            found = path.stat()
+            if row.synced < found.st_size:
+                sync_file(path)
+        except FileNotFoundError:
+            changed.append(WarcRow(row.name, 0))
+            continue
+        except OSError as error:
+            raise make_fault(error, str(path)) from None
+        now = WarcRow(row.name, found.st_size, found.st_size, found.st_mtime_ns)
+        if now != row:
+            changed.append(now)
+    if changed:
+        sync_folder(folder)
+    return changed
+
+
+def damaged_spans(path: Path, *, start: int, end: int) -> list[Span]:
+    """The bytes between two offsets that belong to no whole record; but for the last, there is room for one in them."""
+    spans: list[Span] = []
+    at = start
+    for first, last in _whole_members(path, start):
+        if at < first < at + _PLUG_MIN:
+            continue  # lost with what stood before it
+        if at < first:
+            spans.append((at, first))
+        at = last
+        if at >= end:
+            return spans
+    return [*spans, (at, end)] if at < end else spans
+
+
+def _whole_members(path: Path, start: int) -> Iterator[Span]:
+    """Each gzip member behind an offset that is whole, checksums verified."""
     with FileIO(path) as file:
+        file.seek(start)
         tape = Tape(file)
-        while tape.more():
+        at = -1
+        while True:
+            more = tape.more()
+            if tape.unreadable:
+                raise CollectionError(f"{path} cannot be read: {tape.broken}.")
+            if not more or tape.at_member_start():
+                if 0 <= at < tape.offset:
+                    yield at, tape.offset
+                at = tape.offset
+            if tape.broken:
+                at = -1
+                if not tape.recover():
+                    return
+            elif not more:
+                return
             tape.pass_piece()
-        return tape.offset
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     return _OURS.fullmatch(entry.name) is not None and stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode)
+
+
+def _plug(path: Path, start: int, end: int) -> int:
+    """Put a record of exactly this size in the place of damaged bytes, for every reader to pass; returns `end`."""
+    with open(path, "r+b") as file:
+        file.seek(start)
+        aside = path.parent.parent / "damaged" / f"{path.name}-{start}-{end}"
+        aside.parent.mkdir(exist_ok=True)
+        aside.write_bytes(file.read(end - start))
+        file.seek(start)
+        file.write(_make_plug(end - start))
+    return end
+
+
+def _make_plug(size: int) -> bytes:
+    """A gzip member of stored blocks (RFC 1951, 3.2.4) that holds one record and is `size` bytes long."""
+    count = -(-(size - 18) // (_STORED_MAX + 5))
+    record = _make_note(size - 18 - 5 * count)
+    step = -(-len(record) // count)
+    blocks = [record[at : at + step] for at in range(0, len(record), step)]
+    parts = [b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
+    for block in blocks:
+        size = len(block)
+        parts += [b"\1" if block is blocks[-1] else b"\0", size.to_bytes(2, "little")]
+        parts += [(size ^ 0xFFFF).to_bytes(2, "little"), block]
+    crc = zlib.crc32(record)
+    return b"".join([*parts, crc.to_bytes(4, "little"), (len(record) & 0xFFFFFFFF).to_bytes(4, "little")])
+
+
+def _make_note(size: int) -> bytes:
+    """A record of this size. Its length is part of it: where no number fits, a space more in another field helps."""
+    name, date = str(uuid.uuid4()).encode(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()).encode()
+    for pad in (b"", b" "):
+        room = size - len(_PLUG % (name, date, pad, b"", b""))
+        for digits in range(1, 12):
+            length = room - digits
+            if len(str(length)) == digits and length >= 0:
+                note = _PLUG_NOTE[:length].ljust(length)
+                return _PLUG % (name, date, pad, str(length).encode(), note)
+    raise ValueError(f"no record of {size} bytes can be made")

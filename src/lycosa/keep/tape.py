@@ -22,6 +22,7 @@ class Tape:
 
     def __init__(self, file: FileIO, *, chunk: int = 0) -> None:
         self.broken = ""
+        self.unreadable = False  # it is the disk that fails, not the content
         self._file = file
         self._chunk = chunk or _CHUNK
         self._next_raw = file.tell()  # file offset behind what was read
@@ -161,6 +162,7 @@ class Tape:
             chunk = self._file.read(self._chunk) or b""
         except OSError as error:
             self.broken = f"the file cannot be read: {error.strerror}"
+            self.unreadable = True
             chunk = b""
         self._next_raw += len(chunk)
         self._raw += chunk

@@ -21,8 +21,8 @@ import apsw
 from isal import igzip_lib
 from msgspec import Struct, json
 
+from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.keep.fault import make_fault
 from lycosa.keep.warc import StoredAnswer, iter_records
 
 WaczPath = tuple[Path, int]

@@ -150,6 +150,8 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """folder that gets the mirror tree at the end of the crawl; empty: none"""
     index: str = ""
     """file that gets the index at the end of the crawl; empty: none"""
+    sync_s: Seconds = 30.0
+    """seconds of crawling that a loss of power may cost; the less, the more the disk is waited for"""
     context_chars: Annotated[int, Meta(ge=0, le=10_000)] = 30
     """characters of text kept on each side of a link"""
 

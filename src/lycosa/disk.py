@@ -1,0 +1,56 @@
+"""What every stage asks of the disk: that a name or a file lasts, how much room is left, and what a failure means."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from lycosa.errors import CollectionError, DiskFull
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def make_fault(error: OSError, what: str) -> DiskFull | CollectionError:
+    """The error for a `what` ("The index a.txt") that cannot be written."""
+    if error.errno in _FULL:
+        return DiskFull(f"{what} has no room on its disk; nothing is lost: make room and run the same command again.")
+    return CollectionError(f"{what} cannot be written: {error.strerror or error}.")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a loss of power: a new file has none before."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_file(path: Path) -> None:
+    """Make what was written to a file survive a loss of power, whoever wrote it."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fdatasync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a small file so that at any instant it holds the old text or the new one, whole."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise make_fault(error, str(path)) from None
+
+
+def free_bytes(folder: Path) -> tuple[int, int]:
+    """The room that is left on a folder's disk for us, and the size of that disk."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
