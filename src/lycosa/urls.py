@@ -254,7 +254,7 @@ class Cleaner:
 
 
 #: Stands in the memos' look-ups for what they do not hold; None there means a link that leads nowhere.
-_UNKNOWN: Any = object()
+UNKNOWN: Any = object()
 
 
 class Address:
@@ -266,6 +266,10 @@ class Address:
         self.url = url
         self.accepted: bool | None = None  # what the rules said of it; None: it was not judged yet
         self.depth = 1 << 30  # the shortest way from a seed that is known
+
+
+Memo = dict[str, Address | None]
+"""Links as they are written, and what they mean."""
 
 
 class Resolver:
@@ -288,6 +292,15 @@ class Resolver:
         address = self.find(href, normalise(base) or "")
         return None if address is None else address.url
 
+    def memos(self, base: str) -> tuple[Memo, Memo, Memo]:
+        """What is remembered of links written `http…`, of those written `/…`, and of the others, for a base.
+
+        For loops in which the call of `find` would cost more than its answer: what is not in there `find` knows.
+        """
+        if base != self._base:
+            self._enter(base)
+        return self._absolute, self._root, self._here
+
     def find(self, href: str, base: str) -> Address | None:
         """The same as an address, on which the caller may note what it knows of it; `base` is normalised."""
         if base != self._base:
@@ -303,8 +316,8 @@ class Resolver:
             return self._requery(href) if first else None
         else:
             memo = self._here
-        address = memo.get(href, _UNKNOWN)
-        return self._miss(href, base, memo) if address is _UNKNOWN else address
+        address = memo.get(href, UNKNOWN)
+        return self._miss(href, base, memo) if address is UNKNOWN else address
 
     def intern(self, url: str) -> Address:
         """The address of a normalised URL."""
@@ -318,9 +331,9 @@ class Resolver:
         """Begin anew, without a memory."""
         self._count = 0
         self._addresses: dict[str, Address] = {}
-        self._absolute: dict[str, Address | None] = {}  # the same from everywhere
-        self._roots: dict[str, dict[str, Address | None]] = {}  # /… by origin
-        self._folders: dict[str, dict[str, Address | None]] = {}  # the rest by the base's folder
+        self._absolute: Memo = {}  # the same from everywhere
+        self._roots: dict[str, Memo] = {}  # /… by origin
+        self._folders: dict[str, Memo] = {}  # the rest by the base's folder
         self._base: str | None = None  # so that the next link finds its memos anew
 
     def _enter(self, base: str) -> None:
@@ -339,7 +352,7 @@ class Resolver:
             self._count += 1
         self._root, self._here = root, here
 
-    def _miss(self, href: str, base: str, memo: dict[str, Address | None]) -> Address | None:
+    def _miss(self, href: str, base: str, memo: Memo) -> Address | None:
         kept = len(href) <= self.LONGEST
         url = self._concatenate(href, memo) if kept else None
         if url is None:
@@ -357,7 +370,7 @@ class Resolver:
                 self.forget()
         return address
 
-    def _concatenate(self, href: str, memo: dict[str, Address | None]) -> str | None:
+    def _concatenate(self, href: str, memo: Memo) -> str | None:
         if memo is self._absolute:
             plain = _PLAIN_ABSOLUTE.fullmatch(href)
             return plain[1] if plain and "/." not in href else None

@@ -154,11 +154,16 @@ class Intake:
         blocked = self._page_nofollow(doc)
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
         find, base = self.resolver.find, doc.base
+        absolute, root, here = self.resolver.memos(base)
         limited, depth = self.mission.limits.depth >= 0, target.depth + 1
         rows: list[tuple[str, str, bool]] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links):
-            address = find(link.href, base)
+            href = link.href
+            first = href[:1]
+            address = (absolute if first == "h" else root if first == "/" else here).get(href, urls.UNKNOWN)
+            if address is urls.UNKNOWN:
+                address = find(href, base)
             if address is None:
                 continue
             accepted = address.accepted

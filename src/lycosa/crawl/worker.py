@@ -23,8 +23,8 @@ from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 
-BATCH_PAGES = 200
-BATCH_BYTES = 4 << 20
+BATCH_PAGES = 1000
+BATCH_BYTES = 8 << 20
 BATCH_S = 1.0
 LOAD = 64  # targets a lane takes from the frontier at once
 LEASE_S = 60.0

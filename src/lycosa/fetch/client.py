@@ -335,8 +335,10 @@ class Client:
     def _on_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
         if what == pycurl.POLL_REMOVE:
             self._known.discard(fd)
-            with contextlib.suppress(OSError):  # libcurl may have closed it already
+            try:
                 self._epoll.unregister(fd)
+            except OSError:  # libcurl may have closed it already
+                pass
         elif fd in self._known:
             try:
                 self._epoll.modify(fd, _POLL_MASK[what])

@@ -21,6 +21,12 @@ _FOLD = re.compile(r"(?<=[^\n])\n[ \t]+")  # RFC 9112, 5.2
 _LATER_HEAD = re.compile(r"\n\n(?=HTTP/[0-9.]+[ \t])")
 
 
+#: Rows read lately: servers say the same in every answer.
+_recent: dict[str, tuple[str, str, str]] = {}
+_RECENT_MAX = 4096
+_RECENT_CHARS = 128
+
+
 class ParsedHead(Struct, frozen=True, gc=False):
     """The head of an answer; of several, as after 100 Continue, the last."""
 
@@ -48,14 +54,28 @@ def parse_head(raw: bytes) -> ParsedHead:
     lines: list[tuple[str, str]] = []
     fields: dict[str, str] = {}
     for row in rows[1:] if match else rows:
-        name, colon, value = row.partition(":")
-        if colon and (name := name.strip()):
-            value = value.strip()
+        field = _recent.get(row) or _read_row(row)
+        if field is not None:
+            name, value, lower = field
             lines.append((name, value))
-            fields[name.lower()] = value
+            fields[lower] = value
     if len(fields) < len(lines):
         fields = _join(lines)
     return ParsedHead(int(match[1]) if match else 0, match[2].strip() if match else "", fields, lines)
+
+
+def _read_row(row: str) -> tuple[str, str, str] | None:
+    """Name, value and lower-case name of a field; None when it is none."""
+    name, colon, value = row.partition(":")
+    name = name.strip()
+    if not colon or not name:
+        return None
+    field = name, value.strip(), name.lower()
+    if len(row) < _RECENT_CHARS:
+        if len(_recent) >= _RECENT_MAX:
+            _recent.clear()
+        _recent[row] = field
+    return field
 
 
 def _join(lines: list[tuple[str, str]]) -> dict[str, str]:
