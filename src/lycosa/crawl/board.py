@@ -21,10 +21,12 @@ class Cell(IntEnum):
 
     BEAT = 0  # time.monotonic() of the last turn of its loop
     IDLE = 1  # 1 when it has nothing to do
+    COMMITTING = 2  # 1 while it writes to the frontier
     REQUESTS = 3
     PAGES = 4
     BYTES = 5
     ACTIVE = 6  # requests under way
+    ROOM = 7  # 1 when it could have twice as many requests under way
     BACKING_OFF = 8  # hosts
     HOSTS = 9
     WORKING_ON = 10  # row number of the page it is reading

@@ -134,6 +134,7 @@ class Supervisor:
         if page and self.frontier.strike(page) >= STRIKES:
             self.frontier.set_aside(page, "killed-worker")
         self.board.put(slot, Cell.WORKING_ON, 0)
+        self.board.put(slot, Cell.COMMITTING, 0)
         self._deaths = 1 if stored != self._stored_at_death else self._deaths + 1
         self._stored_at_death = stored
         if code == DiskFull.exit_code:

@@ -270,31 +270,38 @@ class Worker:
 
     def _is_commit_due(self, now: float) -> bool:
         batch = self.intake.batch
-        if len(batch.done) >= BATCH_PAGES or self.intake.archive.buffered >= BATCH_BYTES:
-            return True
         if not (batch.done or batch.found or batch.robots):
             return False
         since = now - self._committed_at
-        if since >= BATCH_S or not (self.client.in_flight or self.lanes.waiting()):
+        share = max(len(batch.done) / BATCH_PAGES, self.intake.archive.buffered / BATCH_BYTES, since / BATCH_S)
+        if share >= 1:  # while another worker writes there is better to do than to wait for it, up to a point
+            return share >= 2 or not self._are_others(Cell.COMMITTING, 1)
+        if not (self.client.in_flight or self.lanes.waiting()):
             return True
         if not batch.found:
             return False
-        if self.board.workers > 1 and since >= (INBOX_S if self._is_other_idle() else SHARE_S):
-            return True
-        return self._hungry and since >= EARLY_S
+        return since >= (EARLY_S if self._hungry else BATCH_S) or (self.board.workers > 1 and self._is_awaited(since))
 
-    def _is_other_idle(self) -> bool:
+    def _is_awaited(self, since: float) -> bool:
+        """Whether another worker lacks work that may be in this batch."""
+        if since < INBOX_S:
+            return False
+        return self._are_others(Cell.IDLE, 1) or (since >= SHARE_S and self._are_others(Cell.ROOM, 1))
+
+    def _are_others(self, cell: Cell, value: float) -> bool:
         board, slot = self.board, self.post.slot
-        return any(board.get(other, Cell.IDLE) for other in range(board.workers) if other != slot)
+        return any(board.get(other, cell) == value for other in range(board.workers) if other != slot)
 
     def _commit(self, now: float) -> None:
         clock = time.perf_counter()
+        self.board.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
         batch.warc, batch.warc_size = intake.archive.flush()
         self._sync(batch, now)
         batch.tallies = intake.rules.tallies.drain()
         batch.hosts = self._changed_hosts(batch.done)
         committed = self._write(batch, now)
+        self.board.put(self.post.slot, Cell.COMMITTING, 0)
         intake.batch = new_batch()
         self._committed_at = now
         self._hungry = False
@@ -439,6 +446,7 @@ class Worker:
         for cell, value in (
             (Cell.BEAT, time.monotonic()),
             (Cell.IDLE, float(idle)),
+            (Cell.ROOM, float(self.client.room > self.client.in_flight)),
             (Cell.ACTIVE, self.client.in_flight),
             (Cell.BYTES, intake.bytes),
             (Cell.LINKS, intake.link_count),
