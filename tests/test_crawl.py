@@ -274,6 +274,17 @@ def test_a_host_that_is_down_is_given_up(web: Web, tmp_path: Path) -> None:
     assert found["http://down.invalid/1"].startswith(("failed", "rejected"))
 
 
+def test_links_to_a_closed_port_do_not_harm_a_host(web: Web, tmp_path: Path) -> None:
+    """Anybody can link to ports of another host where nobody answers; its pages are fetched all the same."""
+    chain(web, "good.test", 12)
+    web["bad.test/"] = html("http://good.test/", *(f"http://good.test:9/{n}" for n in range(30)))
+    closed = ("--connect-to", "good.test:9=127.0.0.1:9")
+    crawl(web, tmp_path / "c", "--scope", "free", *closed, "http://bad.test/")
+    found = states(tmp_path / "c")
+    assert len(stored(tmp_path / "c")) == 13
+    assert {found[f"http://good.test:9/{n}"] for n in range(30)} == {"failed connect"}
+
+
 def test_no_seed_reachable(tmp_path: Path, web: Web) -> None:
     """Exit code 4, and why, for each seed."""
     said = crawl(web, tmp_path / "c", "http://gone.test/a", "http://gone.test/b", code=4)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane, Lanes
-from lycosa.model import HostRow
+from lycosa.model import HostRow, Target
 
 
 def make_lane(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> Lane:
@@ -74,8 +74,33 @@ def test_an_overloaded_host_is_asked_ever_less_and_recovers() -> None:
         lane.slow_down(0.0, wait_s=None)
     assert lane.back_off_s == BACK_OFF_MAX_S
     for _ in range(100):
-        lane.ease()
+        lane.ease("http://a.test/")
     assert lane.back_off_s == 0.0
+
+
+def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:
+    """Failures count one after the other, for each origin of a host on its own; an answer ends the count."""
+    lane = make_lane()
+    assert [lane.fail("http://a.test/x", "connect", most=3) for _ in range(2)] == [1, 2]
+    lane.ease("http://a.test/y")
+    assert lane.row().errors == 0
+    assert [lane.fail("http://a.test/x", "connect", most=3) for _ in range(4)] == [1, 2, 3, 0]
+    assert lane.down == {"http://a.test/": "connect"}
+    assert lane.row().errors == 4
+
+
+def test_a_closed_port_costs_a_host_nothing() -> None:
+    """A port that fails where another answers is given up at once, and the other is not: anybody may link to ports."""
+    lane = make_lane()
+    lane.ease("http://a.test/")
+    assert lane.fail("http://a.test:22/", "connect", most=3) == 0
+    assert lane.fail("https://a.test/", "tls", most=3) == 0
+    targets = [Target(n, n, url, "a.test") for n, url in enumerate(("http://a.test/1", "http://a.test:22/2"), 1)]
+    assert lane.find_down(targets) == "http://a.test:22/"
+    assert lane.find_down(targets[:1]) == ""
+    assert lane.row().errors == 0
+    lane.ease("http://a.test:8080/")
+    assert lane.fail("http://a.test/", "connect", most=3) == 1  # it did answer: this may pass
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 5)), max_size=30), st.floats(0.01, 3))

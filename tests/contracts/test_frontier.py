@@ -164,6 +164,14 @@ def test_a_link_can_be_a_seed(frontier: Frontier) -> None:
     assert frontier.failed_seeds() == {"http://b.test/x": "failed: dns"}
 
 
+def test_the_urls_of_one_origin_can_be_ended(frontier: Frontier) -> None:
+    """A closed port of a host ends what lies there, and nothing else."""
+    put(frontier, *(found(f"http://a.test{port}/{n}") for port in ("", ":8", ":80") for n in range(3)))
+    assert frontier.reject_host("a.test", "connect", state=State.FAILED, under="http://a.test:8/") == 3
+    assert frontier.reject_host("a.test", "connect", state=State.FAILED, under="http://a.test:8/") == 0
+    assert frontier.counts() == {State.PENDING: 6, State.FAILED: 3}
+
+
 def test_a_url_is_known_once(frontier: Frontier) -> None:
     """What is found again, in the same batch or later, stays as it is."""
     put(frontier, found("http://a.test/1", score=5.0), found("http://a.test/1", score=7.0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Iterable
 
 from lycosa.fetch.robots import Robots
 from lycosa.model import HostRow, Target
@@ -18,12 +19,18 @@ LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
 
 
+def prefix_of(url: str) -> str:
+    """What all normalised URLs of an origin begin with."""
+    return url[: url.index("/", 8) + 1]
+
+
 class Lane:
     """The queue head of one host, its clock, and what its robots.txt said."""
 
     __slots__ = (
         "host", "queue", "errands", "held", "active", "next_at", "delay_s", "back_off_s", "per_host", "robots",
-        "fetching_robots", "pages", "failures", "listed", "dry", "down", "prefix", "rules", "robots_until",
+        "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive", "answered",
+        "prefix", "rules", "robots_until",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -41,16 +48,18 @@ class Lane:
         self.robots_until = float("inf")  # when the first of them is too old to be believed
         self.fetching_robots: set[str] = set()
         self.pages = row.pages
-        self.failures = row.errors  # of the host itself, one after the other
+        self.errors = row.errors  # what the last run left of them
+        self.failures: dict[str, int] = {}  # of each origin itself, one after the other
+        self.answered: set[str] = set()  # origins that did
+        self.alive = "\0"  # the one that did last, for speed
         self.listed = False  # it stands in the heap of lanes
         self.dry = False  # the frontier had nothing more for it
-        self.down = ""  # why the host was given up
+        self.down: dict[str, str] = {}  # origins that were given up, and why
 
     def row(self) -> HostRow:
         """What is to be remembered of this host."""
-        return HostRow(
-            host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=self.failures
-        )
+        errors = max(self.failures.values(), default=self.errors)
+        return HostRow(host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=errors)
 
     def forget_robots(self) -> None:
         """What robots.txt said is too old: it is asked for again before the next page."""
@@ -72,9 +81,36 @@ class Lane:
         """No request before the host had its pause."""
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
-    def ease(self) -> None:
+    def fail(self, url: str, failure: str, *, most: int) -> int:
+        """Count a failure of the origin itself, one after the other; 0 when it is given up, as after `most` of them.
+
+        A port of a host that answers on another one is closed, not overloaded: once is enough, and the host is spared
+        the pause. Else a link to a closed port, which anybody can write, would cost it all its pages.
+        """
+        origin = prefix_of(url)
+        if self.answered and origin not in self.answered:
+            self.down.setdefault(origin, failure)
+            return 0
+        count = self.failures[origin] = self.failures.get(origin, self.errors) + 1
+        if count > most:
+            self.down.setdefault(origin, failure)
+            return 0
+        return count
+
+    def find_down(self, targets: Iterable[Target]) -> str:
+        """The first origin of these targets that was given up; empty when none was."""
+        if not self.down:
+            return ""
+        return next((origin for target in targets if (origin := prefix_of(target.url)) in self.down), "")
+
+    def ease(self, url: str) -> None:
         """The host answers: a long pause is halved, a short one shrinks slowly, or it would soon be refused again."""
-        self.failures = 0
+        if not url.startswith(self.alive):
+            self.alive = prefix_of(url)
+            self.answered.add(self.alive)
+        if self.failures or self.errors:
+            self.failures.pop(prefix_of(url), 0)
+            self.errors = 0
         if self.back_off_s:
             self.back_off_s *= 0.5 if self.back_off_s > LONG_S else EASE
             if self.back_off_s < 0.02:

@@ -124,13 +124,13 @@ class Rulebook:
             self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
 
     def _settle(self, row: RobotsRow, *, failure: str) -> None:
-        """Believe a robots.txt; a host whose robots.txt cannot be had is kept out of for this run, not for a day."""
+        """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
         lane = self._lane_of(urls.host_of(row.origin + "/"))
         lane.fetching_robots.discard(row.origin)
         robots = self._adopt(lane, row)
         lane.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
         if robots.temporary:
-            lane.down = failure
+            lane.down[urls.normalise(row.origin + "/") or row.origin] = failure
         else:
             self.intake.remember_robots(row)
         self.lanes.enlist(lane)

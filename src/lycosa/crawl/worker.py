@@ -152,10 +152,13 @@ class Worker:
             return None
         if self.mission.order == "dfs" and self.intake.batch.found:
             self._commit(time.time())  # the newest links go first, so they must be known first
-        if lane.down:
-            self._give_up(lane)
         while lane.queue or self._refill(lane):
             target = lane.queue[0]
+            if origin := lane.find_down((target,)):
+                lane.queue.popleft()
+                self.intake.journal.tell("ended", f"{target.url} {lane.down[origin]}: {origin} is given up")
+                self._reject(target, lane.down[origin], state=State.FAILED)
+                continue
             robots = self.rulebook.rules_for(lane, target)
             if robots is None:
                 return lane.errands.popleft() if lane.errands else None
@@ -189,9 +192,10 @@ class Worker:
         if lane.dry:
             return False
         clock = time.perf_counter()
-        if lane.down:
-            self.frontier.reject_host(lane.host, lane.down, state=State.FAILED)
         targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
+        while origin := lane.find_down(targets):
+            self.frontier.reject_host(lane.host, lane.down[origin], state=State.FAILED, under=origin)
+            targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
         self._cpu["load"] += time.perf_counter() - clock
         if not targets:
             lane.dry = True
@@ -237,13 +241,10 @@ class Worker:
     def _mind_host(self, lane: Lane, answer: Answer, now: float) -> None:
         """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
         if answer.failure in HOST_FAILURES:
-            lane.failures += 1
             self._touched.add(lane.host)
-            if lane.failures > self.mission.fetch.retries:
-                lane.down = answer.failure
-                self._give_up(lane)
-            elif answer.failure != "tls":
-                lane.slow_down(now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (lane.failures - 1))
+            count = lane.fail(answer.target.url, answer.failure, most=self.mission.fetch.retries)
+            if count and answer.failure != "tls":
+                lane.slow_down(now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (count - 1))
             return
         if answer.status in (429, 503):
             self._touched.add(lane.host)
@@ -254,14 +255,7 @@ class Worker:
         elif answer.status:
             if lane.back_off_s or lane.failures:
                 self._touched.add(lane.host)
-            lane.ease()
-
-    def _give_up(self, lane: Lane) -> None:
-        """The host cannot be reached, or not its robots.txt: what it has in hand ends here, the rest in `_refill`."""
-        for target in lane.queue:
-            self.intake.journal.tell("ended", f"{target.url} {lane.down}: the host is given up")
-            self._reject(target, lane.down, state=State.FAILED)
-        lane.queue.clear()
+            lane.ease(answer.target.url)
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
         self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))

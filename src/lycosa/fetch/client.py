@@ -40,7 +40,7 @@ _FAILURES = {
     pycurl.E_GOT_NOTHING: "empty-answer",
     pycurl.E_PARTIAL_FILE: CUT_SHORT,
     pycurl.E_RECV_ERROR: CUT_SHORT,
-    pycurl.E_SEND_ERROR: "connect",
+    pycurl.E_SEND_ERROR: CUT_SHORT,
     pycurl.E_SSL_CONNECT_ERROR: "tls",
     pycurl.E_PEER_FAILED_VERIFICATION: "tls",
     pycurl.E_SSL_CERTPROBLEM: "tls",

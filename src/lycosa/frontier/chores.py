@@ -16,7 +16,8 @@ from lycosa.model import State
 CHUNK = 5_000  # rows of one transaction
 
 _DUE = f"SELECT n, host, reason FROM url INDEXED BY waiting WHERE state = 9 AND {PART_SQL} = ? AND due <= ? LIMIT ?"
-_HEAD = "SELECT n FROM url INDEXED BY pending WHERE state = 0 AND host = ? LIMIT ?"
+_HEAD = """
+SELECT n FROM url INDEXED BY pending WHERE state = 0 AND host = ?1 AND substr(url, 1, length(?2)) = ?2 LIMIT ?3"""
 _REJECTED = "SELECT n, url, depth, host, reason FROM url WHERE n > ? AND state = 8 ORDER BY n LIMIT ?"
 _OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 _END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
@@ -45,12 +46,12 @@ def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
     return [db.execute(_NAME, (host,)).get for host in sorted(hosts)]
 
 
-def end_host(desk: Desk, host: int, reason: str, *, state: int) -> int:
-    """End all pending URLs of a host."""
+def end_host(desk: Desk, host: int, reason: str, *, state: int, under: str) -> int:
+    """End the pending URLs of a host that begin with `under`."""
     total = 0
-    while desk.db.execute(_HEAD, (host, 1)).fetchone():
+    while desk.db.execute(_HEAD, (host, under, 1)).fetchone():
         with desk.write():
-            ns: list[Any] = [n for (n,) in desk.db.execute(_HEAD, (host, CHUNK))]
+            ns: list[Any] = [n for (n,) in desk.db.execute(_HEAD, (host, under, CHUNK))]
             desk.db.executemany(_END, ((state, reason, n) for n in sorted(ns)))
             counts = Counts()
             counts.state(State.PENDING, "", -len(ns))

@@ -262,8 +262,9 @@ class MemoryFrontier:
 
     # Changes of mind
 
-    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED) -> int:
-        ended = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
+        pending = self._of([part_of(host)], State.PENDING)
+        ended = [url for url in pending if url.found.host == host and url.found.url.startswith(under)]
         for url in ended:
             url.state, url.reason = state, reason
         return len(ended)

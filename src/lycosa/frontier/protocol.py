@@ -118,8 +118,8 @@ class Frontier(Protocol):
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
         """Row number, URL and time of the page that brought this content first."""
 
-    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED) -> int:
-        """End all pending URLs of a host with this state and reason; returns how many."""
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
+        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
 
     def set_aside(self, n: int, reason: str) -> None:
         """End one URL as failed."""

@@ -250,8 +250,8 @@ class SqliteFrontier:
     # Changes of mind
 
     @_spoken
-    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED) -> int:
-        return chores.end_host(self._at, host_key(host), reason, state=state)
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
+        return chores.end_host(self._at, host_key(host), reason, state=state, under=under)
 
     @_spoken
     def set_aside(self, n: int, reason: str) -> None:
