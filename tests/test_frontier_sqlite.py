@@ -394,7 +394,7 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         sqlite._INBOX: (1, 2),
         sqlite._BUSY_HOSTS: (1, 2),
         chores._DUE: (1, 1.0, 1),
-        chores._HEAD: (1, 1),
+        chores._HEAD: (1, "http:", 1),
     }
     for sql, bindings in statements.items():
         plan = " ".join(str(row) for row in frontier._at.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))
