@@ -55,7 +55,7 @@ def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
         lane.begin(now)
         lane.end(now)
         if now - last >= 0.2:
-            lane.ease()
+            lane.ease("http://a.test/")
         else:
             refused += 1
             lane.slow_down(now, wait_s=None)
@@ -69,5 +69,5 @@ def test_a_host_that_recovered_is_asked_as_before() -> None:
     lane = Lane(HostRow("a.test"), delay_s=0.05, per_host=1)
     lane.slow_down(0.0, wait_s=None)
     for _ in range(500):
-        lane.ease()
+        lane.ease("http://a.test/")
     assert lane.back_off_s == 0.0
