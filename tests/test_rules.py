@@ -119,7 +119,7 @@ def test_explain_evaluates_every_rule() -> None:
         rows = rules.explain(url, depth=9, host=host_of(url))
         assert [code for code, verdict in rows if not verdict.ok] == ["scope", "reject-list", "accept-list", "depth"]
     codes = [code for code, _ in rows]
-    assert codes == [code for code in RULES if code not in ("host-budget", "robots", "noarchive")]
+    assert codes == [code for code in RULES if code not in ("host-budget", "page-limit", "robots", "noarchive")]
     assert all(verdict.detail for _, verdict in rows)
     assert all(verdict.reason in ("", code) for code, verdict in rows)
     assert not rules.tallies.drain()

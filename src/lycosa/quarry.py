@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
@@ -29,6 +29,10 @@ class Quarry:
     def score(self, link: Link, doc: Doc) -> float:
         """How promising a link is before it is fetched, 0 to 1."""
         return 0.0
+
+    def explain(self, link: Link, doc: Doc) -> Mapping[str, float]:
+        """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns tells them as of now."""
+        return {}
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What is kept of this document as data."""

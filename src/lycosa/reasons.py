@@ -45,6 +45,7 @@ RULES = {
         "traps.hosts_per_domain hosts were taken below the registered domain", "raise traps.hosts_per_domain"
     ),
     "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
+    "page-limit": Reason("limits.pages pages are stored", "raise --limit"),
     "robots": Reason("robots.txt forbids it", 'on a site you own, set robots = "ignore" for its host'),
     "noarchive": Reason("the page asks not to be kept (noarchive, noindex)", 'set fetch.noarchive = "ignore"'),
 }

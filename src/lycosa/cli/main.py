@@ -23,6 +23,7 @@ VERBS = {
     "check": "check",
     "status": "look",
     "query": "look",
+    "why": "why",
     "export": "export",
 }
 

@@ -37,14 +37,34 @@ def pack(rows: Sequence[Row]) -> bytes:
 
 def unpack(blob: bytes) -> list[Row]:
     """Give the rows of a blob; none where it is damaged or would swell beyond the limit."""
-    if not blob:
+    plain = _inflate(blob)
+    try:
+        return _decode(plain) if plain else []
+    except DecodeError:
         return []
+
+
+def find(blob: bytes, url: str) -> list[Row]:
+    """The rows of a blob that lead to a URL; a blob that does not mention it is not taken apart."""
+    plain = _inflate(blob)
+    if url.encode(errors="replace") not in plain:
+        return []
+    try:
+        return [row for row in _decode(plain) if row[0] == url]
+    except DecodeError:
+        return []
+
+
+def _inflate(blob: bytes) -> bytes:
+    """The plain bytes; none where the blob is damaged or would swell beyond the limit."""
+    if not blob:
+        return b""
     inflate = igzip_lib.IgzipDecompressor()
     try:
-        plain = inflate.decompress(blob, LIMIT)
-        return _decode(plain) if inflate.eof else []
-    except (igzip_lib.error, DecodeError):  # type: ignore[misc]  # the stub calls the class an instance
-        return []
+        plain: bytes = inflate.decompress(blob, LIMIT)
+        return plain if inflate.eof else b""
+    except igzip_lib.error:  # type: ignore[misc]  # the stub calls the class an instance
+        return b""
 
 
 def _mend(text: str) -> str:

@@ -7,26 +7,34 @@ for page in Collection("collection"):
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
 from lycosa.fetch.decode import decode
 from lycosa.frontier import schema
 from lycosa.frontier.parts import host_key
 from lycosa.keep import StoredAnswer, links, read_record
-from lycosa.look import database
+from lycosa.look import database, graph
 from lycosa.look.database import Row
+from lycosa.look.graph import InLink
 from lycosa.look.listing import state_name
 from lycosa.look.query import select
 from lycosa.look.table import Value
+from lycosa.mission import Mission, load
 from lycosa.model import STATE_NAMES
 from lycosa.parse import Doc, read
+
+if TYPE_CHECKING:
+    from lycosa.look.why import Why
+    from lycosa.quarry import Quarry
 
 #: Bytes of one body after decompression; what is longer is cut.
 _BODY_BYTES = 256 << 20
@@ -186,7 +194,7 @@ class Collection:
         if mime:
             where += " AND page.mime GLOB ?"
             values.append(mime.lower())
-        for row in self._rows(f"{_PAGES}{where} ORDER BY page.n", values):
+        for row in self.rows(f"{_PAGES}{where} ORDER BY page.n", values):
             yield Page(self, *row)
 
     def page(self, url: str) -> Page | None:
@@ -203,7 +211,7 @@ class Collection:
         """The URLs ever met, in the order of their discovery; all, or those of one state ("fetched", "gone"…)."""
         numbers = {name: int(number) for number, name in STATE_NAMES.items()}
         where, values = (" WHERE state = ?", [numbers[state_name(state)]]) if state else ("", [])
-        for row in self._rows(f"{_URLS}{where} ORDER BY n", values):
+        for row in self.rows(f"{_URLS}{where} ORDER BY n", values):
             yield _url_info(row)
 
     def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Iterator[Row]:
@@ -213,18 +221,66 @@ class Collection:
         """
         return select(self.path, sql, values, seconds=seconds).rows
 
-    def _rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+    def why(self, url: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
+        """Everything that is known of an address, seen or never seen, and on which grounds; UsageError if it is none.
+
+        `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave.
+        """
+        from lycosa.look.why import explain
+
+        return explain(self, url, links=links, quarry=quarry)
+
+    def inlinks(self, url: str) -> Iterator[InLink]:
+        """The links to this URL, in the order in which their pages were found; takes one pass over all links."""
+        normal = urls.normalise(url)
+        return iter(()) if normal is None else graph.find_inlinks(self._database, normal)
+
+    def graph(self, *, by: graph.By = "page") -> Iterator[graph.Edge]:
+        """The edges of the web graph between pages, hosts or registered domains ("page", "host", "domain")."""
+        return graph.find_edges(self._database, by)
+
+    @cached_property
+    def mission(self) -> Mission:
+        """The mission that made it, as it was settled when the crawl last ran."""
+        file = self.path / "lycosa.toml"
+        if file.is_file():
+            return load(file).mission
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".toml") as copy:
+            copy.write(str(self._value("SELECT value FROM meta WHERE key = 'mission'") or ""))
+            copy.flush()
+            return load(Path(copy.name)).mission
+
+    def seeds(self) -> list[str]:
+        """The URLs of all seeds, and of what they moved to."""
+        return [url for (url,) in self.rows("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n")]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read in the block is of one instant, also while a crawl is writing."""
+        self._database.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._database.execute("COMMIT")
+
+    def page_at(self, n: int) -> Page | None:
+        """The stored page in a row of the database, or None."""
+        row = next(self.rows(f"{_PAGES} AND page.n = ?", [n]), None)
+        return Page(self, *row) if row else None
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+        """The rows of a statement of ours; `query` is for those of a user."""
         return database.rows(self._database, sql, values)
 
     def _value(self, sql: str, values: Sequence[Value] = ()) -> Any:
-        return next((row[0] for row in self._rows(sql, values)), None)
+        return next((row[0] for row in self.rows(sql, values)), None)
 
     def _find(self, select: str, url: str) -> Row | None:
         normal = urls.normalise(url)
         if normal is None:
             return None
         n = self._value(schema.FIND_URL, [host_key(urls.host_of(normal)), urls.url_id(normal)])
-        return None if n is None else next(self._rows(f"{select} url.n = ?", [n]), None)
+        return None if n is None else next(self.rows(f"{select} url.n = ?", [n]), None)
 
     def _links(self, n: int, round_: int) -> list[PageLink]:
         packed = self._value("SELECT links FROM link WHERE key = ? << 20 | ?", [n, round_])
@@ -232,7 +288,7 @@ class Collection:
 
     def _holder(self, digest: bytes) -> StoredAnswer | None:
         """The answer that holds the bytes of this digest."""
-        place = next(self._rows(_HOLDER, [digest]), None)
+        place = next(self.rows(_HOLDER, [digest]), None)
         return self._read(*place) if place else None
 
     def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:

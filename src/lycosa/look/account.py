@@ -1,0 +1,223 @@
+"""The story of a URL in, lines for people out: first the answer in a sentence, then its grounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from lycosa.look.table import printable
+from lycosa.look.why import Fate, Host, Step, Why
+from lycosa.reasons import explain
+
+_LABEL = 9  # width of the names in front of each section
+_SHOWN_STEPS = 12
+_SHOWN_LINKS = 20
+
+_VIA = {
+    "a": "link",
+    "area": "link of an image map",
+    "listed": "entry of a sitemap",
+    "refresh": "refresh of the page",
+    "link": "<link>",
+    "xml": "reference in XML",
+    "script": "address in a script",
+}
+
+
+def tell(why: Why) -> str:
+    """The whole account."""
+    return "\n".join(printable(line) for line in _lines(why))
+
+
+def conclude(why: Why) -> str:
+    """What became of the URL, or would, in one or two sentences."""
+    if why.fate is None:
+        return f"It was never seen. {_would(why)}"
+    fate = why.fate
+    but = _but(fate)
+    if fate.state == "unfetched":
+        return _pending(why)
+    if fate.state == "duplicate":
+        return f"It was fetched; its content is that of {fate.duplicate_of or 'another page'}, stored once{but}."
+    if fate.state == "rejected":
+        return f"It is not visited{but}.{_changed(why)}"
+    sentences = {
+        "fetched": f"It was fetched and kept{but}.",
+        "not modified": f"It was fetched and kept; asked again, the host said that it has not changed{but}.",
+        "redirected for now": f"It redirects, for now, to {_onward(fate)}{but}.",
+        "redirected for good": f"It moved for good to {_onward(fate)}{but}.",
+        "gone": f"It is gone{but}.",
+        "failed": f"It could not be fetched{but}.",
+        "waiting for a retry": f"It is tried again, not before {_time(fate.due)}{but}.",
+    }
+    return sentences.get(fate.state, f"Its state is {fate.state}{but}.")
+
+
+def _but(fate: Fate) -> str:
+    """What the reason means, and what to do; the sentence ends outside."""
+    return f" ({fate.reason}): {_advise(fate.meaning, fate.remedy)}" if fate.reason else ""
+
+
+def _advise(meaning: str, remedy: str) -> str:
+    return f"{meaning}. {remedy[0].upper()}{remedy[1:]}" if remedy else meaning
+
+
+def _would(why: Why) -> str:
+    refused = [ruling for ruling in why.rules if ruling.ok is False]
+    if not refused:
+        return "If a link to it is found, it is visited" + (
+            ", if its robots.txt allows." if why.visited is None else "."
+        )
+    grounds = _advise(refused[0].detail, explain(refused[0].rule).remedy)
+    return f"If a link to it is found, it is not visited ({refused[0].rule}): {grounds}."
+
+
+def _pending(why: Why) -> str:
+    assert why.queue is not None
+    more = "at least " if why.queue.bounded else ""
+    place = (
+        f"{more}{why.queue.ahead:,} of its host stand before it" if why.queue.ahead else "it is the next of its host"
+    )
+    refused = next((ruling for ruling in why.rules if ruling.ok is False), None)
+    if refused is not None:
+        grounds = _advise(refused.detail, explain(refused.rule).remedy)
+        return f"It is still to be fetched, but not as things are ({refused.rule}): {grounds}."
+    if why.running:
+        return f"It is still to be fetched: {place}."
+    return f"It is still to be fetched ({place}), but no crawl is running: lycosa crawl continues it."
+
+
+def _onward(fate: Fate) -> str:
+    if not fate.redirects:
+        return "nowhere"
+    last = fate.redirects[-1]
+    first = f"{fate.redirects[0].url}, and from there to {last.url}" if len(fate.redirects) > 1 else last.url
+    return f"{first}, which is {_hop_state(last.state, last.reason)}"
+
+
+def _hop_state(state: str, reason: str) -> str:
+    return f"{state or 'not known'}{f' ({reason})' if reason else ''}"
+
+
+def _changed(why: Why) -> str:
+    """A refusal that the settings of now would not repeat."""
+    assert why.fate is not None
+    refused = [ruling.rule for ruling in why.rules if ruling.ok is False and ruling.rule != "page-limit"]
+    if why.fate.reason in refused or why.fate.reason in ("noarchive", ""):
+        return ""
+    now = f"it would be refused for {refused[0]}" if refused else "it would be admitted"
+    return f" By the settings as they are now {now}: the next crawl judges it again."
+
+
+def _lines(why: Why) -> Iterator[str]:
+    state = f"{why.fate.state}{f' ({why.fate.reason})' if why.fate.reason else ''}" if why.fate else "never seen"
+    yield f"{why.url}: {state}"
+    yield conclude(why)
+    yield ""
+    yield from _section("address", [f"given as {why.address.given}", *why.address.changes])
+    if why.fate:
+        yield from _section("state", _state_lines(why.fate))
+    yield from _section("rules", _rule_lines(why))
+    if why.score:
+        parts = ", ".join(f"{name} {value:g}" for name, value in why.score.parts.items())
+        yield from _section(
+            "score", [f"{why.score.value:g} ({why.score.order}: {why.score.rule}){'; ' if parts else ''}{parts}"]
+        )
+    if why.path:
+        yield from _section("found", _path_lines(why))
+    if why.queue:
+        more = "more than " if why.queue.bounded else ""
+        yield from _section("queue", [f"{why.queue.ahead:,} before it, {more}{why.queue.pending:,} of its host in all"])
+    yield from _section("host", _host_lines(why.host, why.at))
+    if why.links is not None:
+        yield from _section("links", _link_lines(why))
+    if why.near:
+        yield from _section("known", [f"{hop.url}: {_hop_state(hop.state, hop.reason)}" for hop in why.near])
+
+
+def _section(name: str, lines: list[str]) -> Iterator[str]:
+    for at, line in enumerate(lines):
+        yield f"{name if at == 0 else '':{_LABEL}}{line}"
+
+
+def _state_lines(fate: Fate) -> list[str]:
+    facts = [f"HTTP {fate.http}"] if fate.http else []
+    if fate.fetched_at:
+        facts.append(f"at {_time(fate.fetched_at)}")
+    if fate.retries:
+        facts.append(f"tried again {'once' if fate.retries == 1 else f'{fate.retries} times'}")
+    if fate.strikes:
+        facts.append(f"{fate.strikes} workers died of it")
+    if fate.due:
+        facts.append(f"next try not before {_time(fate.due)}")
+    lines = [", ".join([fate.state, *facts])]
+    lines += [f"→ {hop.url}: {_hop_state(hop.state, hop.reason)}" for hop in fate.redirects]
+    if fate.duplicate_of:
+        lines.append(f"the same content as {fate.duplicate_of}")
+    if fate.page:
+        page = fate.page
+        kind = f", {page.kind}" if page.kind else ""
+        title = f', "{page.title}"' if page.title else ""
+        lines.append(f"{page.mime or 'no type'}{kind}, {page.charset or 'no charset'}, {page.size:,} bytes{title}")
+        copies = f" ({fate.copies} copies)" if fate.copies > 1 else ""
+        lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}")
+    return lines
+
+
+def _rule_lines(why: Why) -> list[str]:
+    width = max(len(ruling.rule) for ruling in why.rules)
+    words = {True: "yes", False: "no", None: "?"}
+    return [f"{ruling.rule:{width}}  {words[ruling.ok]:3}  {ruling.detail}" for ruling in why.rules]
+
+
+def _path_lines(why: Why) -> list[str]:
+    steps = why.path
+    lines = [_step(step) for step in steps]
+    if why.path_cut:
+        lines.insert(0, "(a longer way before this)")
+    if len(lines) > _SHOWN_STEPS:
+        hidden = len(lines) - _SHOWN_STEPS + 1
+        lines = [*lines[:3], f"… {hidden:,} more …", *lines[3 + hidden :]]
+    return lines
+
+
+def _step(step: Step) -> str:
+    if step.via == "seed":
+        return f"{step.url}  seed"
+    if step.via == "sitemap":
+        return f"{step.url}  sitemap" + (f", named by the robots.txt of {step.anchor}" if step.anchor else "")
+    anchor = f' "{step.anchor}"' if step.anchor else ""
+    context = f" in “{step.context}”" if step.context else ""
+    return f"→ {step.url}  {_VIA.get(step.via, step.via or 'unknown')}{anchor}{context}"
+
+
+def _host_lines(host: Host, now: float) -> list[str]:
+    if not host.known:
+        return [f"{host.name} is not known: nothing of it was ever found"]
+    facts = [f"{host.name}: {host.pages:,} pages stored, {host.pending:,} to be fetched"]
+    pace = f"{host.delay_s:g} s between requests, {host.per_host} at a time"
+    pace += f", {host.back_off_s:g} s more as it was overloaded or failed" if host.back_off_s else ""
+    pace += f"; {host.errors} failures of the host in a row" if host.errors else ""
+    pace += f"; not before {_time(host.next_at)}" if host.next_at > now else ""
+    facts.append(pace)
+    if host.robots_at:
+        facts.append(f"its robots.txt was fetched at {_time(host.robots_at)} (HTTP {host.robots_status or 'none'})")
+    return facts
+
+
+def _link_lines(why: Why) -> list[str]:
+    assert why.links is not None
+    if not why.links.count:
+        return ["no stored page links to it"]
+    lines = ["1 link from a stored page" if why.links.count == 1 else f"{why.links.count:,} links from stored pages"]
+    for link in why.links.first[:_SHOWN_LINKS]:
+        text = f' "{link.text}"' if link.text else ""
+        refused = "" if link.accepted else ", not followed from there"
+        lines.append(f"{link.source}{text}{', a redirect' if link.kind == 'redirect' else ''}{refused}")
+    if why.links.count > _SHOWN_LINKS:
+        lines.append(f"… and {why.links.count - _SHOWN_LINKS:,} more: lycosa export inlinks --url …")
+    return lines
+
+
+def _time(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))

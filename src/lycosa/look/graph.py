@@ -1,0 +1,168 @@
+"""A collection's packed links in, the web graph out: who links to whom, and the inverse, built when it is asked for.
+
+One pass over the links, page after page. What has to be sorted or added up goes through SQLite's own temporary files,
+so memory stays flat for any number of links. Of a page that was stored more than once the newest copy counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Literal
+
+import apsw
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.keep import links
+from lycosa.look import database
+
+By = Literal["page", "host", "domain"]
+
+SPILL = 200_000  # pairs of hosts that are added up in memory before they go to disk
+_SORT_KIB = 64 * 1024  # memory of SQLite for sorting, before it uses files
+
+_PACKED = "SELECT n, links FROM link ORDER BY key"
+_MOVED = "SELECT url, redirect FROM url WHERE redirect <> ''"
+_ADD = """
+    INSERT INTO edge VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET links = links + excluded.links, pages = pages + excluded.pages"""
+
+
+class InLink(Struct, frozen=True):
+    """A link to a URL: the page it stands on, its text, and whether the rules let the crawl follow it there."""
+
+    source: str
+    text: str
+    accepted: bool
+    kind: str = "link"  # or "redirect"
+
+
+class Edge(Struct, frozen=True):
+    """All links from one page, host or domain to another."""
+
+    source: str
+    target: str
+    text: str  # of the first link that has one; empty between hosts and domains
+    links: int  # how many
+    pages: int  # on how many pages
+    accepted: bool  # whether the rules let the crawl follow one of them; True between hosts and domains
+    kind: str = "link"  # or "redirect"
+
+
+def find_inlinks(connection: apsw.Connection, url: str) -> Iterator[InLink]:
+    """The links and redirects to a normalised URL, in the order in which their pages were found; one pass."""
+    for n, packed in _newest(connection):
+        for _, text, accepted in links.find(packed, url):
+            yield InLink(_url(connection, n), text, accepted)
+    for source, _ in database.rows(connection, f"{_MOVED} AND redirect = ?", [url]):
+        yield InLink(source, "", True, "redirect")
+
+
+def list_inlinks(connection: apsw.Connection, *, host: str = "") -> Iterator[tuple[str, str, str, bool]]:
+    """Every link as (target, source, text, accepted), sorted by its target; of the targets on one host, or all."""
+    with _scratch() as scratch:
+        scratch.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER)")
+        scratch.execute("BEGIN")
+        scratch.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?)", _inverted(connection, host))
+        for target, n, text, accepted in scratch.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
+            yield target, _url(connection, n), text, bool(accepted)
+
+
+def find_edges(connection: apsw.Connection, by: By = "page") -> Iterator[Edge]:
+    """The edges of the web graph: of pages in the order of their finding, of hosts and domains sorted."""
+    if by == "page":
+        yield from _page_edges(connection)
+        return
+    with summed(connection, by) as scratch:
+        for row in scratch.execute("SELECT source, target, links, pages FROM edge ORDER BY source, target"):
+            source, target, count, pages = row
+            yield Edge(source, target, "", count, pages, True)
+
+
+@contextmanager
+def summed(connection: apsw.Connection, by: By) -> Iterator[apsw.Connection]:
+    """A temporary database whose table `edge` has the links between hosts or domains, added up."""
+    with _scratch() as scratch:
+        scratch.execute("CREATE TABLE edge (source, target, links, pages, PRIMARY KEY (source, target)) WITHOUT ROWID")
+        scratch.execute("BEGIN")
+        sums: dict[tuple[str, str], list[int]] = {}
+        for source, targets in _grouped(connection, by):
+            for target, count in targets.items():
+                pair = sums.setdefault((source, target), [0, 0])
+                pair[0] += count
+                pair[1] += 1
+            if len(sums) >= SPILL:
+                _spill(scratch, sums)
+        _spill(scratch, sums)
+        yield scratch
+
+
+def _spill(scratch: apsw.Connection, sums: dict[tuple[str, str], list[int]]) -> None:
+    scratch.executemany(_ADD, ((*pair, *sums[pair]) for pair in sorted(sums)))
+    sums.clear()
+
+
+def _page_edges(connection: apsw.Connection) -> Iterator[Edge]:
+    for n, packed in _newest(connection):
+        source = _url(connection, n)
+        merged: dict[str, list[Any]] = {}
+        for target, text, accepted in links.unpack(packed):
+            edge = merged.setdefault(target, ["", 0, False])
+            edge[0] = edge[0] or text
+            edge[1] += 1
+            edge[2] |= accepted
+        for target, (text, count, accepted) in merged.items():
+            yield Edge(source, target, text, count, 1, accepted)
+    for source, target in database.rows(connection, _MOVED):
+        yield Edge(source, target, "", 1, 1, True, "redirect")
+
+
+def _grouped(connection: apsw.Connection, by: By) -> Iterator[tuple[str, dict[str, int]]]:
+    """For each page, and each redirect, its host or domain and those that it leads to, with the number of links."""
+    group = urls.host_of if by == "host" else _domain_of
+    for n, packed in _newest(connection):
+        targets: dict[str, int] = {}
+        for target, _, _ in links.unpack(packed):
+            name = group(target)
+            targets[name] = targets.get(name, 0) + 1
+        yield group(_url(connection, n)), targets
+    for source, target in database.rows(connection, _MOVED):
+        yield group(source), {group(target): 1}
+
+
+def _domain_of(url: str) -> str:
+    host = urls.host_of(url)
+    return urls.registered_domain(host) or host
+
+
+def _inverted(connection: apsw.Connection, host: str) -> Iterator[tuple[str, int, str, bool]]:
+    for n, packed in _newest(connection):
+        for target, text, accepted in links.unpack(packed):
+            if not host or urls.host_of(target) == host:
+                yield target, n, text, accepted
+
+
+def _newest(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
+    """Row number and packed links of each page's newest copy, in one pass."""
+    last, held = 0, b""
+    for n, packed in database.rows(connection, _PACKED):
+        if n != last and held:
+            yield last, held
+        last, held = n, packed
+    if held:
+        yield last, held
+
+
+def _url(connection: apsw.Connection, n: int) -> str:
+    return str(connection.execute("SELECT url FROM url WHERE n = ?", (n,)).get)
+
+
+@contextmanager
+def _scratch() -> Iterator[apsw.Connection]:
+    """A temporary database that is a file as soon as it is large, and is gone with its connection."""
+    with closing(apsw.Connection("")) as scratch:
+        scratch.execute(f"PRAGMA cache_size = -{_SORT_KIB}")
+        scratch.execute("PRAGMA journal_mode = OFF")
+        scratch.execute("PRAGMA temp_store = FILE")
+        yield scratch

@@ -1,0 +1,113 @@
+"""A URL in, every rule of its collection's mission out, in the order in which the crawl asks them, with its verdict.
+
+The rules are the crawl's own (`judge/rules.py`, `fetch/robots.py`), fed with what the collection holds: all its seeds,
+its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.fetch.client import find_rule
+from lycosa.fetch.robots import decision
+from lycosa.frontier.parts import host_key
+from lycosa.judge.rules import Rules
+from lycosa.judge.traps import Tallies
+from lycosa.look.collection import Collection
+from lycosa.mission.settings import Mission
+from lycosa.model import State
+
+_NEVER_JUDGED = (State.PENDING, State.WAITING)
+
+
+class Ruling(Struct):
+    """One rule and what it says; not ok: it refuses; None: what it needs is not known yet."""
+
+    rule: str
+    ok: bool | None
+    detail: str
+
+
+class Finding(Struct, frozen=True):
+    """How an address was found, as far as the rules ask; without a state it was not."""
+
+    depth: int = 1
+    seed: bool = False
+    via: str = ""
+    state: int | None = None
+    reason: str = ""
+
+
+class Grounds:
+    """The rules as they are for one host."""
+
+    def __init__(self, collection: Collection, mission: Mission, *, host: str) -> None:
+        self._rows = collection.rows
+        self._mission = mission
+        self._host = host
+        rule, fetch = find_rule(mission.hosts, host), mission.fetch
+        self.delay_s = fetch.delay_s if rule is None or rule.delay_s is None else rule.delay_s
+        self.per_host = fetch.per_host if rule is None or rule.per_host is None else rule.per_host
+        self.robots_at, self.robots_status = 0.0, 0
+        self._mode = rule.robots if rule is not None and rule.robots else fetch.robots
+        self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies))
+
+    def judge(self, url: str, finding: Finding) -> list[Ruling]:
+        """Every rule in turn."""
+        if finding.via == "sitemap":  # a list of pages, followed whatever the other rules say
+            verdict = self._rules.scope.admits(url, self._host)
+            rows = [("scope", verdict)]
+        else:
+            rows = self._rules.explain(url, depth=finding.depth, host=self._host, seed=finding.seed)
+        rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]
+        if finding.state is not None:
+            self._recall(rulings, finding)
+        return [*rulings, self._ask_robots(url), *self._ask_budgets(finding)]
+
+    def _recall(self, rulings: list[Ruling], finding: Finding) -> None:
+        """Bounds that count were asked when the address was found; it is among those that were counted since."""
+        refused = finding.state == State.REJECTED and not finding.reason.startswith("robots")
+        for ruling in rulings:
+            if ruling.ok is False and ruling.rule.startswith("trap:") and not refused and finding.via != "sitemap":
+                ruling.ok, ruling.detail = True, f"it was taken in time; {ruling.detail}"
+
+    def _tallies(self, owner: str) -> dict[str, int]:
+        return dict(self._rows("SELECT key, count FROM tally WHERE host = ?", [host_key(owner)]))
+
+    def _ask_robots(self, url: str) -> Ruling:
+        if self._mode == "ignore":
+            return Ruling("robots", True, "robots.txt is ignored for this host, as the mission says")
+        origin, agent = urls.origin_of(url), self._mission.agent.name
+        row = next(self._rows("SELECT fetched_at, status, body FROM robots WHERE origin = ?", [origin]), None)
+        if row is None:
+            return Ruling("robots", None, f"no robots.txt of {origin} is held; it is asked for before the first page")
+        self.robots_at, self.robots_status, body = row
+        robots = decision(self.robots_status, body or b"")
+        wanted = robots.crawl_delay(agent)
+        if wanted is not None:
+            self.delay_s = max(self.delay_s, min(wanted, self._mission.fetch.crawl_delay_max_s))
+        return Ruling("robots", robots.allows(url, agent), robots.explain(url, agent))
+
+    def _ask_budgets(self, finding: Finding) -> list[Ruling]:
+        """The limits that are asked last, when the address is next to be fetched."""
+        limits, rulings = self._mission.limits, []
+        taken = finding.state is not None and finding.state not in (*_NEVER_JUDGED, State.REJECTED)
+        for rule, limit, setting, sql, values in (
+            ("host-budget", limits.host_pages, "limits.host_pages", _HOST_PAGES, [host_key(self._host)]),
+            ("page-limit", limits.pages, "limits.pages", _STORED, []),
+        ):
+            if limit <= 0:
+                rulings.append(Ruling(rule, True, f"{setting} = none"))
+                continue
+            stored = next((int(row[0]) for row in self._rows(sql, values)), 0)
+            where = f"of {self._host} " if rule == "host-budget" else ""
+            ok = taken or stored < limit
+            rulings.append(Ruling(rule, ok, f"{stored} pages {where}are stored; {setting} = {limit}"))
+        return rulings
+
+
+_HOST_PAGES = "SELECT pages FROM host WHERE host = ?"
+_STORED = """
+    SELECT total(count) FROM figure
+    WHERE name = 'stored' AND key = (SELECT CAST(value AS TEXT) FROM meta WHERE key = 'round')"""

@@ -1,0 +1,54 @@
+"""A stored URL in, its score with the parts that it was made of out (T7): which order counts, and what it looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.mission.settings import Mission
+from lycosa.quarry import Quarry
+
+if TYPE_CHECKING:
+    from lycosa.look.collection import Collection
+    from lycosa.model import Link
+    from lycosa.parse import Doc
+
+
+class Score(Struct):
+    """The higher, the sooner; equal scores go in the order of their finding."""
+
+    value: float
+    order: str  # bfs, dfs, best
+    rule: str  # in words: how this order scores
+    parts: dict[str, float]  # by name; of `best` those that the quarry gives
+
+
+def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None) -> Score:
+    """Take a stored score apart; a quarry's parts are worked out anew from the page that the link stands on."""
+    value, order = row["score"] or 0.0, mission.order
+    if order == "bfs":
+        return Score(value, order, "the fewer links from a seed, the sooner", {"links from a seed": row["depth"]})
+    if order == "dfs":
+        return Score(value, order, "the newest page's links first, in their order on it", {"time of finding": value})
+    rule = "the highest score first, as the mission scores the link"
+    if quarry is None or not row["parent"]:
+        return Score(value, order, rule, {})
+    found = _find_link(collection, mission, row, quarry)
+    return Score(value, order, rule, dict(quarry.explain(*found)) if found else {})
+
+
+def _find_link(
+    collection: Collection, mission: Mission, row: dict[str, Any], quarry: Quarry
+) -> tuple[Link, Doc] | None:
+    """The link that led to the URL, on the stored page where it was found."""
+    page = collection.page_at(row["parent"])
+    if page is None:
+        return None
+    resolver = urls.Resolver(urls.Cleaner(mission.urls))
+    doc = page.doc
+    for link in (*doc.links, *quarry.links(doc)):
+        if resolver.resolve(link.href, doc.base) == row["url"]:
+            return link, doc
+    return None

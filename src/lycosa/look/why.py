@@ -1,0 +1,322 @@
+"""A URL and a collection in, the whole story of that URL out: what it is, what was decided, on which grounds.
+
+`explain` repeats the crawl's own decisions over what is stored; it works for a URL that was never seen, and while a
+crawl is running. Nothing is fetched and nothing is written. `account.py` words the story for people.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from msgspec import Struct
+
+from lycosa import reasons, urls
+from lycosa.frontier import schema
+from lycosa.frontier.parts import host_key
+from lycosa.look import score
+from lycosa.look.address import Address, read_address, spellings
+from lycosa.look.collection import Collection
+from lycosa.look.graph import InLink
+from lycosa.look.grounds import Finding, Grounds, Ruling
+from lycosa.look.status import running_crawl
+from lycosa.model import STATE_NAMES, State
+from lycosa.quarry import Quarry
+
+_HOPS = 20  # redirects followed to learn what became of a page
+_STEPS = 1000  # of the path from a seed
+_COUNTED = 100_000  # URLs of one host's queue; what is beyond is not counted
+_LINKS = 100  # pages named that link to the URL
+
+_ROW = """
+    SELECT n, url, state, coalesce(reason, '') AS reason, score, depth, hops, parent, seed, via, anchor, context,
+           coalesce(nullif(original, ''), url) AS original, http, coalesce(fetched_at, 0) AS fetched_at, due, retries,
+           coalesce(redirect, '') AS redirect, digest, host
+    FROM url WHERE n = ?"""
+_PAGE = """
+    SELECT round, fetched_at, status, mime, charset, title, language, kind, size, lower(hex(digest)), etag,
+           last_modified, server_date, warc, offset, length
+    FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"""
+_HOLDER = """
+    SELECT url.url FROM content JOIN url USING (n) WHERE content.n <> ?2 AND content.seq = (
+        SELECT seq FROM holder WHERE digest = ?1
+        UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
+        LIMIT 1)"""
+#: Those of the host that come first: a higher score, or the same and an earlier finding.
+_HIGHER = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? AND score > ? LIMIT ?"
+_EARLIER = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? AND score = ? AND n < ? LIMIT ?"
+_PENDING = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? LIMIT ?"
+
+
+_SETTING = re.compile(r"\b(limits|fetch|traps|urls|keep)\.([a-z_]+)")
+
+
+class Hop(Struct, omit_defaults=True):
+    """Where a redirect leads, and what became of that; no state: it was never seen."""
+
+    url: str
+    state: str = ""
+    reason: str = ""
+
+
+class Step(Struct, omit_defaults=True):
+    """One step of the way from a seed: a URL and how it was found on the one before."""
+
+    url: str
+    via: str  # kind of the link: seed a area frame link refresh redirect canonical feed sitemap listed xml script
+    anchor: str = ""
+    context: str = ""
+
+
+class Copy(Struct):
+    """The newest stored copy of a page."""
+
+    round: int
+    fetched_at: float
+    status: int
+    mime: str
+    charset: str
+    title: str
+    language: str
+    kind: str
+    size: int
+    digest: str
+    etag: str
+    last_modified: str
+    server_date: str
+    warc: str
+    offset: int
+    length: int
+
+
+class Queue(Struct):
+    """Where a URL stands among those of its host that are to be fetched; counted up to a bound."""
+
+    ahead: int
+    pending: int
+    bounded: bool  # there are more than that
+
+
+class Host(Struct):
+    """How the host is doing."""
+
+    name: str
+    known: bool
+    pages: int = 0
+    pending: int = 0
+    errors: int = 0  # failures of the host itself, one after the other
+    delay_s: float = 0.0  # between two requests, as set or as its robots.txt asks
+    back_off_s: float = 0.0  # on top of that, because it was overloaded
+    per_host: int = 1  # requests at a time
+    next_at: float = 0.0  # not before this time
+    robots_at: float = 0.0  # when its robots.txt was fetched
+    robots_status: int = 0
+
+
+class Links(Struct):
+    """The stored pages that link to the URL: the first of them, and how many there are."""
+
+    count: int
+    first: list[InLink]
+
+
+class Fate(Struct):
+    """What is stored of a URL; times are Unix times, 0: never."""
+
+    state: str
+    reason: str
+    meaning: str  # of the reason, in a sentence
+    remedy: str  # what to do about it
+    http: int
+    seed: bool
+    depth: int
+    original: str
+    retries: int
+    strikes: int  # workers that died of it
+    fetched_at: float
+    due: float  # when it is tried again
+    redirects: list[Hop]
+    duplicate_of: str
+    copies: int  # of the page, one a round
+    page: Copy | None
+
+
+class Why(Struct):
+    """Everything that is to be said of one URL, in the order of the crawl."""
+
+    address: Address
+    url: str
+    visited: bool | None  # whether the rules let it be visited; None: robots.txt is not known yet
+    running: int  # process id of the crawl that is under way; 0: none
+    at: float  # when this was asked
+    fate: Fate | None  # None: never seen
+    rules: list[Ruling]
+    score: score.Score | None
+    path: list[Step]  # from a seed to the URL
+    path_cut: int  # 1 if it is longer than that
+    queue: Queue | None
+    host: Host
+    near: list[Hop]  # addresses that differ a little and are known, for one that is not
+    links: Links | None  # None: not asked for
+
+
+def explain(collection: Collection, text: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
+    """Tell all that is known of an address; UsageError when it is none. `links` looks for the pages that link to it."""
+    with collection.snapshot():
+        return _Teller(collection, quarry).tell(text, links=links)
+
+
+class _Teller:
+    def __init__(self, collection: Collection, quarry: Quarry | None) -> None:
+        self._from = collection
+        self._quarry = quarry
+        self._rows = collection.rows
+        self._now = time.time()
+
+    def tell(self, text: str, *, links: bool) -> Why:
+        mission = self._from.mission
+        address = read_address(text, mission.urls)
+        url, row = self._find_spelling(address)
+        host = urls.host_of(url)
+        running = running_crawl(self._from.path)
+        grounds = Grounds(self._from, mission, host=host)
+        linked = self._find_links(url) if links else None
+        finding = self._finding(row, linked)
+        rules = grounds.judge(url, finding)
+        queue = self._queue(row) if row and row["state"] == State.PENDING else None
+        path, cut = self._path(row) if row else ([], 0)
+        parts = score.explain(self._from, mission, row, quarry=self._quarry) if row else None
+        return Why(
+            address=address, url=url, visited=_conclude(rules), running=running, at=self._now,
+            fate=self._fate(row, rules) if row else None, rules=rules, score=parts, path=path, path_cut=cut,
+            queue=queue, host=self._host(host, grounds), near=[] if row else self._near(url), links=linked,
+        )  # fmt: skip
+
+    def _find_spelling(self, address: Address) -> tuple[str, dict[str, Any] | None]:
+        """A seed is stored as it was normalised, a link as it was cleaned."""
+        for url in dict.fromkeys((address.cleaned, address.normalised)):
+            row = self._row_of(url)
+            if row is not None:
+                return url, row
+        return address.cleaned, None
+
+    def _row_of(self, url: str) -> dict[str, Any] | None:
+        n = self._value(schema.FIND_URL, host_key(urls.host_of(url)), urls.url_id(url))
+        return None if n is None else self._row(n)
+
+    def _row(self, n: int) -> dict[str, Any] | None:
+        names = (
+            "n", "url", "state", "reason", "score", "depth", "hops", "parent", "seed", "via", "anchor", "context",
+            "original", "http", "fetched_at", "due", "retries", "redirect", "digest", "host",
+        )  # fmt: skip
+        row = next(self._rows(_ROW, [n]), None)
+        return None if row is None else dict(zip(names, row, strict=True))
+
+    def _value(self, sql: str, *values: Any) -> Any:
+        return next((row[0] for row in self._rows(sql, values)), None)
+
+    def _count(self, sql: str, *values: Any) -> int:
+        return int(self._value(f"SELECT count(*) FROM ({sql})", *values, _COUNTED))
+
+    def _finding(self, row: dict[str, Any] | None, linked: Links | None) -> Finding:
+        if row is not None:
+            return Finding(
+                depth=row["depth"],
+                seed=bool(row["seed"]),
+                via=row["via"] or "",
+                state=row["state"],
+                reason=row["reason"],
+            )
+        depths = [self._row_of(link.source) for link in linked.first] if linked else []
+        return Finding(depth=1 + min((row["depth"] for row in depths if row), default=0))
+
+    def _fate(self, row: dict[str, Any], rules: list[Ruling]) -> Fate:
+        meaning, remedy = reasons.explain(row["reason"]) if row["reason"] else ("", "")
+        meaning = _SETTING.sub(self._with_value, meaning)
+        for ruling in rules:
+            if ruling.rule == row["reason"] and ruling.ok is False:
+                meaning = ruling.detail
+        page = next(self._rows(_PAGE, [row["n"]]), None)
+        duplicate = row["state"] == State.DUPLICATE and row["digest"]
+        return Fate(
+            state=STATE_NAMES[State(row["state"])], reason=row["reason"], meaning=meaning, remedy=remedy,
+            http=row["http"] or 0, seed=bool(row["seed"]), depth=row["depth"], original=row["original"],
+            retries=row["retries"] or 0, fetched_at=row["fetched_at"], redirects=self._redirects(row),
+            strikes=self._value("SELECT count FROM strike WHERE n = ?", row["n"]) or 0,
+            due=row["due"] if row["state"] == State.WAITING else 0.0,
+            duplicate_of=self._value(_HOLDER, row["digest"], row["n"]) or "" if duplicate else "",
+            copies=self._value("SELECT count(*) FROM page WHERE n = ?", row["n"]),
+            page=Copy(*page) if page else None,
+        )  # fmt: skip
+
+    def _with_value(self, setting: re.Match[str]) -> str:
+        """A setting's name with its value, so that a person sees what was allowed."""
+        value = getattr(getattr(self._from.mission, setting[1]), setting[2], None)
+        return setting[0] if value is None else f"{setting[0]} = {value}"
+
+    def _redirects(self, row: dict[str, Any]) -> list[Hop]:
+        hops: list[Hop] = []
+        seen = {row["url"]}
+        onward = row["redirect"]
+        while onward and len(hops) < _HOPS:
+            found = self._row_of(onward)
+            hops.append(self._hop(onward, found))
+            if found is None or onward in seen:
+                break
+            seen.add(onward)
+            onward = found["redirect"]
+        return hops
+
+    @staticmethod
+    def _hop(url: str, row: dict[str, Any] | None) -> Hop:
+        return Hop(url, STATE_NAMES[State(row["state"])], row["reason"]) if row else Hop(url)
+
+    def _path(self, row: dict[str, Any]) -> tuple[list[Step], int]:
+        """The way from a seed, as it was found first or, under a depth limit, on fewest links."""
+        steps: list[Step] = []
+        seen: set[int] = set()
+        at: dict[str, Any] | None = row
+        while at is not None and at["n"] not in seen and len(steps) < _STEPS:
+            seen.add(at["n"])
+            via = at["via"] or ("seed" if at["seed"] else "")
+            steps.append(Step(at["url"], via, at["anchor"] or "", at["context"] or ""))
+            at = self._row(at["parent"]) if at["parent"] else None
+        return steps[::-1], int(at is not None and at["n"] not in seen)
+
+    def _queue(self, row: dict[str, Any]) -> Queue:
+        host, n, value = row["host"], row["n"], row["score"]
+        ahead = self._count(_HIGHER, host, value) + self._count(_EARLIER, host, value, n)
+        pending = self._count(_PENDING, host)
+        return Queue(ahead=min(ahead, _COUNTED), pending=pending, bounded=max(ahead, pending) >= _COUNTED)
+
+    def _host(self, name: str, grounds: Grounds) -> Host:
+        row = next(
+            self._rows("SELECT pages, errors, delay_s, next_at FROM host WHERE host = ?", [host_key(name)]), None
+        )
+        host = Host(
+            name, row is not None, per_host=grounds.per_host, delay_s=grounds.delay_s,
+            robots_at=grounds.robots_at, robots_status=grounds.robots_status,
+        )  # fmt: skip
+        if row:
+            host.pages, host.errors, host.back_off_s, host.next_at = row
+            host.pending = self._count(_PENDING, host_key(name))
+        return host
+
+    def _near(self, url: str) -> list[Hop]:
+        found = ((other, self._row_of(other)) for other in spellings(url))
+        return [self._hop(other, row) for other, row in found if row]
+
+    def _find_links(self, url: str) -> Links:
+        first: list[InLink] = []
+        count = 0
+        for count, link in enumerate(self._from.inlinks(url), 1):  # noqa: B007  the last number is the count
+            if count <= _LINKS:
+                first.append(link)
+        return Links(count, first)
+
+
+def _conclude(rules: list[Ruling]) -> bool | None:
+    if any(ruling.ok is False for ruling in rules):
+        return False
+    return None if any(ruling.ok is None for ruling in rules) else True
