@@ -270,10 +270,10 @@ def test_settings_that_changed_since(stopped: Collection, tmp_path: Path) -> Non
     """A refusal that would not be repeated is told as such."""
     shutil.copytree(stopped.path, tmp_path / "c")
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
-    frontier.reject_host("b.test", "scope")
+    frontier.reject_host("a.test", "scope")
     frontier.close()
     with Collection(tmp_path / "c") as collection:
-        assert "it would be admitted: the next crawl judges it again" in conclude(collection.why("http://b.test/"))
+        assert "it would be admitted: the next crawl judges it again" in conclude(collection.why("http://a.test/c"))
 
 
 class Hunter(Quarry):
