@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.options import collection_option, format_option
+from lycosa.cli.options import collection_option
 from lycosa.cli.output import opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
@@ -16,14 +17,22 @@ from lycosa.look.listing import Filter
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
 
-KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links")
+KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks")
+LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS), metavar="|".join(KINDS))
 @click.option("-o", "--output", default="-", metavar="PATH", help="Folder of the mirror, or file; - is the pipe.")
 @collection_option
-@format_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "tsv", "table", "graphml"]),
+    help="Default: table on a terminal, the file's suffix, else jsonl; graphml goes with graph.",
+)
+@click.option("--by", type=click.Choice(["page", "host", "domain"]), help="Nodes of the graph; default: page.")
+@click.option("--url", default="", metavar="URL", help="Only the inlinks of this URL.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
 @click.option("--mime", default="", metavar="TYPE", help="Only pages of this type: text/html, image/*.")
 @click.option("--state", default="", metavar="NAME", help="Only URLs of this state: fetched, gone, rejected…")
@@ -31,7 +40,16 @@ KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links")
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
 )
 def export(
-    kind: str, output: str, collection: str, form: str | None, host: str, mime: str, state: str, raw: bool
+    kind: str,
+    output: str,
+    collection: str,
+    form: str | None,
+    by: str | None,
+    url: str,
+    host: str,
+    mime: str,
+    state: str,
+    raw: bool,
 ) -> None:
     """Write a collection for other programs.
 
@@ -43,18 +61,29 @@ def export(
     urls    every URL ever met, with its fate
     pages   what is stored
     links   who links to whom
+    graph   the same as a graph of pages, hosts or domains, with weights
+    inlinks who is linked from where, sorted by the target
 
     \b
     lycosa export mirror -o site
     lycosa export pages --format csv -o pages.csv
+    lycosa export graph --by host -o hosts.graphml
     """
     wanted = Filter(host=host, state=state, mime=mime)
-    if kind in ("urls", "pages", "links"):
+    _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
+    if kind in ("graph", "inlinks"):
+        _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
+        if kind == "graph":
+            _export_graph(output, collection, form=form, by=by or "page", wanted=wanted, raw=raw)
+        else:
+            _export_inlinks(output, collection, form=form, url=url, wanted=wanted, raw=raw)
+        return
+    if kind in LISTINGS:
         _export_list(kind, output, collection, form=form, wanted=wanted, raw=raw)
         return
     for option, given in (("--state", state), ("--format", form), ("--raw", raw)):
         if given:
-            raise UsageError(f"{option} goes with urls, pages and links, not with {kind}.")
+            raise UsageError(f"{option} goes with {', '.join(LISTINGS)}, not with {kind}.")
     _export_view(kind, output, collection, wanted=wanted)
 
 
@@ -67,6 +96,64 @@ def _export_list(kind: str, output: str, collection: str, *, form: str | None, w
         count = write(found.rows, found.columns, out, form=settled, raw=raw)
     if output != "-":
         click.echo(f"lycosa: {output}: {count:,} rows", err=True)
+
+
+def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
+    """Refuse options that go with another kind."""
+    for only, given in options.items():
+        for option, value in given.items():
+            if value and kind != only:
+                raise UsageError(f"{option} goes with {only}, not with {kind}.")
+
+
+def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted: Filter, raw: bool) -> None:
+    from lycosa.look.collection import Collection
+    from lycosa.look.graph import NODES
+    from lycosa.look.graphml import write_graphml
+    from lycosa.look.table import write
+
+    nodes = next(name for name in NODES if name == by)
+    with Collection(folder) as collection:
+        if form == "graphml" or (form is None and output.lower().endswith(".graphml")):
+            with opened(output, "jsonl") as (out, _):
+                count = write_graphml(collection.database, out, by=nodes, host=wanted.host.lower())
+        else:
+            edges = collection.graph(by=nodes, host=wanted.host.lower())
+            rows = (
+                (edge.source, edge.target, edge.links, edge.text, int(edge.accepted), edge.kind)
+                if nodes == "page"
+                else (edge.source, edge.target, edge.links, edge.pages)
+                for edge in edges
+            )
+            columns = (
+                "source",
+                "target",
+                "links",
+                *(("anchor", "accepted", "kind") if nodes == "page" else ("pages",)),
+            )
+            with opened(output, form) as (out, settled):
+                count = write(rows, columns, out, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {count:,} edges", err=True)
+
+
+def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: Filter, raw: bool) -> None:
+    from lycosa.look.address import read_address
+    from lycosa.look.collection import Collection
+    from lycosa.look.graph import list_inlinks
+    from lycosa.look.table import write
+
+    with Collection(folder) as collection:
+        rows: Iterator[tuple[str, str, str, int]]
+        if url:
+            target = read_address(url, collection.mission.urls).cleaned
+            rows = ((target, link.source, link.text, int(link.accepted)) for link in collection.inlinks(target))
+        else:
+            rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=wanted.host.lower()))
+        with opened(output, form) as (out, settled):
+            count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {count:,} links", err=True)
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:

@@ -160,7 +160,7 @@ class Collection:
     def __init__(self, path: str | os.PathLike[str] = "collection") -> None:
         self.path = Path(path)
         self.archive = self.path / "archive"
-        self._database = database.connect(self.path)
+        self.database = database.connect(self.path)
 
     def __iter__(self) -> Iterator[Page]:
         return self.pages()
@@ -182,7 +182,7 @@ class Collection:
 
     def close(self) -> None:
         """Close the database; pages that were handed out can then no longer read their bytes."""
-        self._database.close()
+        self.database.close()
 
     def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
         """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything)."""
@@ -233,11 +233,11 @@ class Collection:
     def inlinks(self, url: str) -> Iterator[InLink]:
         """The links to this URL, in the order in which their pages were found; takes one pass over all links."""
         normal = urls.normalise(url)
-        return iter(()) if normal is None else graph.find_inlinks(self._database, normal)
+        return iter(()) if normal is None else graph.find_inlinks(self.database, normal)
 
-    def graph(self, *, by: graph.By = "page") -> Iterator[graph.Edge]:
-        """The edges of the web graph between pages, hosts or registered domains ("page", "host", "domain")."""
-        return graph.find_edges(self._database, by)
+    def graph(self, *, by: graph.By = "page", host: str = "") -> Iterator[graph.Edge]:
+        """The edges of the web graph between pages, hosts or registered domains; from the pages of a host, or all."""
+        return graph.find_edges(self.database, by, host=host)
 
     @cached_property
     def mission(self) -> Mission:
@@ -257,11 +257,11 @@ class Collection:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything read in the block is of one instant, also while a crawl is writing."""
-        self._database.execute("BEGIN")
+        self.database.execute("BEGIN")
         try:
             yield
         finally:
-            self._database.execute("COMMIT")
+            self.database.execute("COMMIT")
 
     def page_at(self, n: int) -> Page | None:
         """The stored page in a row of the database, or None."""
@@ -270,7 +270,7 @@ class Collection:
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a statement of ours; `query` is for those of a user."""
-        return database.rows(self._database, sql, values)
+        return database.rows(self.database, sql, values)
 
     def _value(self, sql: str, values: Sequence[Value] = ()) -> Any:
         return next((row[0] for row in self.rows(sql, values)), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import apsw
@@ -18,6 +19,7 @@ from lycosa.keep import links
 from lycosa.look import database
 
 By = Literal["page", "host", "domain"]
+NODES: tuple[By, ...] = ("page", "host", "domain")
 
 SPILL = 200_000  # pairs of hosts that are added up in memory before they go to disk
 _SORT_KIB = 64 * 1024  # memory of SQLite for sorting, before it uses files
@@ -60,74 +62,86 @@ def find_inlinks(connection: apsw.Connection, url: str) -> Iterator[InLink]:
 
 
 def list_inlinks(connection: apsw.Connection, *, host: str = "") -> Iterator[tuple[str, str, str, bool]]:
-    """Every link as (target, source, text, accepted), sorted by its target; of the targets on one host, or all."""
-    with _scratch() as scratch:
-        scratch.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER)")
-        scratch.execute("BEGIN")
-        scratch.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?)", _inverted(connection, host))
-        for target, n, text, accepted in scratch.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
+    """Every link as (target, source, text, accepted), sorted by its target; of the targets on these hosts, or all."""
+    with scratch() as store:
+        store.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER)")
+        store.execute("BEGIN")
+        store.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?)", _inverted(connection, host))
+        for target, n, text, accepted in store.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
             yield target, _url(connection, n), text, bool(accepted)
 
 
-def find_edges(connection: apsw.Connection, by: By = "page") -> Iterator[Edge]:
-    """The edges of the web graph: of pages in the order of their finding, of hosts and domains sorted."""
+def find_edges(connection: apsw.Connection, by: By = "page", *, host: str = "") -> Iterator[Edge]:
+    """The edges of the web graph: of pages in the order of their finding, of hosts and domains sorted.
+
+    `host` (`*` stands for anything) takes only the links of these hosts' pages.
+    """
     if by == "page":
-        yield from _page_edges(connection)
+        yield from _page_edges(connection, host)
         return
-    with summed(connection, by) as scratch:
-        for row in scratch.execute("SELECT source, target, links, pages FROM edge ORDER BY source, target"):
+    with summed(connection, by, host=host) as store:
+        for row in store.execute("SELECT source, target, links, pages FROM edge ORDER BY source, target"):
             source, target, count, pages = row
             yield Edge(source, target, "", count, pages, True)
 
 
 @contextmanager
-def summed(connection: apsw.Connection, by: By) -> Iterator[apsw.Connection]:
+def summed(connection: apsw.Connection, by: By, *, host: str = "") -> Iterator[apsw.Connection]:
     """A temporary database whose table `edge` has the links between hosts or domains, added up."""
-    with _scratch() as scratch:
-        scratch.execute("CREATE TABLE edge (source, target, links, pages, PRIMARY KEY (source, target)) WITHOUT ROWID")
-        scratch.execute("BEGIN")
+    with scratch() as store:
+        store.execute("CREATE TABLE edge (source, target, links, pages, PRIMARY KEY (source, target)) WITHOUT ROWID")
+        store.execute("BEGIN")
         sums: dict[tuple[str, str], list[int]] = {}
-        for source, targets in _grouped(connection, by):
+        for source, targets in _grouped(connection, by, host):
             for target, count in targets.items():
                 pair = sums.setdefault((source, target), [0, 0])
                 pair[0] += count
                 pair[1] += 1
             if len(sums) >= SPILL:
-                _spill(scratch, sums)
-        _spill(scratch, sums)
-        yield scratch
+                _spill(store, sums)
+        _spill(store, sums)
+        yield store
 
 
-def _spill(scratch: apsw.Connection, sums: dict[tuple[str, str], list[int]]) -> None:
-    scratch.executemany(_ADD, ((*pair, *sums[pair]) for pair in sorted(sums)))
+@contextmanager
+def scratch() -> Iterator[apsw.Connection]:
+    """A temporary database that is a file as soon as it is large, and is gone with its connection."""
+    with closing(apsw.Connection("")) as store:
+        store.execute(f"PRAGMA cache_size = -{_SORT_KIB}")
+        store.execute("PRAGMA journal_mode = OFF")
+        store.execute("PRAGMA temp_store = FILE")
+        yield store
+
+
+def _spill(store: apsw.Connection, sums: dict[tuple[str, str], list[int]]) -> None:
+    store.executemany(_ADD, ((*pair, *sums[pair]) for pair in sorted(sums)))
     sums.clear()
 
 
-def _page_edges(connection: apsw.Connection) -> Iterator[Edge]:
-    for n, packed in _newest(connection):
-        source = _url(connection, n)
+def _page_edges(connection: apsw.Connection, host: str) -> Iterator[Edge]:
+    for source, rows in _pages(connection, host):
         merged: dict[str, list[Any]] = {}
-        for target, text, accepted in links.unpack(packed):
+        for target, text, accepted in rows:
             edge = merged.setdefault(target, ["", 0, False])
             edge[0] = edge[0] or text
             edge[1] += 1
             edge[2] |= accepted
         for target, (text, count, accepted) in merged.items():
             yield Edge(source, target, text, count, 1, accepted)
-    for source, target in database.rows(connection, _MOVED):
+    for source, target in _redirects(connection, host):
         yield Edge(source, target, "", 1, 1, True, "redirect")
 
 
-def _grouped(connection: apsw.Connection, by: By) -> Iterator[tuple[str, dict[str, int]]]:
+def _grouped(connection: apsw.Connection, by: By, host: str) -> Iterator[tuple[str, dict[str, int]]]:
     """For each page, and each redirect, its host or domain and those that it leads to, with the number of links."""
     group = urls.host_of if by == "host" else _domain_of
-    for n, packed in _newest(connection):
+    for source, rows in _pages(connection, host):
         targets: dict[str, int] = {}
-        for target, _, _ in links.unpack(packed):
+        for target, _, _ in rows:
             name = group(target)
             targets[name] = targets.get(name, 0) + 1
-        yield group(_url(connection, n)), targets
-    for source, target in database.rows(connection, _MOVED):
+        yield group(source), targets
+    for source, target in _redirects(connection, host):
         yield group(source), {group(target): 1}
 
 
@@ -139,8 +153,21 @@ def _domain_of(url: str) -> str:
 def _inverted(connection: apsw.Connection, host: str) -> Iterator[tuple[str, int, str, bool]]:
     for n, packed in _newest(connection):
         for target, text, accepted in links.unpack(packed):
-            if not host or urls.host_of(target) == host:
+            if not host or fnmatchcase(urls.host_of(target), host):
                 yield target, n, text, accepted
+
+
+def _pages(connection: apsw.Connection, host: str) -> Iterator[tuple[str, list[links.Row]]]:
+    for n, packed in _newest(connection):
+        source = _url(connection, n)
+        if not host or fnmatchcase(urls.host_of(source), host):
+            yield source, links.unpack(packed)
+
+
+def _redirects(connection: apsw.Connection, host: str) -> Iterator[tuple[str, str]]:
+    for source, target in database.rows(connection, _MOVED):
+        if not host or fnmatchcase(urls.host_of(source), host):
+            yield source, target
 
 
 def _newest(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
@@ -156,13 +183,3 @@ def _newest(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
 
 def _url(connection: apsw.Connection, n: int) -> str:
     return str(connection.execute("SELECT url FROM url WHERE n = ?", (n,)).get)
-
-
-@contextmanager
-def _scratch() -> Iterator[apsw.Connection]:
-    """A temporary database that is a file as soon as it is large, and is gone with its connection."""
-    with closing(apsw.Connection("")) as scratch:
-        scratch.execute(f"PRAGMA cache_size = -{_SORT_KIB}")
-        scratch.execute("PRAGMA journal_mode = OFF")
-        scratch.execute("PRAGMA temp_store = FILE")
-        yield scratch
