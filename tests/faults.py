@@ -19,12 +19,13 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from blackout import Disk, record
 from planet import Planet
 from warcio.archiveiterator import ArchiveIterator
 
@@ -113,10 +114,10 @@ class Range:
         began = time.monotonic()
         code, said = self.finish(folder)
         assert code == 0, said
+        seconds = time.monotonic() - began
         stats = self.planet.stats()
         problems = find_damage(folder)
         assert problems == [], problems[:5]
-        seconds = time.monotonic() - began
         return Reference(Holding.read(folder), stats["total"], stats["repeats"], seconds)
 
     @contextmanager
@@ -262,24 +263,18 @@ def kill_once(site: Range, reference: Reference, folder: Path, *, kind: str, dic
         unacknowledged = site.planet.stats()["total"] - acknowledged(folder)
     code, said = site.finish(folder)
     repeated = site.planet.stats()["repeats"] - reference.repeats
-    problems = [] if code == 0 and "Traceback" not in said else [f"exit code {code}: {said[-500:]}"]
-    problems += reference.holding.differences(Holding.read(folder))[:5]
-    problems += find_damage(folder)[:5]
+    problems = check(reference, folder, code=code, said=said)
     most = unacknowledged if unacknowledged >= 0 else IN_HAND
     if repeated > most:
         problems.append(f"{repeated} requests were repeated, and only {most} could have been under way")
-    errors = folder / "logs/errors.log"
-    if errors.exists():
-        problems.append(errors.read_text()[-500:])
-    notes = [line for line in said.splitlines() if line.startswith("lycosa: ")]
-    return Kill(kind, moment_s, unacknowledged, repeated, notes, problems)
+    return Kill(kind, moment_s, unacknowledged, repeated, told(said), problems)
 
 
 def acknowledged(folder: Path) -> int:
     """The answers that the database of a killed crawl knows of, robots.txt included; a copy of it is asked."""
     copy = folder.with_name(folder.name + ".copy")
     shutil.rmtree(copy, ignore_errors=True)
-    copy.mkdir()
+    copy.mkdir(parents=True)
     try:
         for path in folder.glob("crawl.db*"):
             shutil.copy(path, copy)
@@ -290,6 +285,72 @@ def acknowledged(folder: Path) -> int:
         return 0  # killed before the tables were made
     finally:
         shutil.rmtree(copy)
+
+
+# Losses of power
+
+#: Checkpoints of the database come every few seconds of a long crawl; here they must come within a short one.
+OFTEN = "from lycosa.frontier import schema; schema.CHECKPOINT_PAGES = 300; from lycosa.cli.main import run; run()"
+SYNCED = ("--set", "keep.sync_s=0.5")
+HOWS = ("none", "some", "early")
+
+
+@dataclass
+class Blackout:
+    """One crawl that lost its power and was run again."""
+
+    how: str
+    moment_s: float
+    repeated: int  # requests of the next run for what the first one had committed
+    notes: list[str]
+    problems: list[str]
+
+    def __str__(self) -> str:
+        said = f"{self.how:6} of it left at {self.moment_s:5.2f} s: {self.repeated:4d} asked for again"
+        return "\n    ".join([said, *self.notes, *self.problems])
+
+
+def black_out(
+    site: Range, reference: Reference, base: Path, *, count: int, dice: random.Random, hows: Sequence[str] = HOWS
+) -> Iterator[Blackout]:
+    """Record one crawl, and run it on from so many of the disks that it could have left."""
+    recorded, image = base / "recorded", base / "image"
+    recorded.mkdir()
+    command = site.command(recorded / "c", *SYNCED)
+    command[1:3] = ["-c", OFTEN]
+    operations, code, said = record(command, recorded, base / "calls")
+    assert code == 0, said
+    for number in range(count):
+        upto = dice.randrange(len(operations))
+        disk = Disk(recorded)
+        disk.follow(operations[:upto])
+        how = hows[number % len(hows)]
+        disk.lose_power(image, how="all", dice=dice)
+        known = acknowledged(image / "c")
+        disk.lose_power(image, how=how, dice=dice)
+        site.planet.reset()
+        code, said = site.finish(image / "c", *SYNCED)
+        repeated = site.planet.stats()["total"] - (reference.requests - known)
+        problems = check(reference, image / "c", code=code, said=said)
+        yield Blackout(how, operations[upto].at - operations[0].at, repeated, told(said), problems)
+
+
+def check(reference: Reference, folder: Path, *, code: int, said: str) -> list[str]:
+    """What is wrong with a collection after the command was run to its end."""
+    problems = [] if code == 0 and "Traceback" not in said else [f"exit code {code}: {said[-500:]}"]
+    if not (folder / "crawl.db").exists():
+        return [*problems, "there is no database"]
+    problems += reference.holding.differences(Holding.read(folder))[:5]
+    problems += find_damage(folder)[:5]
+    errors = folder / "logs/errors.log"
+    if errors.exists():
+        problems.append(errors.read_text()[-500:])
+    return problems
+
+
+def told(said: str) -> list[str]:
+    """What a run told of repairs."""
+    return [line.removeprefix("lycosa: ") for line in said.splitlines() if line.startswith("lycosa: ")]
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -320,6 +320,19 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
     assert twice <= 3 * (50 + 8)
 
 
+def test_a_crawl_killed_before_it_had_a_database(web: Web, tmp_path: Path) -> None:
+    """What a crawl leaves that was killed as soon as it began is no foreign folder: the same command goes on."""
+    chain(web, "a.test", 3)
+    (tmp_path / "c/archive").mkdir(parents=True)
+    for name in ("lock", "crawl.db.new", "crawl.db.new-wal", "lycosa.toml.new"):
+        (tmp_path / "c" / name).write_bytes(b"half")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert len(stored(tmp_path / "c")) == 3
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/thesis.txt").touch()
+    assert "not a collection" in crawl(web, tmp_path / "d", "http://a.test/", code=2)
+
+
 def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
     """The first Ctrl-C finishes what is under way and exits with 130; the same command goes on."""
     chain(web, "a.test", 120)

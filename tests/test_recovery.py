@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import warnings
@@ -129,6 +130,29 @@ def test_damage_in_the_middle_costs_the_records_there(tmp_path: Path, harm: str)
     (aside,) = (tmp_path / "damaged").iterdir()
     assert aside.read_bytes() == before[first:last]
     assert damaged_spans(path, start=0, end=row.size) == []
+
+
+def test_a_compressed_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
+    """An answer that was sent compressed lies in the archive as it came; its bytes look like a gzip member."""
+    archive = make_archive(tmp_path)
+    add(archive, b"first")
+    _, start, length = add(archive, gzip.compress(os.urandom(3000)))
+    add(archive, b"last")
+    name, size = archive.flush()
+    archive.close()
+    damage(tmp_path / name, start, b"\0")
+    (found,) = inspect(tmp_path, [WarcRow(name, size)])
+    assert found.lost == ((start, start + length),)
+    mend(tmp_path, found)
+    assert read_kinds(tmp_path / name) == [
+        "warcinfo",
+        "response",
+        "request",
+        "metadata",
+        "request",
+        "response",
+        "request",
+    ]
 
 
 def test_zeros_at_the_end_are_cut(tmp_path: Path) -> None:

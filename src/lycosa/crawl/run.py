@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from lycosa import __version__, urls
 from lycosa.crawl.board import Board
+from lycosa.crawl.folder import open_folder
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.mend import mend_archive
 from lycosa.crawl.progress import Progress
@@ -26,7 +27,7 @@ from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import replace_text
-from lycosa.errors import CollectionError, DiskFull, UsageError
+from lycosa.errors import DiskFull, UsageError
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
@@ -61,7 +62,7 @@ def run(mission: Mission, options: CrawlOptions = CrawlOptions()) -> Report:  # 
     folder = Path(mission.keep.collection)
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
-    _open_folder(folder, mission, options)
+    open_folder(folder, mission, new=options.new)
     with lock(folder):
         return _run_locked(mission, options, folder=folder)
 
@@ -224,27 +225,6 @@ def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
             yield file
 
 
-def _open_folder(folder: Path, mission: Mission, options: CrawlOptions) -> None:
-    """Make the collection's folder, or refuse in one sentence; nothing is written before every check passed."""
-    exists = (folder / "crawl.db").exists()
-    if exists and options.new:
-        raise CollectionError(f"The collection {folder} exists already: leave out --new to continue it.")
-    if not exists and not mission.seeds:
-        raise UsageError("There is no seed: name at least one URL to begin with.")
-    if not exists and folder.is_dir() and any(folder.iterdir()):
-        raise CollectionError(
-            f"The folder {folder} is not empty and not a collection: name another with --collection DIR."
-        )
-    if folder.exists() and not folder.is_dir():
-        raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
-    try:
-        (folder / "archive").mkdir(parents=True, exist_ok=True)
-        probe = folder / "lock"
-        probe.touch()
-    except OSError as error:
-        raise CollectionError(f"The folder {folder} cannot be written to: {error.strerror}.") from None
-
-
 def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:
     path = folder / "crawl.db"
     if path.exists():
@@ -269,8 +249,13 @@ def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> 
 def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]:
     """If the settings changed since the last run, judge again what they had refused."""
     before = frontier.meta("mission")
-    if before is None or before == to_toml(mission):
+    if before is None or _without_place(before) == _without_place(to_toml(mission)):
         return []
     rules = Rules(mission, seeds)
     count = frontier.reopen(_REOPENED, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
     return [f"The settings changed: {count} URLs that were refused before are now admitted."] if count else []
+
+
+def _without_place(toml: str) -> str:
+    """A collection that was moved, or named by another path, has not changed its mind."""
+    return "\n".join(line for line in toml.splitlines() if not line.startswith("collection = "))

@@ -139,7 +139,10 @@ def damaged_spans(path: Path, *, start: int, end: int) -> list[Span]:
 
 
 def _whole_members(path: Path, start: int) -> Iterator[Span]:
-    """Each gzip member behind an offset that is whole, checksums verified."""
+    """Each gzip member behind an offset that is whole, checksums verified, and holds a record.
+
+    Behind damage a member may turn up that is none of ours: the body of an answer that was sent compressed.
+    """
     with FileIO(path) as file:
         file.seek(start)
         tape = Tape(file)
@@ -151,7 +154,7 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
             if not more or tape.at_member_start():
                 if 0 <= at < tape.offset:
                     yield at, tape.offset
-                at = tape.offset
+                at = tape.offset if more and tape.begins(b"WARC/") else -1
             if tape.broken:
                 at = -1
                 if not tape.recover():

@@ -53,6 +53,10 @@ class Tape:
         """Whether the next byte is the first of its gzip member; call after `more`."""
         return self._at == 0 and self._first_piece
 
+    def begins(self, mark: bytes) -> bool:
+        """Whether what comes next begins with `mark`; call after `more`."""
+        return self._out.startswith(mark, self._at)
+
     def line(self, limit: int = 65536) -> bytes:
         """The next line with its end, or its first `limit` bytes; empty at the end of the file."""
         if not self.more():

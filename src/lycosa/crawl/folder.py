@@ -1,0 +1,39 @@
+"""A path goes in, the folder of a collection comes out: made if need be, or refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.disk import make_fault, sync_folder
+from lycosa.errors import CollectionError, UsageError
+from lycosa.mission import Mission
+
+#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is.
+_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "tmp"})
+
+
+def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
+    """Make the folder and what must be in it; nothing is written before every check passed."""
+    exists = (folder / "crawl.db").exists()
+    if exists and new:
+        raise CollectionError(f"The collection {folder} exists already: leave out --new to continue it.")
+    if not exists and not mission.seeds:
+        raise UsageError("There is no seed: name at least one URL to begin with.")
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
+    if not exists and folder.is_dir() and not all(map(_is_ours, folder.iterdir())):
+        raise CollectionError(
+            f"The folder {folder} is not empty and not a collection: name another with --collection DIR."
+        )
+    try:
+        missing = [path for path in (folder / "archive", folder, *folder.absolute().parents) if not path.exists()]
+        (folder / "archive").mkdir(parents=True, exist_ok=True)
+        (folder / "lock").touch()
+        for path in missing:
+            sync_folder(path.parent)  # or a loss of power takes the whole collection away with its name
+    except OSError as error:
+        raise make_fault(error, f"The folder {folder}") from None
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name in _OURS or path.name.startswith("crawl.db")
