@@ -20,7 +20,7 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of, schema
 from lycosa.frontier.index import Filter
 from lycosa.frontier.parts import host_key, part_of_key, spans
-from lycosa.model import Batch, Done, Found, PageRow, State, WarcRow
+from lycosa.model import Batch, Done, Found, PageRow, Past, State, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -211,12 +211,15 @@ steps = st.lists(
         st.tuples(
             st.just("commit"),
             st.lists(st.tuples(st.integers(0, 23), st.integers(0, 4), st.sampled_from([0, 0, 0, 8])), max_size=6),
-            st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1, 1, 1, 4, 6, 9]), st.integers(0, 5)), max_size=3),
+            st.lists(
+                st.tuples(st.integers(0, 3), st.sampled_from([1, 1, 1, 2, 4, 6, 7, 9]), st.integers(0, 5)), max_size=3
+            ),
         ),
         st.tuples(st.just("due"), st.integers(0, 20)),
         st.tuples(st.just("reject"), st.integers(0, 3)),
         st.tuples(st.just("repend"), st.integers(0, 23)),
         st.tuples(st.just("seed"), st.integers(0, 23)),
+        st.tuples(st.just("round"), st.integers(0, 30), st.booleans()),
     ),
     max_size=25,
 )
@@ -232,6 +235,9 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
     if verb == "repend":
         row = frontier.find(URLS[rest[0]])
         return None if row is None else frontier.repend([row.n])
+    if verb == "round":
+        number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
+        return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
     if verb == "seed":
         return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds()
     founds = []
@@ -248,7 +254,8 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
             if redirect:
                 founds.append(found(redirect))
                 founds[-1].seed = target.seed
-            dones.append(Done(target.n, target.host, state, "r", 200, 1.0, 10.0, 1, page, redirect))
+            past = Past(interval=digest * 10.0) if digest else None
+            dones.append(Done(target.n, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
     committed = frontier.commit(batch(founds, dones), owner=ME, now=0.0, max_depth=max_depth)
     return committed.hosts, committed.duplicates, committed.stored
 
@@ -267,7 +274,8 @@ def test_disk_and_memory_agree(
     for step in steps:
         assert play(disk, step, max_depth) == play(memory, step, max_depth), step
         assert disk.counts() == memory.counts()
-        assert disk.stored() == memory.stored()
+        assert (disk.stored(), disk.pages()) == (memory.stored(), memory.pages())
+        assert disk.rounds()[1:] == memory.rounds()[1:]
         assert disk.summary(top=99) == memory.summary(top=99)
         for host in range(4):
             assert disk.load(f"host{host}.test", limit=99) == memory.load(f"host{host}.test", limit=99)
@@ -314,26 +322,31 @@ def test_it_refuses_a_newer_version(path: Path) -> None:
     assert "was made by a newer lycosa" in message(path)
 
 
-def test_it_brings_an_older_version_up_to_date(path: Path) -> None:
-    """A database of version 1 keeps what it holds, where this version looks for it."""
+def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
+    """A collection of the first release has all that this one looks for, and its next round visits all of it."""
+    path = tmp_path / "old.db"
     db = apsw.Connection(str(path))
-    db.execute("""
-        ALTER TABLE warc DROP COLUMN synced;
-        ALTER TABLE warc DROP COLUMN stamp;
-        INSERT INTO warc VALUES ('w', 7);
-        DROP TABLE link;
-        CREATE TABLE link (n INTEGER, round INTEGER, links BLOB, PRIMARY KEY (n, round)) WITHOUT ROWID;
-        INSERT INTO link VALUES (1, 1, x'01'), (1, 3, x'02'), (7, 1, x'03');
-        UPDATE meta SET value = 1 WHERE key = 'schema'""")
+    db.execute((Path(__file__).parent / "version1.sql").read_text()).fetchall()
     db.close()
-    for _ in range(2):
-        frontier = SqliteFrontier(path)
-        assert (frontier.warcs(), frontier.meta("schema")) == ([WarcRow("w", 7)], str(schema.VERSION))
-        frontier.close()
-    db = apsw.Connection(str(path))
-    assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1"), (1, 3, b"\2"), (7, 1, b"\3")]
-    assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\2"
-    db.close()
+    frontier = leased(path)
+    db = frontier._at.db
+    assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION
+    assert frontier.warcs() == [WarcRow("w.warc.gz", 10)]
+    assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1")]
+    assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\1"
+    (first,) = frontier.rounds()
+    assert (first.started, first.ended, first.why, first.answers, first.new) == (1000.0, 1020.5, "", 4, 2)
+    assert (frontier.pages(), frontier.stored(), frontier.host("a.test").pages) == (1, 1, 1)
+    frontier.begin_round(now=2000.0, step_s=60.0, everything=False)
+    assert frontier.open_round(max_s=1e6) == 4
+    assert frontier.host("a.test").pages == 0
+    targets = frontier.load("a.test", limit=9)
+    assert [target.etag for target in targets] == ['"e1"', "", "", ""]
+    unchanged = [Done(target.n, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
+    frontier.commit(batch([], unchanged), owner=ME, now=0.0)
+    assert frontier.counts() == {State.PENDING: 1, State.UNCHANGED: 2, State.DUPLICATE: 1, State.REJECTED: 1}
+    assert (frontier.rounds()[1].unchanged, frontier.pages(), frontier.stored()) == (2, 1, 1)
+    frontier.close()
 
 
 def test_a_killed_attempt_to_make_one_is_begun_anew(tmp_path: Path) -> None:
@@ -392,7 +405,7 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         sqlite._NEXT_DUE: (1,),
         sqlite._LEFT: (),
         sqlite._INBOX: (1, 2),
-        sqlite._BUSY_HOSTS: (1, 2),
+        sqlite._BUSY_HOSTS: (1, 2, 1),
         chores._DUE: (1, 1.0, 1),
         chores._HEAD: (1, "http:", 1),
     }

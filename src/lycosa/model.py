@@ -41,6 +41,15 @@ STATE_NAMES = {
 }
 
 
+class Past(Struct, frozen=True, gc=False):
+    """What the visits to a URL have taught: how often it changes, and so when to come back. Times in seconds."""
+
+    interval: float = 0.0  # to the next visit; 0: in the next round
+    changes: float = 0.0  # seen, older ones counting less
+    watched: float = 0.0  # for how long, older times counting less
+    checked: int = 0  # the round in which its content was last seen whole
+
+
 class Target(Struct, frozen=True, gc=False):
     """A URL that the frontier hands out for fetching."""
 
@@ -55,9 +64,12 @@ class Target(Struct, frozen=True, gc=False):
     score: float = 0.0
     parent: int = 0  # row number of the page it was found on, 0 for a seed
     via: str = ""  # kind of the link that led here; "sitemap" for a sitemap file itself, which is no page
-    etag: str = ""
-    modified: str = ""  # Last-Modified of the copy we hold, for conditional requests
+    etag: str = ""  # of the copy we hold, for conditional requests
+    modified: str = ""  # the date to ask with; empty where the host's dates are not to be trusted
     digest: bytes = b""  # content digest of the copy we hold
+    round: int = 0  # of the last visit; 0: never visited
+    past: Past = Past()
+    redirect: str = ""  # where it led at the last visit
 
 
 class Answer(Struct, gc=False):
@@ -112,6 +124,7 @@ class Found(Struct, gc=False):
     anchor: str = ""
     context: str = ""
     original: str = ""  # the address as it was written, where that was absolute and not normalised
+    modified: float = 0.0  # when a sitemap says that it last changed, Unix time; 0: it says nothing
 
 
 class PageRow(Struct, gc=False):
@@ -146,8 +159,11 @@ class Done(Struct, gc=False):
     at: float = 0.0
     due: float = 0.0  # for State.WAITING: not before this time
     retries: int = 0
-    page: PageRow | None = None
+    page: PageRow | None = None  # what was stored; None: nothing new
     redirect: str = ""  # normalised address of a redirect's target
+    past: Past | None = None  # what this visit taught; None: nothing
+    place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
+    keys: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
 
 
 class HostRow(Struct, gc=False):
@@ -156,7 +172,7 @@ class HostRow(Struct, gc=False):
     host: str
     next_at: float = 0.0
     delay_s: float = 0.0  # adaptive back-off on top of the configured delay
-    pages: int = 0  # stored so far
+    pages: int = 0  # of this round, as the host's budget counts them
     errors: int = 0
 
 
@@ -197,7 +213,7 @@ class Committed(Struct, gc=False):
 
     hosts: set[str]  # own hosts that now have pending URLs
     duplicates: set[int]  # row numbers whose content another page already holds
-    stored: int = 0  # pages that count against the page limit
+    stored: int = 0  # pages that count against the page limit, stored or found unchanged
 
 
 class Record(Struct, frozen=True, gc=False):

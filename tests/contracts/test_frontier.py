@@ -441,20 +441,17 @@ def test_failed_seeds_say_why(frontier: Frontier) -> None:
 
 def test_a_summary_names_the_most_frequent(frontier: Frontier) -> None:
     """Reasons, types, hosts and statuses, the largest first, at most so many."""
-    put(frontier, *(found(f"http://a.test/{n}") for n in range(5)))
-    for n in range(3):
-        put(frontier, done=(fetched(frontier, f"http://a.test/{n}"),))
+    put(frontier, *(found(f"http://a.test/{n}") for n in range(3)), *(found(f"http://b.test/{n}") for n in range(2)))
+    put(frontier, done=(fetched(frontier, "http://a.test/0"),))
+    put(frontier, done=tuple(fetched(frontier, f"http://b.test/{n}") for n in range(2)))
     put(
         frontier,
-        done=tuple(Done(number(frontier, f"http://a.test/{n}"), "a.test", State.GONE, http=404) for n in (3, 4)),
+        done=tuple(Done(number(frontier, f"http://a.test/{n}"), "a.test", State.GONE, http=404) for n in (1, 2)),
     )
-    batch = Batch(
-        found=[], done=[], hosts=[HostRow("a.test", pages=3), HostRow("b.test", pages=9)], robots=[], tallies={}
-    )
-    frontier.commit(batch, owner=ME, now=0.0)
     summary = frontier.summary(top=2)
     assert (summary.types, summary.statuses) == ({"text/html": 3}, {"200": 3, "404": 2})
-    assert list(frontier.summary(top=1).hosts.items()) == [("b.test", 9)]
+    assert list(summary.hosts.items()) == [("b.test", 2), ("a.test", 1)]
+    assert list(frontier.summary(top=1).hosts.items()) == [("b.test", 2)]
     assert summary.reasons == {}
 
 

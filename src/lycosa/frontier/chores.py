@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
-
-import apsw
 
 from lycosa.frontier.counts import Counts
 from lycosa.frontier.desk import Desk
 from lycosa.frontier.parts import PART_SQL
-from lycosa.frontier.protocol import Judge, Span, overlaps
+from lycosa.frontier.protocol import Judge
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -21,12 +19,6 @@ SELECT n FROM url INDEXED BY pending WHERE state = 0 AND host = ?1 AND substr(ur
 _REJECTED = "SELECT n, url, depth, host, reason FROM url WHERE n > ? AND state = 8 ORDER BY n LIMIT ?"
 _OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 _END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
-_KEPT = """
-SELECT url.state, url.reason, url.via, page.digest, page.mime
-FROM url LEFT JOIN page ON page.n = url.n AND page.round = ? WHERE url.n = ?"""
-_TWINS = "SELECT n FROM url WHERE state = 3 AND digest IN carray(?)"
-_STORED_IN = "SELECT n, offset, length FROM page WHERE warc = ? AND round = ?"
-_LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? RETURNING n"
 _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
 _NAME = "SELECT name FROM host WHERE host = ?"
 
@@ -41,7 +33,7 @@ def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
         while db.execute(_DUE, (part, now, 1)).fetchone():
             with desk.write():
                 rows: list[Any] = db.execute(_DUE, (part, now, CHUNK)).fetchall()
-                _open(desk, [(n, State.WAITING, reason) for n, _, reason in rows], tell=False)
+                open_rows(desk, [(n, State.WAITING, reason) for n, _, reason in rows], tell=False)
             hosts.update(host for _, host, _ in rows)
     return [db.execute(_NAME, (host,)).get for host in sorted(hosts)]
 
@@ -95,56 +87,12 @@ def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
                 changed.append((n, reason, verdict.reason))
         if opened or changed:
             with desk.write():
-                _open(desk, opened)
+                open_rows(desk, opened)
                 _rename(desk, changed)
         total += len(opened)
 
 
-def fetch_again(desk: Desk, ns: Iterable[int]) -> int:
-    """Forget what this round stored for these rows; fetch them again, and whatever counts as their duplicate."""
-    with desk.write():
-        desk.contents.catch_up()
-        counts = Counts()
-        lost: set[bytes] = set()
-        rows = [row for n in ns if (row := _forget(desk, n, counts, lost))]
-        if lost:  # the bytes of the duplicates were never kept
-            twins: list[Any] = desk.db.execute(_TWINS, (apsw.carray(tuple(lost)),)).fetchall()
-            rows += [row for (n,) in twins if (row := _forget(desk, n, counts, lost))]
-            desk.contents.forget()
-        counts.write(desk.db)
-        _open(desk, rows)
-    return len(rows)
-
-
-def lost_pages(desk: Desk, warc: str, spans: Sequence[Span]) -> list[int]:
-    """The pages whose bytes touch these spans of an archive file, in one pass over the table."""
-    rows = desk.db.execute(_STORED_IN, (warc, desk.round))
-    return [n for n, offset, length in rows if overlaps(offset, length, spans)]
-
-
-def _forget(desk: Desk, n: int, counts: Counts, lost: set[bytes]) -> tuple[int, int, str] | None:
-    """Drop a page's rows; returns the URL's row number, state and reason, None if it is pending anyway."""
-    db = desk.db
-    row = db.execute(_KEPT, (desk.round, n)).fetchone()
-    if row is None or row[0] == State.PENDING:
-        return None
-    state, reason, via, digest, mime = row
-    if digest is not None:
-        if state == State.FETCHED and via != "sitemap":
-            counts.figure("stored", str(desk.round), -1)
-        if mime:
-            counts.figure("type", mime, -1)
-        position = desk.contents.find(digest, digest)
-        if position is not None and db.execute(_LET_GO, (position, n)).get:
-            db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
-            lost.add(digest)
-        db.execute("DELETE FROM page WHERE n = ? AND round = ?", (n, desk.round))
-        db.execute("DELETE FROM link WHERE key = ? << 20 | ?", (n, desk.round))
-        db.execute("UPDATE url SET etag = '', modified = '', digest = x'' WHERE n = ?", (n,))  # ask for all of it
-    return n, state, reason
-
-
-def _open(desk: Desk, rows: list[tuple[int, int, str]], *, tell: bool = True) -> None:
+def open_rows(desk: Desk, rows: list[tuple[int, int, str]], *, tell: bool = True) -> None:
     """Make URLs pending, given their row number and the state and reason they had."""
     counts = Counts()
     for _, state, reason in rows:

@@ -66,6 +66,11 @@ def stored(db: apsw.Connection, round_number: int) -> int:
     return int(db.execute("SELECT count FROM figure WHERE name = 'stored' AND key = ?", (str(round_number),)).get or 0)
 
 
+def pages(db: apsw.Connection) -> int:
+    """The pages that the collection holds."""
+    return int(db.execute("SELECT count FROM figure WHERE name = 'pages'").get or 0)
+
+
 def summary(db: apsw.Connection, *, top: int) -> Summary:
     """The most frequent reasons, types, hosts and statuses."""
     reasons = "SELECT reason, sum(count) AS total FROM stat WHERE reason <> '' GROUP BY 1 HAVING total > 0"

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.frontier.events import HELD, Before, event_of, owns_before
 from lycosa.frontier.figures import explain
 from lycosa.frontier.parts import PARTITIONS, part_of
-from lycosa.frontier.protocol import Judge, LeaseLost, Span, Summary, UrlRow, overlaps
+from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
+from lycosa.frontier.rounds import POISON, REASONS
 from lycosa.frontier.writer import REOPENED
-from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, RobotsRow, State, Target, WarcRow
+from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
 
 
 class _Url(Struct):
@@ -28,8 +31,22 @@ class _Url(Struct):
     due: float = 0.0
     retries: int = 0
     redirect: str = ""
-    page: PageRow | None = None
+    pages: dict[int, PageRow] = {}  # by round
+    events: dict[int, str] = {}  # by round
+    digest: bytes = b""
+    keys: tuple[str, str] = ("", "")
+    past: Past = Past()
+    round: int = 0
+    was: int = 0
     lowered: bool = False  # its depth changed while it may have been under way
+
+    @property
+    def page(self) -> PageRow | None:
+        return self.pages[max(self.pages)] if self.pages else None
+
+    @property
+    def before(self) -> Before:
+        return Before(self.state, self.reason, self.found.via, self.was, self.digest)
 
 
 class _Lease(Struct):
@@ -48,7 +65,11 @@ class _World:
         self.hosts: dict[str, HostRow] = {}
         self.leases = [_Lease() for _ in range(PARTITIONS)]
         self.inbox: dict[str, None] = {}
-        self.holders: dict[bytes, int] = {}
+        self.holders: dict[bytes, tuple[int, int]] = {}  # row and round
+        self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
+        self.opened = [True]
+        self.stored = Counter[int]()
+        self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
         self.robots: dict[str, RobotsRow] = {}
         self.tallies: Counter[tuple[str, str]] = Counter()
         self.warcs: dict[str, WarcRow] = {}
@@ -119,7 +140,56 @@ class MemoryFrontier:
         for lease in leases:
             lease.owner, lease.epoch, lease.until = "", lease.epoch + 1, 0.0
 
+    # Rounds
+
+    def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
+        last = self._world.rounds[-1]
+        at = last.at + max(now - last.started, step_s)
+        self._world.rounds.append(RoundRow(last.round + 1, at, now, None, "", everything))
+        self._world.opened.append(False)
+        return last.round + 1
+
+    def open_round(self, *, max_s: float) -> int:
+        world = self._world
+        if world.opened[-1]:
+            return 0
+        world.opened[-1] = True
+        opens = [url for url in world.urls if url.round < self._round and self._is_visited(url, max_s)]
+        for url in opens:
+            url.was = url.state if url.state < State.FAILED else url.was
+            url.retries = 0
+            _open(url)
+        return len(opens)
+
+    def _is_visited(self, url: _Url, max_s: float) -> bool:
+        rows = self._world.rounds
+        now = rows[-1].at + (rows[-1].at - rows[-2].at) / 2
+        due = (
+            rows[-1].everything
+            or url.found.via == "sitemap"
+            or min(url.past.interval, max_s) <= now - rows[max(url.round, 1) - 1].at
+        )
+        if url.state == State.FAILED:
+            return url.reason != POISON and (due or not 400 <= url.http <= 499 or url.http in (408, 429))
+        if url.state == State.REJECTED:
+            return url.reason in REASONS
+        return State.FETCHED <= url.state <= State.GONE and due
+
+    def end_round(self, *, now: float | None, why: str) -> None:
+        self._world.rounds[-1].ended, self._world.rounds[-1].why = now, why
+
+    def rounds(self) -> list[RoundRow]:
+        rows = []
+        for row in self._world.rounds:
+            events = Counter(url.events.get(row.round, "") for url in self._world.urls)
+            rows.append(replace(row, **{event: events[event] for event in EVENTS}))
+        return rows
+
     # Targets out
+
+    @property
+    def _round(self) -> int:
+        return self._world.rounds[-1].round
 
     def _of(self, parts: Iterable[int], state: int) -> list[_Url]:
         wanted = set(parts)
@@ -129,7 +199,8 @@ class MemoryFrontier:
         return [self.host(name) for name in sorted({url.found.host for url in self._of(parts, State.PENDING)})]
 
     def host(self, name: str) -> HostRow:
-        return self._world.hosts.get(name, HostRow(name))
+        row = self._world.hosts.get(name, HostRow(name))
+        return row if self._world.budgets.get(name, 1) == self._round else replace(row, pages=0)
 
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
         pending = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
@@ -193,6 +264,7 @@ class MemoryFrontier:
             if found.seed:
                 self._crown(found, woken, given=False)
         world.hosts.update({row.host: row for row in batch.hosts})
+        world.budgets.update({row.host: self._round for row in batch.hosts})
         world.robots.update({row.origin: row for row in batch.robots})
         world.tallies.update(batch.tallies)
         if batch.warc:
@@ -239,26 +311,47 @@ class MemoryFrontier:
                 self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
 
     def _settle(self, url: _Url, done: Done, committed: Committed) -> None:
-        before, url.state = url.state, done.state
-        if done.state == State.FETCHED and done.page is not None:
-            digest = done.page.digest
-            if digest and self._world.holders.setdefault(digest, done.n) != done.n:
-                url.state = State.DUPLICATE
-                committed.duplicates.add(done.n)
-            elif url.found.via != "sitemap" and before != State.FETCHED:
-                committed.stored += 1
-        url.reason = done.reason if url.state != State.PENDING else ""
-        url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
-        url.page = done.page or url.page
+        world, number, page = self._world, self._round, done.page
+        before, state = url.before, done.state
+        if state == State.FETCHED and page is not None:
+            if page.digest and world.holders.setdefault(page.digest, (done.n, number))[0] != done.n:
+                state = State.DUPLICATE
+        elif state == State.UNCHANGED and before.digest and before.was == State.DUPLICATE:
+            state = State.DUPLICATE
+        if state == State.DUPLICATE:
+            committed.duplicates.add(done.n)
+        elif (
+            before.via != "sitemap"
+            and before.state not in HELD
+            and ((state == State.FETCHED and page is not None) or (state == State.UNCHANGED and before.digest))
+        ):
+            committed.stored += 1
+            world.stored[number] += 1
+        if event := event_of(done, before, state):
+            url.events = url.events | {number: event}
+        url.state, url.reason = state, done.reason if state != State.PENDING else ""
+        url.http, url.due, url.retries, url.redirect, url.round = (
+            done.http,
+            done.due,
+            done.retries,
+            done.redirect,
+            number,
+        )
+        url.past = done.past or (Past() if page is not None else url.past)
+        if page is not None:
+            url.pages, url.digest = url.pages | {number: page}, page.digest
+            url.keys = page.etag, page.last_modified
+        url.keys = done.keys or url.keys
         if done.http:
-            self._world.statuses[str(done.http)] += 1
+            world.statuses[str(done.http)] += 1
+            world.rounds[-1].answers += 1
 
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
-        n = self._world.holders.get(digest)
-        if n is None:
+        found = self._world.holders.get(digest)
+        if found is None:
             return None
-        url = self._world.urls[n - 1]
-        return n, url.found.url, url.page.fetched_at if url.page is not None else 0.0
+        url = self._world.urls[found[0] - 1]
+        return url.n, url.found.url, url.pages[found[1]].fetched_at
 
     # Changes of mind
 
@@ -273,21 +366,39 @@ class MemoryFrontier:
         self._world.urls[n - 1].state, self._world.urls[n - 1].reason = State.FAILED, reason
 
     def repend(self, ns: Iterable[int]) -> int:
-        lost = [url for n in ns if (url := self._world.urls[n - 1]).state != State.PENDING]
-        digests = {digest for digest, n in self._world.holders.items() if any(url.n == n for url in lost)}
-        twins = [url for url in self._world.urls if url.state == State.DUPLICATE and url not in lost]
-        lost += [url for url in twins if url.page is not None and url.page.digest in digests]
-        for digest in digests:
-            del self._world.holders[digest]
-        for url in lost:
-            _open(url)
-            url.page = None
-            self._world.inbox[url.found.host] = None
-        return len(lost)
+        return self._fetch_again([(n, self._round) for n in ns])
 
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
-        pages = [(url.n, url.page) for url in self._world.urls if url.page is not None and url.page.warc == name]
-        return self.repend([n for n, page in pages if overlaps(page.offset, page.length, spans)])
+        lost = [
+            (url.n, number)
+            for url in self._world.urls
+            for number, page in url.pages.items()
+            if page.warc == name and overlaps(page.offset, page.length, spans)
+        ]
+        return self._fetch_again(lost)
+
+    def _fetch_again(self, lost: list[tuple[int, int]]) -> int:
+        world, opened = self._world, dict[int, _Url]()
+        digests = {digest for digest, holder in world.holders.items() if holder in lost}
+        twins = [url for url in world.urls if url.digest in digests and url.state in (*HELD, State.DUPLICATE)]
+        for digest in digests:
+            del world.holders[digest]
+        for n, number in [*lost, *((url.n, self._round) for url in twins)]:
+            url = world.urls[n - 1]
+            page, digest = url.pages.get(number), url.digest
+            url.pages = {key: value for key, value in url.pages.items() if key != number}
+            url.events = {key: value for key, value in url.events.items() if key != number}
+            url.keys, url.digest = ("", ""), url.page.digest if url.page is not None else b""
+            newest = number == self._round or (page is not None and page.digest == digest) or digest in digests
+            if url.state == State.PENDING or not newest or n in opened:
+                continue
+            opened[n] = url
+            if url.state in HELD and digest and max(url.round, 1) == self._round and url.found.via != "sitemap":
+                world.stored[self._round] -= 1
+        for url in opened.values():
+            _open(url)
+            world.inbox[url.found.host] = None
+        return len(opened)
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
         total = 0
@@ -350,19 +461,23 @@ class MemoryFrontier:
         return dict(Counter(url.state for url in self._world.urls))
 
     def stored(self) -> int:
-        return sum(
-            url.state == State.FETCHED and url.page is not None and url.found.via != "sitemap"
-            for url in self._world.urls
+        return self._world.stored[self._round]
+
+    def pages(self) -> int:
+        return sum(self._owned().values())
+
+    def _owned(self) -> Counter[str]:
+        return Counter(
+            url.found.host for url in self._world.urls if owns_before(url.before) and url.found.via != "sitemap"
         )
 
     def summary(self, *, top: int = 10) -> Summary:
         known = self._world.urls
+        first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
             reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
-            types=dict(Counter(url.page.mime for url in known if url.page and url.page.mime).most_common(top)),
-            hosts=dict(
-                Counter({row.host: row.pages for row in self._world.hosts.values() if row.pages}).most_common(top)
-            ),
+            types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
+            hosts=dict(self._owned().most_common(top)),
             statuses=dict(self._world.statuses.most_common(top)),
         )
 
@@ -381,11 +496,10 @@ def _open(url: _Url) -> None:
 
 
 def _target(url: _Url) -> Target:
-    found, page = url.found, url.page
+    found = url.found
     return Target(
         url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
-        found.parent, found.via, page.etag if page else "", page.last_modified if page else "",
-        page.digest if page else b"",
+        found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
     )  # fmt: skip
 
 

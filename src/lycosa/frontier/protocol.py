@@ -43,6 +43,27 @@ class Summary(Struct):
     statuses: dict[str, int]  # answers by HTTP status
 
 
+#: What a round finds of a page: it is counted and, after the first round, written down for each page.
+EVENTS = ("new", "changed", "unchanged", "gone", "back")
+
+
+class RoundRow(Struct):
+    """One time that the collection was gone through; Unix times."""
+
+    round: int
+    at: float  # on the clock of the rounds, which never runs slower than the real one
+    started: float
+    ended: float | None  # None: it is unfinished
+    why: str  # what ended or interrupted it, as in a report; empty: nothing was left to do
+    everything: bool  # it visits every page, due or not
+    answers: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    back: int = 0
+
+
 class UrlRow(Struct):
     """What is known of one URL."""
 
@@ -77,6 +98,22 @@ class Frontier(Protocol):
 
     def clear_leases(self) -> None:
         """Take all partitions from everybody: a new run begins."""
+
+    def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
+        """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
+
+    def open_round(self, *, max_s: float) -> int:
+        """Make pending what the round visits, if that is not done yet; returns how many URLs that are.
+
+        It is what was visited before and is due by its interval (of which `max_s` counts at the most), what failed,
+        what a robots.txt or a budget refused, and every sitemap. An interrupted call is continued by the next one.
+        """
+
+    def end_round(self, *, now: float | None, why: str) -> None:
+        """Write down that the round ended, or (`now` is None) that it is open again."""
+
+    def rounds(self) -> list[RoundRow]:
+        """Every round with its figures, the first one first."""
 
     def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
         """Put seeds in, known ones included: those that had been rejected are opened; returns how many were unknown."""
@@ -156,6 +193,9 @@ class Frontier(Protocol):
 
     def stored(self) -> int:
         """The pages of this round that count against the page limit; in constant time."""
+
+    def pages(self) -> int:
+        """The pages that the collection holds, equal content counted once; in constant time."""
 
     def summary(self, *, top: int = 10) -> Summary:
         """The most frequent reasons, types, hosts and statuses."""

@@ -18,7 +18,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 3
+VERSION = 4
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -43,19 +43,44 @@ _LINK_TABLE = """CREATE TABLE link (
 #: The newest links of a page; bind its row number.
 NEWEST_LINKS = "SELECT links FROM link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + 1048575 ORDER BY key DESC LIMIT 1"
 
-#: What brings a database of each version to the next one.
-_UPGRADES = {
-    1: f"""
-ALTER TABLE link RENAME TO old_link;
-{_LINK_TABLE};
-INSERT INTO link (key, links) SELECT n << 20 | round, links FROM old_link ORDER BY n, round;
-DROP TABLE old_link;""",
-    2: """
-ALTER TABLE warc ADD COLUMN synced INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE warc ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;""",
-}
-
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
+
+_VIEWS = f"""
+DROP VIEW IF EXISTS urls;
+CREATE VIEW urls AS
+    SELECT url.n, url.url, host.name AS host, CASE url.state {_STATE_WORDS} END AS state, url.reason, url.http,
+           url.score, url.depth, url.hops, url.seed, url.via, parent.url AS parent, url.anchor, url.context,
+           coalesce(nullif(url.original, ''), url.url) AS original,
+           datetime(url.fetched_at, 'unixepoch') AS fetched, url.retries, url.redirect, url.modified, url.etag,
+           url.round, url.interval / 3600 AS interval_h
+    FROM url JOIN host USING (host) LEFT JOIN url AS parent ON parent.n = url.parent;
+-- The newest copy of each page.
+DROP VIEW IF EXISTS pages;
+CREATE VIEW pages AS
+    SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
+           page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
+           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
+    FROM page JOIN url USING (n) JOIN host USING (host)
+    WHERE url.via IS NOT 'sitemap'  -- which is no page
+      AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n);
+"""
+
+_ROUND_TABLES = """
+-- Each time that the collection was gone through. `at` is the clock of the rounds (see rounds.py), `ended` is null
+-- while it is unfinished, `upto` was the last URL when it began, and up to `opened` it was decided what it visits.
+CREATE TABLE round (
+    round INTEGER PRIMARY KEY, at REAL, started REAL, ended REAL, why TEXT DEFAULT '', everything INTEGER DEFAULT 0,
+    upto INTEGER DEFAULT 0, opened INTEGER DEFAULT 0
+);
+-- What became of the pages that a round after the first one visited; where the answer lies, if it brought no page.
+CREATE TABLE visit (
+    round INTEGER, n INTEGER, event TEXT, at REAL, http INTEGER, warc TEXT, offset INTEGER, length INTEGER,
+    PRIMARY KEY (round, n)
+) WITHOUT ROWID;
+CREATE INDEX turned ON visit (n, round) WHERE event IN ('gone', 'back');
+-- When a sitemap says that a page last changed.
+CREATE TABLE lastmod (n INTEGER PRIMARY KEY, modified REAL);
+"""
 
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -67,7 +92,8 @@ CREATE TABLE part (
 
 CREATE TABLE host (
     host INTEGER PRIMARY KEY, name TEXT NOT NULL, next_at REAL NOT NULL DEFAULT 0, delay_s REAL NOT NULL DEFAULT 0,
-    pages INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, part INTEGER AS ({PART_SQL})
+    pages INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, part INTEGER AS ({PART_SQL}),
+    visited INTEGER NOT NULL DEFAULT 0, round INTEGER NOT NULL DEFAULT 1  -- pages of its last round
 );
 
 -- Every URL ever seen, numbered in the order of its finding.
@@ -76,7 +102,9 @@ CREATE TABLE url (
     hops INTEGER, parent INTEGER, seed INTEGER, via TEXT, anchor TEXT, context TEXT, original TEXT,
     http INTEGER DEFAULT 0,
     fetched_at REAL, due REAL DEFAULT 0, retries INTEGER DEFAULT 0, interval REAL DEFAULT 0, redirect TEXT DEFAULT '',
-    modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x''
+    modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x'',
+    round INTEGER DEFAULT 0, was INTEGER DEFAULT 0,  -- the last visit, and the state before the present one
+    changes REAL DEFAULT 0, watched REAL DEFAULT 0, checked INTEGER DEFAULT 0  -- model.Past
 );
 CREATE INDEX pending ON url (host, score DESC) WHERE state = 0;
 CREATE INDEX waiting ON url ({PART_SQL}, due) WHERE state = 9;
@@ -112,19 +140,38 @@ CREATE TABLE record (id INTEGER PRIMARY KEY, n INTEGER, round INTEGER, mission T
 -- Counted as it happens, because counting ten million rows takes seconds.
 CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
 CREATE TABLE figure (name TEXT, key TEXT, count INTEGER, PRIMARY KEY (name, key)) WITHOUT ROWID;
+{_ROUND_TABLES}{_VIEWS}"""
 
-CREATE VIEW urls AS
-    SELECT url.n, url.url, host.name AS host, CASE url.state {_STATE_WORDS} END AS state, url.reason, url.http,
-           url.score, url.depth, url.hops, url.seed, url.via, parent.url AS parent, url.anchor, url.context,
-           coalesce(nullif(url.original, ''), url.url) AS original,
-           datetime(url.fetched_at, 'unixepoch') AS fetched, url.retries, url.redirect, url.modified, url.etag
-    FROM url JOIN host USING (host) LEFT JOIN url AS parent ON parent.n = url.parent;
-CREATE VIEW pages AS
-    SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
-           page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
-           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
-    FROM page JOIN url USING (n) JOIN host USING (host) WHERE url.via IS NOT 'sitemap';  -- which is no page
-"""
+#: What brings a database of each version to the next one.
+_UPGRADES = {
+    1: f"""
+ALTER TABLE link RENAME TO old_link;
+{_LINK_TABLE};
+INSERT INTO link (key, links) SELECT n << 20 | round, links FROM old_link ORDER BY n, round;
+DROP TABLE old_link;""",
+    2: """
+ALTER TABLE warc ADD COLUMN synced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE warc ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;""",
+    3: f"""
+ALTER TABLE url ADD COLUMN round INTEGER DEFAULT 0;
+ALTER TABLE url ADD COLUMN was INTEGER DEFAULT 0;
+ALTER TABLE url ADD COLUMN changes REAL DEFAULT 0;
+ALTER TABLE url ADD COLUMN watched REAL DEFAULT 0;
+ALTER TABLE url ADD COLUMN checked INTEGER DEFAULT 0;
+ALTER TABLE host ADD COLUMN visited INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE host ADD COLUMN round INTEGER NOT NULL DEFAULT 1;
+UPDATE host SET visited = pages;
+{_ROUND_TABLES}
+INSERT INTO round (round, at, started, ended, why)
+    SELECT 1, created.value, created.value,
+           CASE WHEN run.value ->> 'ended_by' IN ('', 'limit') THEN created.value + (run.value ->> 'seconds') END,
+           coalesce(run.value ->> 'ended_by', '')
+    FROM meta AS created LEFT JOIN meta AS run ON run.key = 'last_run' WHERE created.key = 'created';
+INSERT INTO figure SELECT 'pages', '', count FROM figure WHERE name = 'stored' AND key = '1';
+INSERT INTO figure SELECT 'new', '1', count(*) FROM page JOIN url USING (n) WHERE url.via IS NOT 'sitemap';
+INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 'status';
+{_VIEWS}""",
+}
 
 
 def create(path: Path, *, mission_toml: str, now: float) -> None:
@@ -158,6 +205,7 @@ def _fill(db: apsw.Connection, *, mission_toml: str, now: float) -> None:
         db.executemany("INSERT INTO moved VALUES (?, 0, '')", (("url",), ("content",)))
         rows = {"schema": VERSION, "created": now, "mission": mission_toml, "round": 1}
         db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+        db.execute("INSERT INTO round (round, at, started) VALUES (1, ?1, ?1)", (now,))
 
 
 def connect(path: Path) -> apsw.Connection:

@@ -14,16 +14,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from lycosa.frontier import chores, figures, schema
+from lycosa.frontier import chores, figures, losses, rounds, schema
 from lycosa.frontier.desk import Desk, Unpack
 from lycosa.frontier.fault import translate
 from lycosa.frontier.index import MOST
 from lycosa.frontier.leases import Leases
 from lycosa.frontier.parts import PART_SQL, host_key, part_of, spans
-from lycosa.frontier.protocol import Judge, LeaseLost, Span, Summary, UrlRow
+from lycosa.frontier.protocol import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.text import cleaned
 from lycosa.frontier.writer import Writer
-from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, WarcRow
+from lycosa.model import Batch, Committed, Found, HostRow, Past, RobotsRow, State, Target, WarcRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,8 +38,11 @@ WITH RECURSIVE busy (host) AS (
     SELECT (SELECT min(url.host) FROM url INDEXED BY pending WHERE state = 0 AND url.host > busy.host)
     FROM busy WHERE busy.host < ?2
 )
-SELECT name, next_at, delay_s, pages, errors FROM busy CROSS JOIN host USING (host) WHERE host <= ?2"""
-_TARGET = "n, id, url, ?1, depth, hops, retries, seed, score, parent, via, etag, modified, digest"
+SELECT name, next_at, delay_s, iif(round = ?3, visited, 0), errors
+FROM busy CROSS JOIN host USING (host) WHERE host <= ?2"""
+_TARGET = """
+n, id, url, ?1, depth, hops, retries, seed, score, parent, via, etag, modified, digest, round, redirect,
+interval, changes, watched, checked"""
 _LOAD = f"SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 ORDER BY score DESC, n LIMIT ?3"
 _LOAD_OTHERS = f"""
 SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND n NOT IN carray(?4)
@@ -152,17 +155,35 @@ class SqliteFrontier:
         with self._at.write():
             self._leases.clear(self._at.db)
 
+    # Rounds
+
+    @_spoken
+    def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
+        return rounds.begin(self._at, now=now, step_s=step_s, everything=everything)
+
+    @_spoken
+    def open_round(self, *, max_s: float) -> int:
+        return rounds.open_due(self._at, max_s=max_s)
+
+    @_spoken
+    def end_round(self, *, now: float | None, why: str) -> None:
+        rounds.end(self._at, now=now, why=why)
+
+    @_spoken
+    def rounds(self) -> list[RoundRow]:
+        return rounds.listing(self._at.db)
+
     # Targets out
 
     @_spoken
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
-        rows = (self._at.db.execute(_BUSY_HOSTS, span) for span in spans(parts))
+        rows = (self._at.db.execute(_BUSY_HOSTS, (*span, self._at.round)) for span in spans(parts))
         return [HostRow(*row) for cursor in rows for row in cursor]
 
     @_spoken
     def host(self, name: str) -> HostRow:
-        sql = "SELECT name, next_at, delay_s, pages, errors FROM host WHERE host = ?"
-        row = self._at.db.execute(sql, (host_key(name),)).fetchone()
+        sql = "SELECT name, next_at, delay_s, iif(round = ?, visited, 0), errors FROM host WHERE host = ?"
+        row = self._at.db.execute(sql, (self._at.round, host_key(name))).fetchone()
         return HostRow(name) if row is None else HostRow(*row)
 
     @_spoken
@@ -172,7 +193,7 @@ class SqliteFrontier:
             rows = self._at.db.execute(_LOAD_OTHERS, bindings)
         else:
             rows = self._at.db.execute(_LOAD, (host, host_key(host), limit))
-        return [Target(*row) for row in rows]
+        return [Target(*(*row[:15], Past(*row[16:]), row[15])) for row in rows]
 
     @_spoken
     def due(self, parts: Iterable[int], now: float) -> list[str]:
@@ -259,11 +280,11 @@ class SqliteFrontier:
 
     @_spoken
     def repend(self, ns: Iterable[int]) -> int:
-        return chores.fetch_again(self._at, ns)
+        return losses.fetch_again(self._at, ((n, self._at.round) for n in ns))
 
     @_spoken
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
-        return chores.fetch_again(self._at, chores.lost_pages(self._at, name, spans))
+        return losses.fetch_again(self._at, losses.touched(self._at, name, spans))
 
     @_spoken
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
@@ -329,6 +350,10 @@ class SqliteFrontier:
         return figures.stored(self._at.db, self._at.round)
 
     @_spoken
+    def pages(self) -> int:
+        return figures.pages(self._at.db)
+
+    @_spoken
     def summary(self, *, top: int = 10) -> Summary:
         return figures.summary(self._at.db, top=top)
 
@@ -345,5 +370,3 @@ class SqliteFrontier:
     def set_meta(self, key: str, value: str) -> None:
         with self._at.write():
             self._at.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-        if key == "round":
-            self._at.round = int(value)

@@ -13,27 +13,30 @@ import apsw
 from lycosa.frontier.counts import Counts
 from lycosa.frontier.depth import Depths
 from lycosa.frontier.desk import Desk
+from lycosa.frontier.events import HELD, Before, event_of, owns_after, owns_before
 from lycosa.frontier.parts import host_key, part_of
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
+from lycosa.model import Batch, Done, Found, HostRow, PageRow, Past, State
 
 _INSERT = """
 INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 #: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
 REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
-_BEFORE = "SELECT n, state, reason, via FROM url WHERE n IN carray(?)"
-_SETTLE = (
-    "UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ? WHERE n = ?"
-)
-_SETTLE_PAGE = """
-UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?, modified = ?,
-    etag = ?, digest = ? WHERE n = ?"""
+_BEFORE = "SELECT n, state, reason, via, was, digest FROM url WHERE n IN carray(?)"
+_SETTLE = """
+UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?, round = ?"""
+_LEARN = "interval = ?, changes = ?, watched = ?, checked = ?"
+_SETTLE_BARE = f"{_SETTLE} WHERE n = ?"
+_SETTLE_SEEN = f"{_SETTLE}, {_LEARN}, etag = coalesce(?, etag), modified = coalesce(?, modified) WHERE n = ?"
+_SETTLE_PAGE = f"{_SETTLE}, {_LEARN}, etag = ?, modified = ?, digest = ? WHERE n = ?"
+_VISIT = "INSERT OR REPLACE INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT OR REPLACE INTO link (key, links) VALUES (? << 20 | ?, ?)"
 _HOST = """
-INSERT INTO host (host, name, next_at, delay_s, pages, errors) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, pages = excluded.pages,
-    errors = excluded.errors"""
+INSERT INTO host (host, name, next_at, delay_s, visited, errors, round) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, visited = excluded.visited,
+    errors = excluded.errors, round = excluded.round"""
+_GROW = "UPDATE host SET pages = pages + ? WHERE host = ?"
 _SEED = "INSERT INTO seed VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET given = max(given, excluded.given)"
 _TALLY = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT (host, key) DO UPDATE SET count = count + excluded.count"
 _WARC = """
@@ -54,6 +57,9 @@ class Writer:
         self._db = desk.db
         self._owned = owned
         self._counts = Counts()
+        self._answers = 0
+        self._visits: list[tuple[object, ...]] = []
+        self._grown: dict[int, int] = {}  # host key -> pages that it has more
         self._depths = None
         if max_depth >= 0:
             self._depths = Depths(
@@ -164,42 +170,90 @@ class Writer:
     def _settle(self, dones: list[Done]) -> None:
         """Write what became of targets."""
         ns = array("q", (done.n for done in dones))
-        before = {n: (state, reason, via) for n, state, reason, via in self._db.execute(_BEFORE, (apsw.carray(ns),))}
+        before = {row[0]: Before(*row[1:]) for row in self._db.execute(_BEFORE, (apsw.carray(ns),))}
         contents: list[tuple[int, bytes, int, int]] = []
         page_rows: list[tuple[object, ...]] = []
+        seen_rows: list[tuple[object, ...]] = []
         bare_rows: list[tuple[object, ...]] = []
-        counts = self._counts
+        counts, number = self._counts, self._desk.round
         for done in dones:
-            if done.n not in before:
+            old = before.get(done.n)
+            if old is None:
                 continue
-            old_state, old_reason, via = before[done.n]
-            state, page = done.state, done.page
-            if state == State.FETCHED and page is not None:
-                if page.digest and self._is_duplicate(done.n, page.digest, contents):
-                    state = State.DUPLICATE
-                    self.duplicates.add(done.n)
-                elif via != "sitemap" and old_state != State.FETCHED:
-                    self.stored += 1
+            state = self._settle_state(done, old, contents)
             reason = done.reason if state != State.PENDING else ""
-            counts.state(old_state, old_reason, -1)
+            counts.state(old.state, old.reason, -1)
             counts.state(state, reason, 1)
             if done.http:
                 counts.figure("status", str(done.http), 1)
-            before[done.n] = (state, reason, via)
-            row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
-            if page is None:
-                bare_rows.append((*row, done.n))
+                self._answers += 1
+            self._note_event(done, old, state)
+            row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect, number)
+            past, page = done.past or Past(), done.page
+            learned = (past.interval, past.changes, past.watched, past.checked)
+            if page is not None:
+                page_rows.append((*row, *learned, *(done.keys or (page.etag, page.last_modified)), page.digest, done.n))
+                before[done.n] = Before(state, reason, old.via, old.was, page.digest)
             else:
-                page_rows.append((*row, page.last_modified, page.etag, page.digest, done.n))
-        self._db.executemany(_SETTLE_PAGE, page_rows)
-        if bare_rows:
-            self._db.executemany(_SETTLE, bare_rows)
+                if done.past is not None:
+                    seen_rows.append((*row, *learned, *(done.keys or (None, None)), done.n))
+                else:
+                    bare_rows.append((*row, done.n))
+                before[done.n] = Before(state, reason, old.via, old.was, old.digest)
+        for sql, rows in ((_SETTLE_PAGE, page_rows), (_SETTLE_SEEN, seen_rows), (_SETTLE_BARE, bare_rows)):
+            if rows:
+                self._db.executemany(sql, rows)
         if contents:
             self._db.executemany("INSERT INTO content VALUES (?, ?, ?, ?)", contents)
             self._desk.contents.step(len(contents))
-        if self.stored:
-            counts.figure("stored", str(self._desk.round), self.stored)
         self._write_pages([(done.n, done.page) for done in dones if done.page is not None and done.n in before])
+        self._write_events()
+
+    def _settle_state(self, done: Done, old: Before, contents: list[tuple[int, bytes, int, int]]) -> int:
+        """The state of a target, now that it is known who holds its content; counts it against the page limit."""
+        state, page = done.state, done.page
+        if state == State.FETCHED and page is not None:
+            if page.digest and self._is_duplicate(done.n, page.digest, contents):
+                state = State.DUPLICATE
+        elif state == State.UNCHANGED and old.digest:
+            if old.was == State.DUPLICATE:
+                state = State.DUPLICATE
+        else:
+            return state
+        if state == State.DUPLICATE:
+            self.duplicates.add(done.n)
+        elif old.via != "sitemap" and old.state not in HELD:
+            self.stored += 1
+        return state
+
+    def _note_event(self, done: Done, old: Before, state: int) -> None:
+        """Count what this visit found, and in later rounds than the first write it down."""
+        if done.page is not None and done.page.mime and not old.digest:
+            self._counts.figure("type", done.page.mime, 1)
+        if old.via == "sitemap":
+            return
+        change = owns_after(done, old, state) - owns_before(old)
+        if change:
+            self._counts.figure("pages", "", change)
+            key = host_key(done.host)
+            self._grown[key] = self._grown.get(key, 0) + change
+        event = event_of(done, old, state)
+        if event:
+            self._counts.figure(event, str(self._desk.round), 1)
+            if self._desk.round > 1:
+                self._visits.append((self._desk.round, done.n, event, done.at, done.http, *done.place))
+
+    def _write_events(self) -> None:
+        number = str(self._desk.round)
+        if self.stored:
+            self._counts.figure("stored", number, self.stored)
+        if self._answers:
+            self._counts.figure("answers", number, self._answers)
+        if self._visits:
+            self._visits.sort()
+            self._db.executemany(_VISIT, self._visits)
+        if self._grown:
+            self._db.executemany(_GROW, ((change, key) for key, change in sorted(self._grown.items())))
 
     def _is_duplicate(self, n: int, digest: bytes, contents: list[tuple[int, bytes, int, int]]) -> bool:
         """Whether another page brought this content before; otherwise this page is its holder from now on."""
@@ -230,11 +284,11 @@ class Writer:
             ),
         )  # fmt: skip
         self._db.executemany(_LINK, ((n, round_number, page.links) for n, page in pages if page.links))
-        for _, page in pages:
-            if page.mime:
-                self._counts.figure("type", page.mime, 1)
 
     def _write_hosts(self, hosts: list[HostRow]) -> None:
-        rows = [(host_key(row.host), row.host, row.next_at, row.delay_s, row.pages, row.errors) for row in hosts]
+        number = self._desk.round
+        rows = [
+            (host_key(row.host), row.host, row.next_at, row.delay_s, row.pages, row.errors, number) for row in hosts
+        ]
         rows.sort()
         self._db.executemany(_HOST, rows)

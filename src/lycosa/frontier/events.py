@@ -1,0 +1,51 @@
+"""A visit and what was known before it in; what happened to the page out: new, changed, unchanged, gone, back."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lycosa.model import Done, State
+
+#: States of a page whose copy of this round is there.
+HELD = (State.FETCHED, State.UNCHANGED)
+#: There is no page at the address now, though there may have been one.
+AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
+
+
+class Before(Struct, gc=False):
+    """What the frontier knew of a URL before a visit."""
+
+    state: int
+    reason: str
+    via: str
+    was: int  # the state that the last round left it in
+    digest: bytes  # of the newest copy; empty: there is none
+
+
+def event_of(done: Done, before: Before, state: int) -> str:
+    """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
+    if before.via == "sitemap" or before.state not in (State.PENDING, State.WAITING):
+        return ""  # no page, or one that this round has counted already
+    away = before.was in AWAY
+    if state in AWAY:
+        return "gone" if before.digest and not away else ""
+    if state not in (State.FETCHED, State.UNCHANGED, State.DUPLICATE):
+        return ""
+    if not before.digest:
+        return "new" if done.page is not None else ""
+    if away:
+        return "back"
+    return "changed" if done.page is not None and done.page.digest != before.digest else "unchanged"
+
+
+def owns_before(before: Before) -> bool:
+    """Whether the URL counted as a page of the collection: it has a copy that is not another page's as well."""
+    settled = before.state if before.state in (*HELD, State.DUPLICATE) else before.was
+    return bool(before.digest) and settled != State.DUPLICATE
+
+
+def owns_after(done: Done, before: Before, state: int) -> bool:
+    """Whether it counts as one after the visit; what is gone has its copy still."""
+    if state == State.FETCHED and done.page is not None:
+        return True
+    return state != State.DUPLICATE and owns_before(before)

@@ -1,0 +1,110 @@
+"""Rounds: a collection is gone through again and again, and each time what is due becomes pending once more.
+
+The rounds have a clock of their own. It goes on by the real time between two starts, but by one step at least (a
+period, or a day), so that intervals mean the same for rounds begun by hand one after the other. What a round visits is
+decided in one pass over the URLs, in chunks: each is one transaction that also says how far the pass has come.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from lycosa.frontier.counts import Counts
+from lycosa.frontier.desk import Desk
+from lycosa.frontier.protocol import EVENTS, RoundRow
+from lycosa.model import State
+
+CHUNK = 20_000  # rows looked at in one transaction
+
+#: Refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
+REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
+#: Rejections that a round looks at again; all others hold until the settings change.
+REASONS = ("robots", "host-budget", "noarchive")
+#: A page that killed workers is left alone for good.
+POISON = "killed-worker"
+
+_BEGIN = """
+INSERT INTO round (round, at, started, everything, upto)
+SELECT round + 1, at + max(?1 - started, ?2), ?1, ?3, (SELECT coalesce(max(n), 0) FROM url)
+FROM round ORDER BY round DESC LIMIT 1 RETURNING round"""
+_DUE = """
+(?4 OR via = 'sitemap'
+ OR min(interval, ?5) <= ?6 - coalesce((SELECT at FROM round WHERE round.round = max(url.round, 1)), 0))"""
+_OPENS = f"""
+n > ?1 AND n <= ?2 AND round < ?3 AND (
+    state BETWEEN 1 AND 6 AND {_DUE}
+    OR state = 7 AND reason <> '{POISON}' AND (NOT ({REFUSALS}) OR {_DUE})
+    OR state = 8 AND reason IN {REASONS}
+)"""
+_COUNT = f"SELECT state, reason, count(*) FROM url WHERE {_OPENS} GROUP BY 1, 2"
+_OPEN = f"""
+UPDATE url SET was = CASE WHEN state < 7 THEN state ELSE was END, state = 0, reason = '', due = 0, retries = 0
+WHERE {_OPENS}"""
+_LAST = "SELECT upto, opened, everything, at FROM round WHERE round = ?"
+_BEFORE = "SELECT at FROM round WHERE round = ? - 1"
+
+_ROUNDS = "SELECT round, at, started, ended, why, everything FROM round ORDER BY round"
+
+
+def begin(desk: Desk, *, now: float, step_s: float, everything: bool) -> int:
+    """Begin the next round; nothing is pending for it yet."""
+    with desk.write():
+        number = int(desk.db.execute(_BEGIN, (now, step_s, everything)).get)
+        desk.db.execute("UPDATE meta SET value = ? WHERE key = 'round'", (number,))
+    desk.round = number
+    return number
+
+
+def open_due(desk: Desk, *, max_s: float) -> int:
+    """Make pending what the round visits, from where an earlier pass was interrupted."""
+    db, number, total = desk.db, desk.round, 0
+    upto, opened, everything, at = db.execute(_LAST, (number,)).get
+    if opened >= upto:
+        return 0
+    # An interval that ends nearer to this round than to the next one counts as over.
+    now = at + (at - db.execute(_BEFORE, (number,)).get) / 2
+    while opened < upto:
+        until = min(opened + CHUNK, upto)
+        bindings = (opened, until, number, everything, max_s, now)
+        with desk.write():
+            total += _open(db, bindings)
+            db.execute("UPDATE round SET opened = ? WHERE round = ?", (until, number))
+        opened = until
+    return total
+
+
+def _open(db: apsw.Connection, bindings: tuple[object, ...]) -> int:
+    counts, total = Counts(), 0
+    rows: list[Any] = db.execute(_COUNT, bindings).fetchall()
+    for state, reason, count in rows:
+        counts.state(state, reason, -count)
+        total += count
+    if total:
+        counts.state(State.PENDING, "", total)
+        db.execute(_OPEN, bindings)
+        counts.write(db)
+    return total
+
+
+def end(desk: Desk, *, now: float | None, why: str) -> None:
+    """Write down how the round stands."""
+    with desk.write():
+        desk.db.execute("UPDATE round SET ended = ?, why = ? WHERE round = ?", (now, why, desk.round))
+
+
+def listing(db: apsw.Connection) -> list[RoundRow]:
+    """Every round with its figures."""
+    figures: dict[tuple[str, str], int] = {}
+    for name in ("answers", *EVENTS):
+        rows: list[Any] = db.execute("SELECT key, count FROM figure WHERE name = ?", (name,)).fetchall()
+        figures |= {(name, key): count for key, count in rows}
+    found: list[Any] = db.execute(_ROUNDS).fetchall()
+    return [
+        RoundRow(
+            number, at, started, ended, why, bool(everything),
+            *(figures.get((name, str(number)), 0) for name in ("answers", *EVENTS)),
+        )
+        for number, at, started, ended, why, everything in found
+    ]  # fmt: skip

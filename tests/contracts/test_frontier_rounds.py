@@ -1,0 +1,256 @@
+"""Rounds: what every frontier makes pending again, and what it tells of each time that it was gone through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lycosa.frontier import PARTITIONS, Frontier
+from lycosa.model import Batch, Done, Found, HostRow, PageRow, Past, State
+from lycosa.urls import host_of, url_id
+
+ME = "here:0"
+HOUR = 3600.0
+DAY = 24 * HOUR
+NAMES = ("a", "b", "c", "d")
+
+
+def found(name: str, **more: object) -> Found:
+    url = f"http://a.test/{name}"
+    return Found(url_id(url), url, "a.test", **more)  # type: ignore[arg-type]
+
+
+def put(frontier: Frontier, *founds: Found, done: tuple[Done, ...] = ()):  # type: ignore[no-untyped-def]
+    batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
+    return frontier.commit(batch, owner=ME, now=0.0)
+
+
+def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: object) -> Done:
+    row = frontier.find(f"http://a.test/{name}")
+    assert row is not None
+    page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
+    return Done(row.n, host_of(row.url), state, page=page, **{"http": 200, **more})  # type: ignore[arg-type]
+
+
+def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0) -> None:
+    """A first round in which each of these was stored."""
+    put(frontier, *(found(name) for name in names))
+    past = Past(interval=interval_s)
+    put(frontier, done=tuple(end(frontier, name, State.FETCHED, name.encode(), past=past) for name in names))
+    frontier.end_round(now=10.0, why="")
+
+
+def next_round(frontier: Frontier, *, now: float = 0.0, step_s: float = DAY, everything: bool = False) -> list[str]:
+    """Begin a round; returns what it visits."""
+    frontier.begin_round(now=now, step_s=step_s, everything=everything)
+    frontier.open_round(max_s=30 * DAY)
+    return pending(frontier)
+
+
+def pending(frontier: Frontier) -> list[str]:
+    return [target.url.rpartition("/")[2] for target in frontier.load("a.test", limit=99)]
+
+
+def test_the_first_round_is_there(frontier: Frontier) -> None:
+    """A collection begins in its first round, unfinished, with nothing to open."""
+    (first,) = frontier.rounds()
+    assert (first.round, first.ended, first.why, first.answers) == (1, None, "", 0)
+    assert frontier.open_round(max_s=DAY) == 0
+
+
+def test_the_first_recrawl_visits_everything(frontier: Frontier) -> None:
+    """What was visited once has no interval yet: it is due, with what is needed to ask whether it changed."""
+    visited(frontier)
+    assert frontier.begin_round(now=100.0, step_s=DAY, everything=False) == 2
+    assert frontier.open_round(max_s=DAY) == 4
+    assert frontier.open_round(max_s=DAY) == 0
+    assert frontier.counts() == {State.PENDING: 4}
+    assert frontier.hosts(range(PARTITIONS)) == [HostRow("a.test")]
+    target = frontier.load("a.test", limit=1)[0]
+    assert (target.etag, target.digest, target.round, target.retries) == ('"a"', b"a", 1, 0)
+
+
+def test_a_page_is_due_by_the_clock_of_the_rounds(frontier: Frontier) -> None:
+    """A round counts as one step at least, and as the time that has passed if that is more."""
+    visited(frontier, "a", interval_s=2 * DAY)
+    assert next_round(frontier, now=60.0) == []
+    assert next_round(frontier, now=120.0) == ["a"]
+    past = Past(interval=2 * DAY)
+    put(frontier, done=(end(frontier, "a", State.UNCHANGED, past=past),))
+    assert next_round(frontier, now=120.0 + 2 * DAY) == ["a"]
+
+
+def test_an_interval_that_is_nearly_over_is_over(frontier: Frontier) -> None:
+    """Rounds begun a few minutes early, as cron does, skip no page."""
+    visited(frontier, "a", interval_s=DAY)
+    assert next_round(frontier, now=DAY - 600, step_s=HOUR) == ["a"]
+
+
+def test_no_interval_is_longer_than_the_bound(frontier: Frontier) -> None:
+    """Whatever was learned, a page is looked at again within the longest interval allowed."""
+    visited(frontier, "a", interval_s=1e9)
+    assert next_round(frontier, now=29 * DAY) == ["a"]
+
+
+def test_a_full_round_visits_what_is_not_due(frontier: Frontier) -> None:
+    """All pages, whatever their interval."""
+    visited(frontier, interval_s=1e9)
+    assert next_round(frontier, everything=True) == list(NAMES)
+
+
+def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
+    """What failed, sitemaps, and what a robots.txt refused come in every round; refusals by the host when due."""
+    later = Past(interval=9 * DAY)
+    put(
+        frontier,
+        found("gone"), found("moved"), found("timeout"), found("forbidden"), found("poison"), found("waits"),
+        found("map", via="sitemap"),
+        found("robots", state=State.REJECTED, reason="robots"), found("scope", state=State.REJECTED, reason="scope"),
+    )  # fmt: skip
+    put(
+        frontier,
+        done=(
+            end(frontier, "gone", State.GONE, http=404, past=later),
+            end(frontier, "moved", State.MOVED, http=302, redirect="http://b.test/", past=later),
+            end(frontier, "timeout", State.FAILED, reason="timeout", http=0),
+            end(frontier, "forbidden", State.FAILED, reason="http-403", http=403, past=later),
+            end(frontier, "poison", State.FAILED, reason="killed-worker", http=0),
+            end(frontier, "waits", State.WAITING, reason="timeout", http=0, due=50.0, retries=2),
+            end(frontier, "map", State.FETCHED, b"map", past=later),
+        ),
+    )
+    assert next_round(frontier) == ["timeout", "map", "robots"]
+    assert frontier.counts()[State.WAITING] == 1
+    for name in ("timeout", "map", "robots"):
+        put(frontier, done=(end(frontier, name, State.GONE, http=404, past=Past(interval=30 * DAY)),))
+    assert next_round(frontier, now=8 * DAY) == ["gone", "moved", "forbidden", "map"]
+    target = frontier.load("a.test", limit=9)[1]
+    assert (target.redirect, target.past.interval) == ("http://b.test/", 9 * DAY)
+
+
+def test_what_a_round_finds_is_counted(frontier: Frontier) -> None:
+    """New, changed, unchanged, gone and back; what fails is none of them and keeps its copy."""
+    visited(frontier)
+    next_round(frontier)
+    put(frontier, found("e"))
+    put(
+        frontier,
+        done=(
+            end(frontier, "a", State.FETCHED, b"A"),
+            end(frontier, "b", State.UNCHANGED, http=304),
+            end(frontier, "c", State.GONE, http=404),
+            end(frontier, "d", State.FAILED, http=0, reason="timeout"),
+            end(frontier, "e", State.FETCHED, b"e"),
+        ),
+    )
+    second = frontier.rounds()[1]
+    assert (second.answers, second.new, second.changed, second.unchanged, second.gone, second.back) == (
+        4,
+        1,
+        1,
+        1,
+        1,
+        0,
+    )
+    assert (frontier.stored(), frontier.pages()) == (3, 5)
+    next_round(frontier)
+    put(
+        frontier,
+        done=(
+            end(frontier, "a", State.MOVED, http=301, redirect="http://a.test/b"),
+            end(frontier, "c", State.FETCHED, b"c"),
+            end(frontier, "d", State.UNCHANGED, http=304),
+        ),
+    )
+    third = frontier.rounds()[2]
+    assert (third.answers, third.new, third.changed, third.unchanged, third.gone, third.back) == (3, 0, 0, 1, 1, 1)
+    assert (frontier.stored(), frontier.pages()) == (2, 5)
+
+
+def test_content_that_returns_is_no_duplicate(frontier: Frontier) -> None:
+    """A page may have its old content again; another page with the same content is a duplicate, also when unchanged."""
+    visited(frontier, "a")
+    put(frontier, found("b"))
+    put(frontier, done=(end(frontier, "b", State.FETCHED, b"a"),))
+    assert frontier.counts() == {State.FETCHED: 1, State.DUPLICATE: 1}
+    next_round(frontier)
+    committed = put(
+        frontier, done=(end(frontier, "a", State.FETCHED, b"A"), end(frontier, "b", State.UNCHANGED, http=304))
+    )
+    assert (committed.stored, len(committed.duplicates), frontier.pages()) == (1, 1, 1)
+    next_round(frontier)
+    committed = put(frontier, done=(end(frontier, "a", State.FETCHED, b"a"), end(frontier, "b", State.FETCHED, b"B")))
+    assert (committed.stored, committed.duplicates, frontier.pages()) == (2, set(), 2)
+    assert frontier.rounds()[2].changed == 2
+
+
+def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
+    """ETag and date to ask with are those that the last visit gave; without them the old ones stay."""
+    visited(frontier, "ab")
+    next_round(frontier)
+    past = Past(interval=0.0, changes=1.5, watched=7.0, checked=2)
+    put(
+        frontier,
+        done=(
+            end(frontier, "a", State.UNCHANGED, http=304, keys=('"new"', "date"), past=past),
+            end(frontier, "b", State.UNCHANGED, http=304, past=past),
+        ),
+    )
+    next_round(frontier)
+    one, two = frontier.load("a.test", limit=2)
+    assert (one.etag, one.modified, one.past, one.round) == ('"new"', "date", past, 2)
+    assert (two.etag, two.modified, two.digest) == ('"b"', "", b"b")
+
+
+def test_a_hosts_budget_is_that_of_the_round(frontier: Frontier) -> None:
+    """What a host had in the last round does not count in this one."""
+    visited(frontier, "a")
+    row = HostRow("a.test", next_at=1.0, pages=7, errors=1)
+    frontier.commit(Batch(found=[], done=[], hosts=[row], robots=[], tallies={}), owner=ME, now=0.0)
+    assert frontier.host("a.test").pages == 7
+    next_round(frontier)
+    assert frontier.host("a.test") == HostRow("a.test", next_at=1.0, pages=0, errors=1)
+
+
+def test_a_round_ends_and_is_opened_again(frontier: Frontier) -> None:
+    """When and why each round ended is kept."""
+    visited(frontier, "a")
+    assert [(row.ended, row.why) for row in frontier.rounds()] == [(10.0, "")]
+    next_round(frontier)
+    frontier.end_round(now=None, why="interrupt")
+    assert [(row.ended, row.why) for row in frontier.rounds()] == [(10.0, ""), (None, "interrupt")]
+
+
+def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
+    """What has no other copy is fetched again and whole; what has a newer one is not."""
+    visited(frontier, "abc")
+    next_round(frontier)
+    put(
+        frontier,
+        done=(
+            end(frontier, "a", State.UNCHANGED, http=304),
+            end(frontier, "b", State.GONE, http=404),
+        ),
+    )
+    row = frontier.find("http://a.test/c")
+    assert row is not None
+    newer = PageRow(6.0, 200, "text/html", digest=b"C", etag='"c"', warc="v", length=10)
+    put(frontier, done=(Done(row.n, "a.test", State.FETCHED, http=200, page=newer),))
+    assert (frontier.stored(), frontier.pages()) == (2, 3)
+    assert frontier.repend_archive("w", [(5, 100)]) == 2
+    assert pending(frontier) == ["a", "b"]
+    assert [(target.etag, target.digest) for target in frontier.load("a.test", limit=9)] == [("", b""), ("", b"")]
+    assert (frontier.stored(), frontier.pages(), frontier.content_holder(b"a")) == (1, 1, None)
+    assert put(frontier, done=(end(frontier, "a", State.FETCHED, b"a"),)).stored == 1
+    assert (frontier.stored(), frontier.pages()) == (2, 2)
+
+
+def test_whoever_opens_the_collection_is_in_its_round(open_frontier: Callable[[], Frontier]) -> None:
+    """A worker started after the round began counts in it."""
+    one = open_frontier()
+    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
+    visited(one, "a")
+    next_round(one)
+    two = open_frontier()
+    two.lease(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
+    assert put(two, done=(end(two, "a", State.UNCHANGED, http=304),)).stored == 1
+    assert (two.stored(), one.stored(), one.rounds()[1].unchanged) == (1, 1, 1)
