@@ -134,8 +134,12 @@ def assert_consistent(db: apsw.Connection) -> None:
         f"SELECT count(*) FROM url LEFT JOIN known USING (host, id) WHERE known.n IS NOT url.n AND url.n <= {moved}"
     )
     assert db.execute(missing).get == 0
-    pages = "SELECT count(*) FROM url JOIN page USING (n) WHERE state = 1 AND via <> 'sitemap'"
-    assert (db.execute("SELECT sum(count) FROM figure WHERE name = 'stored'").get or 0) == db.execute(pages).get
+    number = db.execute("SELECT max(round) FROM round").get
+    seen = "SELECT count(*) FROM url WHERE state IN (1, 2) AND digest <> x'' AND round = ? AND via <> 'sitemap'"
+    stored = db.execute("SELECT count FROM figure WHERE name = 'stored' AND key = ?", (str(number),)).get
+    assert (stored or 0) == db.execute(seen, (number,)).get
+    pages = db.execute("SELECT count FROM figure WHERE name = 'pages'").get
+    assert (pages or 0) == db.execute("SELECT total(pages) FROM host").get
 
 
 # Several processes
@@ -254,7 +258,7 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
             if redirect:
                 founds.append(found(redirect))
                 founds[-1].seed = target.seed
-            past = Past(interval=digest * 10.0) if digest else None
+            past = Past(interval=digest * 10.0)
             dones.append(Done(target.n, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
     committed = frontier.commit(batch(founds, dones), owner=ME, now=0.0, max_depth=max_depth)
     return committed.hosts, committed.duplicates, committed.stored

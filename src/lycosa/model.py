@@ -70,6 +70,7 @@ class Target(Struct, frozen=True, gc=False):
     round: int = 0  # of the last visit; 0: never visited
     past: Past = Past()
     redirect: str = ""  # where it led at the last visit
+    whole: bool = False  # to be asked for without a date, so that its content can be seen
 
 
 class Answer(Struct, gc=False):

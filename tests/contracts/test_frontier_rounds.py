@@ -28,7 +28,7 @@ def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: 
     row = frontier.find(f"http://a.test/{name}")
     assert row is not None
     page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
-    return Done(row.n, host_of(row.url), state, page=page, **{"http": 200, **more})  # type: ignore[arg-type]
+    return Done(row.n, host_of(row.url), state, page=page, **{"http": 200, "past": Past(), **more})  # type: ignore[arg-type]
 
 
 def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0) -> None:

@@ -21,6 +21,9 @@ from lycosa.mission import Mission
 @click.option("--sample", default=0, metavar="N", help="Take a random N of the seeds.")
 @mission_options
 @click.option("--new", is_flag=True, help="Refuse a collection that exists, instead of continuing it.")
+@click.option("--recrawl", is_flag=True, help="Begin the next round: look again at the pages that are due.")
+@click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
+@click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
 @click.option("--dry-run", is_flag=True, help="Show the seeds and what the rules say of them; fetch and write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def crawl(
@@ -29,6 +32,9 @@ def crawl(
     column: str,
     sample: int,
     new: bool,
+    recrawl: bool,
+    full: bool,
+    rounds: int,
     dry_run: bool,
     quiet: bool,
     **options: Any,
@@ -37,10 +43,12 @@ def crawl(
 
     The first word may name a mission, built in (mirror) or in a file (TOML or Crawler.conf); the others are URLs, and -
     reads them from the pipe. Running the same command again continues; without URL and mission, the collection's own
-    mission is continued. Ctrl-C ends it cleanly.
+    mission is continued. Ctrl-C ends it cleanly. With --recrawl the pages of a collection are visited again, with
+    --period again and again.
 
     \b
     lycosa crawl https://example.org/
+    lycosa crawl https://example.org/ --recrawl
     lycosa crawl example.org --scope path --depth 3 --limit 500
     lycosa crawl mission.toml --collection news
     """
@@ -49,20 +57,27 @@ def crawl(
     if dry_run:
         return _tell_plan(mission)
 
-    from lycosa.crawl import CrawlOptions, run
+    if full and not (recrawl or mission.recrawl.period_h):
+        raise UsageError("--full goes with --recrawl or a period: a first round visits every page anyway.")
+    if rounds < 0:
+        raise UsageError("--rounds is a number from 0 on.")
+
+    from lycosa.crawl import CrawlOptions, Report, run
     from lycosa.look.table import printable
 
-    report = run(mission, CrawlOptions(new=new, quiet=quiet, written=written))
-    lines = report.text.splitlines()
-    if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
-        from lycosa.look.export import finish
+    def tell(report: Report) -> None:
+        lines = report.text.splitlines()
+        if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
+            from lycosa.look.export import finish
 
-        lines += finish(mission)
-    if not quiet:
-        click.echo("\n".join(printable(line) for line in lines))
-    if report.exit_code == 4:
-        _tell_failures(report.seeds)
-    return report.exit_code
+            lines += finish(mission)
+        if not quiet:
+            click.echo("\n".join(printable(line) for line in lines))
+        if report.exit_code == 4:
+            _tell_failures(report.seeds)
+
+    chosen = CrawlOptions(new=new, recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=written)
+    return run(mission, chosen, after=tell).exit_code
 
 
 def _tell_plan(mission: Mission) -> int:

@@ -40,6 +40,7 @@ SETTINGS = (
     Setting(("--limit",), "limits.pages", "N", "Store N pages and stop."),
     Setting(("--max-time",), "limits.time_s", "TIME", "Stop after this time: 90, 15m, 2h."),
     Setting(("--max-host-pages",), "limits.host_pages", "N", "Store at most N pages of each host."),
+    Setting(("--period",), "recrawl.period_h", "TIME", "Begin a new round this often: hours, or 90m, 3d."),
     Setting(("--include",), "accept", "REGEX", "Visit only URLs that match; adds to the mission's list.", many=True),
     Setting(("--exclude",), "reject", "REGEX", "Do not visit URLs that match; wins over --include.", many=True),
     Setting(("--delay",), "fetch.delay_s", "SECONDS", "Wait between two requests to one host."),

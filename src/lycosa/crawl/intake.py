@@ -14,13 +14,15 @@ from typing import TextIO
 from lycosa import urls
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle
+from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
+from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
 from lycosa.judge.policy import score_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
-from lycosa.keep import Archive, links
+from lycosa.keep import Archive, Profile, links
 from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
@@ -43,6 +45,7 @@ class Intake:
         *,
         archive: Archive,
         frontier: Frontier,
+        visits: Visits,
         quarry: Quarry | None,
         log_file: TextIO | None,
     ) -> None:
@@ -50,6 +53,7 @@ class Intake:
         self.rules = rules
         self.archive = archive
         self.frontier = frontier
+        self.visits = visits
         self.quarry = quarry
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
@@ -73,11 +77,13 @@ class Intake:
         if outcome.state == State.FETCHED:
             mime = self._take_page(answer, done)
         elif outcome.state == State.UNCHANGED:
-            self._take_unchanged(answer, done)
+            self._keep_unchanged(answer, done, profile="not-modified")
         elif answer.status and outcome.state != State.WAITING:
-            self._keep_other(answer)
+            done.place = self._keep_other(answer)
             if outcome.location:
                 self._take_redirect(answer, done, outcome)
+            elif outcome.state == State.GONE or 400 <= answer.status < 500:
+                done.past = self.visits.after_refusal(target)
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.done.append(done)
@@ -110,6 +116,9 @@ class Intake:
     def _take_page(self, answer: Answer, done: Done) -> str:
         target = answer.target
         clock = time.perf_counter()
+        digest = _digest(answer)
+        if digest == target.digest and self._keep_unchanged(answer, done, profile="identical"):
+            return answer.headers.get("content-type", "").partition(";")[0]
         body, problem = self._decoded(answer)
         doc = read(
             target.url, answer.headers, body,
@@ -124,7 +133,7 @@ class Intake:
         if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
-        self._keep_page(answer, done, doc, packed)
+        self._keep_page(answer, done, doc, digest=digest, packed=packed)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
 
@@ -222,6 +231,7 @@ class Intake:
             done.state, done.reason = State.FAILED, "bad-redirect"
             return
         done.redirect = url
+        done.past = self.visits.after_redirect(target, url)
         if url == target.url:
             done.state, done.reason = State.FAILED, "redirect-loop"
             return
@@ -250,15 +260,16 @@ class Intake:
             )
         )  # fmt: skip
 
-    def _keep_page(self, answer: Answer, done: Done, doc: Doc, packed: bytes) -> None:
-        digest = _digest(answer)
+    def _keep_page(self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes) -> None:
+        target, headers = answer.target, answer.headers
         holder = self._holder(digest, answer)
         if holder is None:
             warc, offset, length = self.archive.add(
                 answer, digest=digest, mime=doc.mime, truncated=_truncation(done.reason)
             )
         else:
-            done.state = State.DUPLICATE
+            if holder[0] != target.n:
+                done.state = State.DUPLICATE
             warc, offset, length = self.archive.add_revisit(
                 answer, digest=digest, refers_to_url=holder[1], refers_to_date=holder[2], profile="identical"
             )
@@ -266,35 +277,52 @@ class Intake:
         done.page = PageRow(
             answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
             self.quarry.recognise(doc) or "" if self.quarry is not None else doc.kind,
-            answer.size, digest, answer.headers.get("etag", ""), answer.headers.get("last-modified", ""),
-            answer.headers.get("date", ""), warc, offset, length, packed,
+            answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
+            warc, offset, length, packed,
         )  # fmt: skip
+        done.keys = make_keys(headers, answer.began, lied=target.modified if target.digest else "")
+        done.past = self.visits.after_page(target)
 
     def _holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
-        """The page that holds this very content already, if any."""
+        """The page that holds this very content already, if any; it may be this one, in an earlier round."""
         target = answer.target
-        holder = self._digests.get(digest) or self.frontier.content_holder(digest)
+        holder = self._digests.get(digest)
+        if holder is not None and holder[0] == target.n:
+            holder = None  # it was fetched before in this run, and that may not have been committed
+        holder = holder or self.frontier.content_holder(digest)
         if holder is None:
             if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
             self._digests[digest] = (target.n, target.url, answer.began)
-            return None
-        return None if holder[0] == target.n else holder
+        return holder
 
-    def _take_unchanged(self, answer: Answer, done: Done) -> None:
+    def _keep_unchanged(self, answer: Answer, done: Done, *, profile: Profile) -> bool:
+        """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""
         target = answer.target
-        warc, offset, length = self.archive.add_revisit(
-            answer, digest=target.digest, refers_to_url=target.url, refers_to_date=None, profile="not-modified"
-        )
-        done.page = PageRow(
-            answer.began, answer.status, digest=target.digest, etag=target.etag, last_modified=target.modified,
-            server_date=answer.headers.get("date", ""), warc=warc, offset=offset, length=length,
+        holder = self.frontier.content_holder(target.digest)
+        if holder is None and profile == "identical":
+            return False
+        done.state, done.reason = State.UNCHANGED, ""
+        done.place = self.archive.add_revisit(
+            answer, digest=target.digest, refers_to_url=holder[1] if holder else target.url,
+            refers_to_date=holder[2] if holder else None, profile=profile,
         )  # fmt: skip
+        self.bytes += answer.size
+        etag, modified = make_keys(
+            answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
+        )
+        if profile == "not-modified":  # which need not repeat what has not changed
+            etag = etag or target.etag
+            modified = modified if "last-modified" in answer.headers else target.modified
+        done.keys = (etag, modified)
+        done.past = self.visits.after_unchanged(answer)
+        return True
 
-    def _keep_other(self, answer: Answer) -> None:
+    def _keep_other(self, answer: Answer) -> tuple[str, int, int]:
         """Redirects and refusals are answers too: replay and proof need them."""
-        if not answer.spool:
-            self.archive.add(answer, digest=_digest(answer), mime="", truncated=_truncation(answer.failure))
+        if answer.spool:
+            return "", 0, 0
+        return self.archive.add(answer, digest=_digest(answer), mime="", truncated=_truncation(answer.failure))
 
 
 def new_batch() -> Batch:

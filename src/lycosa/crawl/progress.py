@@ -15,7 +15,7 @@ PIPE_S = 60.0
 class Progress:
     """Writes to one stream; silent when told to be quiet."""
 
-    def __init__(self, output: TextIO, *, quiet: bool, mission: Mission) -> None:
+    def __init__(self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True) -> None:
         self._output = output
         self._quiet = quiet
         self._live = output.isatty()
@@ -23,7 +23,7 @@ class Progress:
         self._next = self._began + (LIVE_S if self._live else PIPE_S)
         self._last = (self._began, 0.0)
         self._drawn = False
-        if not mission.agent.contact and not quiet:
+        if first and not mission.agent.contact and not quiet:
             self.say(
                 "No contact is set, so site owners cannot reach you: "
                 "set agent.contact (or --contact) to a mail address or a URL."

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.crawl.board import Board, Cell
-from lycosa.frontier import Frontier
+from lycosa.frontier import EVENTS, Frontier
 from lycosa.mission import Mission
 from lycosa.model import STATE_NAMES, State
 
@@ -32,6 +32,10 @@ class Report(Struct):
     statuses: dict[str, int]
     seeds: dict[str, str]  # seeds that could not be fetched, and why
     cpu_us: dict[str, float]  # microseconds a request, by stage
+    round: int = 1
+    visited: int = 0  # pages of the round, by this run and those before
+    found: dict[str, int] = {}  # what the round found of its pages: new, changed, unchanged, gone, back
+    next_round: float = 0.0  # when it begins, Unix time; 0: when it is asked for
 
     def as_json(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -53,23 +57,24 @@ def make_report(
 ) -> Report:
     """Gather the figures from the frontier and the board."""
     summary = frontier.summary(top=TOP)
-    stored = frontier.stored()
+    stored, row = frontier.stored(), frontier.rounds()[-1]
+    found = {event: getattr(row, event) for event in EVENTS}
+    requests = int(board.total(Cell.REQUESTS))
     failed = frontier.failed_seeds()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
     code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
-    if code == 0 and stored == 0 and failed:
+    if code == 0 and failed and not any(found.values()) and (requests or not frontier.pages()):
         code = 4
-    requests = int(board.total(Cell.REQUESTS))
     cpu = {
         cell.name[4:].lower(): board.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
     }
     return Report(
-        ended_by=ended_by, exit_code=code, pages=stored - before, stored=stored, requests=requests,
+        ended_by=ended_by, exit_code=code, pages=stored - before, stored=frontier.pages(), requests=requests,
         bytes=int(board.total(Cell.BYTES)), seconds=time.time() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
         reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
-        seeds=failed, cpu_us=cpu,
+        seeds=failed, cpu_us=cpu, round=row.round, visited=stored, found=found,
     )  # fmt: skip
 
 
@@ -86,9 +91,12 @@ _ENDINGS = {
 def _lines(report: Report) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
     speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, {report.bytes / 1e6:,.1f} MB"
-    lines = [
-        f"{report.pages:,} {'page' if report.pages == 1 else 'pages'} stored in {speed}. {_ENDINGS[report.ended_by]}"
-    ]
+    pages = f"{report.pages:,} {'page' if report.pages == 1 else 'pages'}"
+    if report.round == 1:
+        lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]
+    else:
+        lines = [f"Round {report.round}: {pages} visited in {speed}. {_ENDINGS[report.ended_by]}"]
+        lines.append("The round found " + ", ".join(f"{count:,} {name}" for name, count in report.found.items()) + ".")
     if report.stored != report.pages:
         lines.append(f"The collection holds {report.stored:,} pages.")
     for title, counts in (

@@ -63,7 +63,7 @@ class Rulebook:
         if mode == "ignore":
             return lane.robots.setdefault(origin, Robots.everything())
         row = self.frontier.robots(origin)
-        if row is not None and time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s:
+        if row is not None and self._is_valid(row):
             return self._adopt(lane, row)
         self._ask(lane, origin, f"{origin}/robots.txt")
         return None
@@ -106,10 +106,15 @@ class Rulebook:
             other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
             self.lanes.enlist(other)
 
+    def _is_valid(self, row: RobotsRow) -> bool:
+        """A robots.txt is believed for a day, and not beyond its round."""
+        young = time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s
+        return young and row.fetched_at >= self.intake.visits.started
+
     def _find_known(self, url: str) -> RobotsRow | None:
         """The robots.txt of another origin that is held already: example.org's mostly moves to www.example.org's."""
         row = self.frontier.robots(urls.origin_of(url)) if url.endswith("/robots.txt") else None
-        if row is None or time.time() - row.fetched_at > self.mission.fetch.robots_ttl_s:
+        if row is None or not self._is_valid(row):
             return None
         return row if urls.normalise(f"{row.origin}/robots.txt") == url else None
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa import __version__, urls
+from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.folder import open_folder
 from lycosa.crawl.intake import Intake
@@ -25,6 +27,7 @@ from lycosa.crawl.mend import mend_archive
 from lycosa.crawl.progress import Progress
 from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.supervisor import Supervisor, lock
+from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import replace_text
 from lycosa.errors import DiskFull, UsageError
@@ -51,20 +54,44 @@ class CrawlOptions(Struct, frozen=True):
     """How a crawl is run, beside its mission."""
 
     new: bool = False  # refuse a collection that exists
+    recrawl: bool = False  # begin the next round of a collection that exists
+    full: bool = False  # the rounds visit every page, due or not
+    rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     quiet: bool = False
     quarry: Quarry | None = None
     output: TextIO | None = None  # where progress goes; None: standard error
     written: dict[str, str] = {}  # by URL, how a seed was written where that differs
 
 
-def run(mission: Mission, options: CrawlOptions = CrawlOptions()) -> Report:  # noqa: B008  frozen
-    """Crawl until nothing is left or a limit is reached; running it again on the same folder continues."""
+def run(
+    mission: Mission,
+    options: CrawlOptions = CrawlOptions(),  # noqa: B008  frozen
+    *,
+    after: Callable[[Report], None] | None = None,
+) -> Report:
+    """Crawl until nothing is left or a limit is reached; running it again on the same folder continues.
+
+    With a period, wait for the next round and go on; `after` is called with the report of each round.
+    """
     folder = Path(mission.keep.collection)
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
+    if options.rounds > 1 and not mission.recrawl.period_h:
+        raise UsageError("Several rounds need a period: give the hours between them with --period.")
     open_folder(folder, mission, new=options.new)
+    done = 0
     with lock(folder):
-        return _run_locked(mission, options, folder=folder)
+        while True:
+            progress = Progress(options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not done)
+            report = _run_locked(mission, options, folder=folder, progress=progress)
+            done += 1
+            if after is not None:
+                after(report)
+            if not mission.recrawl.period_h or done == options.rounds or report.ended_by not in ("", "limit", "time"):
+                return report
+            if not rounds.wait(report.next_round, progress.say):
+                return replace(report, ended_by="interrupt", exit_code=130)
+            options = replace(options, new=False, recrawl=True)
 
 
 def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
@@ -75,10 +102,10 @@ def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
     )
 
 
-def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Report:
-    output = options.output or sys.stderr
+def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progress: Progress) -> Report:
     frontier, created = _open_frontier(folder, mission)
     notes = mend_archive(folder, frontier)
+    notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
@@ -93,7 +120,6 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Rep
     board = Board(workers, folder=str(spool))
     before = frontier.stored()
     board.set_limit(before, mission.limits.pages)
-    progress = Progress(output, quiet=options.quiet, mission=mission)
     for note in notes:
         progress.say(note)
     started = time.time()
@@ -110,6 +136,9 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path) -> Rep
     notes += mend_archive(folder, frontier)
     shutil.rmtree(spool, ignore_errors=True)
     report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
+    rounds.leave(frontier, report.ended_by)
+    if mission.recrawl.period_h:
+        report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
     frontier.set_meta("last_run", report.as_json())
     frontier.close()
     return report
@@ -143,8 +172,9 @@ def _starter(
         )
         with _open_log(mission, folder) as log_file:
             intake = Intake(
-                mission, rules, archive=archive, frontier=frontier, quarry=options.quarry, log_file=log_file
-            )
+                mission, rules, archive=archive, frontier=frontier, visits=Visits(mission.recrawl, frontier.rounds()),
+                quarry=options.quarry, log_file=log_file,
+            )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / "tmp"))
             post = Post(slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent)
             Worker(mission, post, frontier=frontier, client=client, intake=intake, board=board).run()

@@ -36,6 +36,7 @@ SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 50_000
 SEEDS_S = 1.0
+COUNTED = (State.FETCHED, State.UNCHANGED)  # against limits, unless they prove to be duplicates
 
 
 class Post(Struct, frozen=True):
@@ -138,7 +139,7 @@ class Worker:
                 continue
             lane.begin(now)
             self.board.add(self.post.slot, Cell.REQUESTS, 1)
-            refused = self.client.start(target)
+            refused = self.client.start(self.intake.visits.ask(target))
             if refused is not None:
                 self._finish(refused, now)
             self.lanes.enlist(lane)
@@ -231,7 +232,7 @@ class Worker:
             self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
             done = self.intake.take(answer)
             self.board.put(self.post.slot, Cell.WORKING_ON, 0)
-            if done.state == State.FETCHED and target.via != "sitemap":
+            if done.state in COUNTED and target.via != "sitemap":
                 lane.pages += 1
                 self.board.add(self.post.slot, Cell.PAGES, 1)
             self._mind_host(lane, answer, now)
@@ -344,18 +345,18 @@ class Worker:
         lane.queue.clear()
 
     def _changed_hosts(self, dones: list[Done]) -> list[HostRow]:
-        hosts = self._touched | {done.host for done in dones if done.page is not None}
+        hosts = self._touched | {done.host for done in dones if done.state in COUNTED}
         self._touched = set()
         return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
 
     def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
         stored = returned = 0
         for done in dones:
-            if done.n in duplicates and done.state == State.FETCHED:
+            if done.n in duplicates and done.state in COUNTED:
                 self.lanes.by_host[done.host].pages -= 1
             if done.n in self._permitted:
                 self._permitted.discard(done.n)
-                if done.state == State.FETCHED and done.n not in duplicates:
+                if done.state in COUNTED and done.n not in duplicates:
                     stored += 1
                 else:
                     returned += 1

@@ -20,6 +20,7 @@ import pycurl
 
 from lycosa.fetch.gate import SCHEMES, Gate, curl_option
 from lycosa.fetch.headers import parse_head
+from lycosa.fetch.validity import conditions
 from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
 
@@ -286,12 +287,7 @@ class Client:
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
-        headers: tuple[str, ...] = self._headers
-        if target.etag and target.etag.isprintable():
-            headers += (f"If-None-Match: {target.etag}",)
-        if target.modified and target.modified.isprintable():
-            headers += (f"If-Modified-Since: {target.modified}",)
-        sent = headers
+        sent = headers = self._headers + conditions(target)
         rule = self.rule_for(target.host)
         if rule is not transfer.rule:
             _apply_rule(curl, rule, self._mission.fetch)

@@ -8,6 +8,7 @@ import apsw
 
 from lycosa import urls
 from lycosa.frontier import schema
+from lycosa.frontier.counts import statuses_of
 from lycosa.frontier.parts import host_key
 from lycosa.frontier.protocol import Summary, UrlRow
 from lycosa.model import STATE_NAMES, State
@@ -71,8 +72,8 @@ def pages(db: apsw.Connection) -> int:
     return int(db.execute("SELECT count FROM figure WHERE name = 'pages'").get or 0)
 
 
-def summary(db: apsw.Connection, *, top: int) -> Summary:
-    """The most frequent reasons, types, hosts and statuses."""
+def summary(db: apsw.Connection, number: int, *, top: int) -> Summary:
+    """The most frequent reasons, types, hosts, and statuses of a round."""
     reasons = "SELECT reason, sum(count) AS total FROM stat WHERE reason <> '' GROUP BY 1 HAVING total > 0"
     hosts = "SELECT name, pages AS total FROM host WHERE pages > 0"
     figures = "SELECT key, count AS total FROM figure WHERE name = '{}' AND count > 0"
@@ -84,5 +85,5 @@ def summary(db: apsw.Connection, *, top: int) -> Summary:
         reasons=best(reasons),
         types=best(figures.format("type")),
         hosts=best(hosts),
-        statuses=best(figures.format("status")),
+        statuses=best(figures.format(statuses_of(number))),
     )

@@ -74,7 +74,7 @@ class _World:
         self.tallies: Counter[tuple[str, str]] = Counter()
         self.warcs: dict[str, WarcRow] = {}
         self.strikes: Counter[int] = Counter()
-        self.statuses: Counter[str] = Counter()
+        self.statuses: Counter[tuple[int, str]] = Counter()
         self.meta: dict[str, str] = {"round": "1"}
 
 
@@ -239,6 +239,7 @@ class MemoryFrontier:
         url = self._world.by_id[seed.id]
         url.found.seed = True
         if url.state in REOPENED[given] and seed.state == State.PENDING:
+            url.was = url.state if url.state < State.FAILED else url.was
             _open(url)
             woken.add(seed.host)
         self._world.seeds[url.n] = given or self._world.seeds.get(url.n, False)
@@ -330,20 +331,15 @@ class MemoryFrontier:
         if event := event_of(done, before, state):
             url.events = url.events | {number: event}
         url.state, url.reason = state, done.reason if state != State.PENDING else ""
-        url.http, url.due, url.retries, url.redirect, url.round = (
-            done.http,
-            done.due,
-            done.retries,
-            done.redirect,
-            number,
-        )
-        url.past = done.past or (Past() if page is not None else url.past)
+        url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
+        if done.past is not None or page is not None:
+            url.past, url.round = done.past or Past(), number
         if page is not None:
             url.pages, url.digest = url.pages | {number: page}, page.digest
             url.keys = page.etag, page.last_modified
         url.keys = done.keys or url.keys
         if done.http:
-            world.statuses[str(done.http)] += 1
+            world.statuses[number, str(done.http)] += 1
             world.rounds[-1].answers += 1
 
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
@@ -473,12 +469,15 @@ class MemoryFrontier:
 
     def summary(self, *, top: int = 10) -> Summary:
         known = self._world.urls
+        statuses = Counter(
+            {status: count for (number, status), count in self._world.statuses.items() if number == self._round}
+        )
         first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
             reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
             types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
             hosts=dict(self._owned().most_common(top)),
-            statuses=dict(self._world.statuses.most_common(top)),
+            statuses=dict(statuses.most_common(top)),
         )
 
     def pending(self) -> bool:

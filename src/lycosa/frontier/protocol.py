@@ -40,7 +40,7 @@ class Summary(Struct):
     reasons: dict[str, int]  # URLs by the reason of their state
     types: dict[str, int]  # pages by MIME type
     hosts: dict[str, int]  # pages by host
-    statuses: dict[str, int]  # answers by HTTP status
+    statuses: dict[str, int]  # answers of the round by HTTP status
 
 
 #: What a round finds of a page: it is counted and, after the first round, written down for each page.

@@ -355,7 +355,7 @@ class SqliteFrontier:
 
     @_spoken
     def summary(self, *, top: int = 10) -> Summary:
-        return figures.summary(self._at.db, top=top)
+        return figures.summary(self._at.db, self._at.round, top=top)
 
     @_spoken
     def pending(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import apsw
 
-from lycosa.frontier.counts import Counts
+from lycosa.frontier.counts import Counts, statuses_of
 from lycosa.frontier.depth import Depths
 from lycosa.frontier.desk import Desk
 from lycosa.frontier.events import HELD, Before, event_of, owns_after, owns_before
@@ -22,10 +22,11 @@ INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, se
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 #: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
 REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
+_REOPEN = "UPDATE url SET was = iif(state < 7, state, was), state = 0, reason = '', due = 0 WHERE n = ?"
 _BEFORE = "SELECT n, state, reason, via, was, digest FROM url WHERE n IN carray(?)"
 _SETTLE = """
-UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?, round = ?"""
-_LEARN = "interval = ?, changes = ?, watched = ?, checked = ?"
+UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?"""
+_LEARN = "round = ?, interval = ?, changes = ?, watched = ?, checked = ?"
 _SETTLE_BARE = f"{_SETTLE} WHERE n = ?"
 _SETTLE_SEEN = f"{_SETTLE}, {_LEARN}, etag = coalesce(?, etag), modified = coalesce(?, modified) WHERE n = ?"
 _SETTLE_PAGE = f"{_SETTLE}, {_LEARN}, etag = ?, modified = ?, digest = ? WHERE n = ?"
@@ -107,7 +108,7 @@ class Writer:
             n = index.find(seed.id, host_key(seed.host), seed.id)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
             if state in REOPENED[given] and seed.state == State.PENDING:
-                db.execute("UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?", (n,))
+                db.execute(_REOPEN, (n,))
                 counts.state(state, reason, -1)
                 counts.state(State.PENDING, "", 1)
                 self.woken.add(seed.host)
@@ -176,6 +177,7 @@ class Writer:
         seen_rows: list[tuple[object, ...]] = []
         bare_rows: list[tuple[object, ...]] = []
         counts, number = self._counts, self._desk.round
+        statuses = statuses_of(number)
         for done in dones:
             old = before.get(done.n)
             if old is None:
@@ -185,12 +187,12 @@ class Writer:
             counts.state(old.state, old.reason, -1)
             counts.state(state, reason, 1)
             if done.http:
-                counts.figure("status", str(done.http), 1)
+                counts.figure(statuses, str(done.http), 1)
                 self._answers += 1
             self._note_event(done, old, state)
-            row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect, number)
+            row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
             past, page = done.past or Past(), done.page
-            learned = (past.interval, past.changes, past.watched, past.checked)
+            learned = (number, past.interval, past.changes, past.watched, past.checked)
             if page is not None:
                 page_rows.append((*row, *learned, *(done.keys or (page.etag, page.last_modified)), page.digest, done.n))
                 before[done.n] = Before(state, reason, old.via, old.was, page.digest)

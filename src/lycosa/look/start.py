@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from lycosa.errors import NothingFetched
 from lycosa.look.collection import Collection
 from lycosa.look.export import finish
-from lycosa.mission import find_mission, load, read_seeds
+from lycosa.mission import Mission, find_mission, load, read_seeds
 from lycosa.mission.layers import OPTIONS
+
+if TYPE_CHECKING:
+    from lycosa.crawl import Report
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
@@ -24,6 +27,9 @@ def crawl(
     *,
     collection: str | os.PathLike[str] = "collection",
     mission: str | os.PathLike[str] | None = None,
+    recrawl: bool = False,
+    full: bool = False,
+    rounds: int = 0,
     quiet: bool = True,
     **settings: Any,
 ) -> Collection:
@@ -31,6 +37,8 @@ def crawl(
 
     Settings are those of a mission: `scope="host"`, sections as `limits={"pages": 100}`, and the names of the command
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
+    `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not. With a
+    period it goes on for so many `rounds`; 0: until it is interrupted.
     """
     from lycosa.crawl import CrawlOptions, run
 
@@ -40,14 +48,18 @@ def crawl(
     words = [seeds] if isinstance(seeds, str) else list(seeds)
     found = read_seeds(words or settled.seeds)
     planted = replace(settled, seeds=found.urls)
-    report = run(planted, CrawlOptions(quiet=quiet, written=found.written))
+    options = CrawlOptions(recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=found.written)
+    report = run(planted, options, after=lambda report: _export(planted, report))
     if report.exit_code == 4:
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
         )
-    if report.exit_code in (0, 5) and (planted.keep.mirror or planted.keep.index):
-        finish(planted)
     return Collection(collection)
+
+
+def _export(mission: Mission, report: Report) -> None:
+    if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
+        finish(mission)
 
 
 def _flatten(settings: dict[str, Any]) -> dict[str, object]:

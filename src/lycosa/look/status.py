@@ -15,10 +15,11 @@ from msgspec import Struct
 from lycosa.look import database
 from lycosa.model import STATE_NAMES, State
 
-#: The pages of this round as the page limit counts them: no sitemaps, equal content once.
-_STORED = """
-    SELECT total(count) FROM figure
-    WHERE name = 'stored' AND key = (SELECT CAST(value AS TEXT) FROM meta WHERE key = 'round')"""
+#: The round under way, when it began, and its pages as the page limit counts them.
+_ROUND = """
+    SELECT round, started,
+           (SELECT total(count) FROM figure WHERE name = 'stored' AND key = CAST(round.round AS TEXT))
+    FROM round ORDER BY round DESC LIMIT 1"""
 
 
 class LastRun(Struct):
@@ -28,14 +29,17 @@ class LastRun(Struct):
     seconds: float = 0.0
     requests: int = 0
     ended_by: str = ""
-    stored: int = 0
+    round: int = 1
+    visited: int = 0  # of its round, by this run and those before
+    next_round: float = 0.0
 
 
 class Status(Struct):
     """The figures of a collection."""
 
     collection: str
-    pages: int
+    round: int
+    pages: int  # equal content counted once
     urls: int
     unfetched: int
     states: dict[str, int]
@@ -46,6 +50,7 @@ class Status(Struct):
     database_bytes: int
     running: int  # process id of the crawl; 0: none runs
     pages_per_s: float  # of the run under way, or else of the last one
+    next_round: float  # when the crawl begins it, Unix time; 0: it waits for none
     last_run: LastRun | None
 
 
@@ -55,18 +60,21 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
     connection = database.connect(folder)
     try:
         states: dict[int, int] = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
-        ((stored,),) = _rows(connection, _STORED)
+        ((number, started, visited),) = _rows(connection, _ROUND)
+        ((pages,),) = _rows(connection, "SELECT total(count) FROM figure WHERE name = 'pages'")
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
         last_run = _last_run(connection)
     finally:
         connection.close()
-    pages = int(stored) + states.get(State.UNCHANGED, 0)
     running = running_crawl(folder)
+    waits = running and last_run and last_run.next_round > time.time() and last_run.round == number
+    before = last_run.visited if last_run and last_run.round == number else 0
     return Status(
         collection=str(folder),
-        pages=pages,
+        round=number,
+        pages=int(pages),
         urls=sum(states.values()),
         unfetched=states.get(State.PENDING, 0) + states.get(State.WAITING, 0),
         states={STATE_NAMES[State(state)]: count for state, count in sorted(states.items()) if count},
@@ -76,7 +84,8 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         archive_bytes=int(archived),
         database_bytes=sum(part.stat().st_size for part in folder.glob("crawl.db*")),
         running=running,
-        pages_per_s=_speed(folder, pages, last_run, running=running),
+        pages_per_s=_speed(folder, int(visited) - before, last_run, began=started if running else None),
+        next_round=last_run.next_round if last_run and waits else 0.0,
         last_run=last_run,
     )
 
@@ -99,6 +108,8 @@ def running_crawl(folder: Path) -> int:
 def tell(status: Status) -> str:
     """The figures as people read them."""
     lines = [f"{status.collection}: {status.pages:,} pages of {status.hosts:,} hosts, {status.urls:,} URLs known"]
+    if status.round > 1:
+        lines[0] += f", round {status.round}"
     width = max((len(name) for name in status.states), default=0)
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
     files = "1 archive file" if status.archive_files == 1 else f"{status.archive_files:,} archive files"
@@ -106,7 +117,10 @@ def tell(status: Status) -> str:
     lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
     if status.hosts_waiting:
         lines.append(f"  waiting: {status.unfetched:,} URLs of {status.hosts_waiting:,} hosts")
-    if status.running:
+    if status.next_round:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(status.next_round))
+        lines.append(f"  a crawl is waiting (process {status.running}): round {status.round + 1} begins at {at}")
+    elif status.running:
         lines.append(f"  a crawl is running (process {status.running}), {status.pages_per_s:,.1f} pages/s")
     elif status.last_run:
         run = status.last_run
@@ -125,12 +139,13 @@ def _last_run(connection: apsw.Connection) -> LastRun | None:
     return None
 
 
-def _speed(folder: Path, pages: int, last_run: LastRun | None, *, running: int) -> float:
-    if running:
-        # The lock is written when a run begins.
-        seconds = time.time() - (folder / "lock").stat().st_mtime
-        return max(0.0, (pages - (last_run.stored if last_run else 0)) / seconds) if seconds > 0 else 0.0
-    return last_run.pages / last_run.seconds if last_run and last_run.seconds > 0 else 0.0
+def _speed(folder: Path, pages: int, last_run: LastRun | None, *, began: float | None) -> float:
+    """Pages a second: of the run under way in the round that `began` then, or else of the last run."""
+    if began is None:
+        return last_run.pages / last_run.seconds if last_run and last_run.seconds > 0 else 0.0
+    # The lock is written when a run begins, which may hold several rounds; a round may take several runs.
+    seconds = time.time() - max(began, (folder / "lock").stat().st_mtime)
+    return max(0.0, pages / seconds) if seconds > 0 else 0.0
 
 
 def _size(count: float) -> str:

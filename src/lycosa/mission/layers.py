@@ -48,6 +48,7 @@ OPTIONS = {
     "limits.time_s": "--max-time",
     "limits.depth": "--depth",
     "limits.host_pages": "--max-host-pages",
+    "recrawl.period_h": "--period",
     "agent.contact": "--contact",
     "fetch.delay_s": "--delay",
     "fetch.per_host": "--per-host",

@@ -28,13 +28,13 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone."""
 
     pages: int = 0
-    """pages stored, exactly, whatever the number of workers"""
+    """pages stored or found unchanged in one round, exactly, whatever the number of workers"""
     time_s: float = 0.0
     """seconds of crawling"""
     depth: int = -1
     """links followed from a seed; -1 without limit"""
     host_pages: int = 0
-    """pages stored of one host"""
+    """pages of one host, counted as those of a round"""
     html_bytes: int = 10 * MIB
     """bytes of an HTML page, after decompression"""
     body_bytes: int = 100 * MIB
@@ -169,7 +169,13 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page is fetched again (T14)."""
 
     period_h: Annotated[float, Meta(ge=0)] = 0.0
-    """hours from the start of one round to the start of the next; 0: one round"""
+    """hours from the start of one round to the start of the next, which the program waits for; 0: one round"""
+    adapt: bool = True
+    """visit each page as often as it changes; false: every page in every round"""
+    min_h: Annotated[float, Meta(ge=0)] = 1.0
+    """hours between two visits to a page, at least"""
+    max_h: Annotated[float, Meta(gt=0)] = 720.0
+    """hours within which a page is looked at again, however seldom it changes"""
 
 
 class HostRule(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,85 @@
+"""When a round begins, goes on and ends; and the wait for the next one.
+
+A round is unfinished as long as something of it is left to fetch, unless its page limit ended it: that is as much as
+the user wanted of it.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lycosa.crawl.visits import HOUR_S, step_of
+from lycosa.frontier import Frontier
+from lycosa.mission.settings import Recrawl
+
+NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
+NEXT = "next_round"  # kept with the collection while a round is waited for
+
+Say = Callable[[str], None]
+
+
+def enter(frontier: Frontier, recrawl: Recrawl, *, anew: bool, everything: bool) -> list[str]:
+    """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
+    last, notes = frontier.rounds()[-1], []
+    if anew and last.ended is None and frontier.pending():
+        notes.append(f"Round {last.round} was not finished: it is continued, and the next one begins after it.")
+    elif anew:
+        number = frontier.begin_round(
+            now=time.time(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
+        )
+        notes.append(f"Round {number} begins.")
+    opened = frontier.open_round(max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S)
+    if opened or (anew and len(notes) == 1 and "begins." in notes[0]):
+        notes.append(f"{opened:,} known URLs are visited again.")
+    frontier.end_round(now=None, why="")
+    return notes
+
+
+def leave(frontier: Frontier, ended_by: str) -> None:
+    """Write down whether the round is finished."""
+    frontier.end_round(now=time.time() if ended_by in ("", "limit") else None, why=ended_by)
+
+
+def next_start(frontier: Frontier, recrawl: Recrawl, *, began: float, ended_by: str) -> float:
+    """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
+    start = began if ended_by == "time" else frontier.rounds()[-1].started
+    return start + recrawl.period_h * HOUR_S
+
+
+def wait(until: float, say: Say) -> bool:
+    """Sleep until a time; False if the user ended it."""
+    if time.time() >= until:
+        return True
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(until))
+    say(f"The next round begins at {at} (in {_span(until - time.time())}); Ctrl-C ends the wait.")
+    try:
+        with _interruptible():
+            while (left := until - time.time()) > 0:
+                time.sleep(min(left, NAP_S))
+    except KeyboardInterrupt:
+        say("The wait was ended; the same command goes on with it.")
+        return False
+    return True
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let a service manager's SIGTERM end the wait as Ctrl-C does."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

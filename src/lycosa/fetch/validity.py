@@ -1,0 +1,68 @@
+"""The headers of an answer in, what to ask with the next time out: an ETag, a date, both or neither (T14).
+
+A date is sent back only where it cannot hide a change. Servers give dates of the future and of 1970, the same date for
+whatever a page holds, or none at all; asked with such a date, they say "not modified" for ever. Where there is any
+doubt the page is asked for without a condition, and its content tells.
+"""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+
+from lycosa.fetch.headers import parse_date
+from lycosa.model import Target
+
+#: What changed less than this before it was sent may have changed again within the same second (RFC 9110, 8.8.2.2).
+FRESH_S = 60.0
+#: Before the web there were no pages: 1995, in Unix time. Older dates are clocks at zero and archives without one.
+OLDEST = 788_918_400.0
+#: Marks a date under which the content has changed before: it is kept to be recognised, never sent.
+LIAR = "!"
+
+_LONGEST = 256  # characters of an ETag; longer ones are not worth keeping for millions of pages
+
+
+def make_keys(headers: dict[str, str], began: float, *, lied: str = "") -> tuple[str, str]:
+    """ETag and date to ask with the next time; `lied` is a date of this page that proved wrong."""
+    etag = headers.get("etag", "")
+    if len(etag) > _LONGEST:
+        etag = ""
+    modified = headers.get("last-modified", "")
+    if modified:
+        if modified == lied.removeprefix(LIAR):
+            return etag, f"{LIAR}{modified}"
+        return etag, modified if is_sound(modified, headers.get("date", ""), began) else ""
+    if etag:
+        return etag, ""
+    # No validator at all: some of these servers still honour the date of what they sent. It is theirs; ours could be
+    # ahead of it, and what was modified in between would be taken for old.
+    sent = parse_date(headers.get("date", ""))
+    return ("", formatdate(min(sent, began) - FRESH_S, usegmt=True)) if sent and sent > OLDEST else ("", "")
+
+
+def conditions(target: Target) -> tuple[str, ...]:
+    """The header fields that ask for a page only if it has changed."""
+    found: tuple[str, ...] = ()
+    if target.etag and target.etag.isprintable():
+        found += (f"If-None-Match: {target.etag}",)
+    modified = target.modified
+    if modified and not target.whole and modified.isprintable() and not modified.startswith(LIAR):
+        found += (f"If-Modified-Since: {modified}",)
+    return found
+
+
+def is_sound(modified: str, date: str, began: float) -> bool:
+    """Whether a Last-Modified can be sent back: a date of the past, by the server's clock and by ours."""
+    changed = parse_date(modified)
+    if changed is None or changed < OLDEST:
+        return False
+    sent = parse_date(date) if date else None
+    return changed + FRESH_S <= (began if sent is None else min(sent, began))
+
+
+def quiet_time(modified: str, date: str, began: float) -> float:
+    """Seconds since the last change, as a sound Last-Modified tells; 0 when it tells nothing."""
+    changed = parse_date(modified)
+    if changed is None:
+        return 0.0
+    return max(0.0, (parse_date(date) or began) - changed)

@@ -1,0 +1,142 @@
+"""How often a page is visited, as it changes; the clock is that of the rounds."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.crawl.visits import DAY_S, HOUR_S, Visits, step_of
+from lycosa.frontier import RoundRow
+from lycosa.judge.interval import Bounds, Rate, interval, learn
+from lycosa.mission.settings import Recrawl
+from lycosa.model import Answer, Past, Target
+
+BOUNDS = Bounds(least_s=HOUR_S, most_s=30 * DAY_S, step_s=DAY_S)
+
+
+def visit(changes: list[bool], *, quiet_s: float = 0.0) -> list[float]:
+    """The interval, in days, after each of these visits, a day apart."""
+    rate, found = Rate(), []
+    for changed in changes:
+        rate = learn(rate, DAY_S, changed=changed, quiet_s=quiet_s, bounds=BOUNDS)
+        found.append(interval(rate, BOUNDS) / DAY_S)
+    return found
+
+
+def test_unchanged_visits_lengthen_and_changes_shorten() -> None:
+    """Each quiet visit makes the next one later; a change makes it sooner."""
+    quiet = visit([False] * 8)
+    assert quiet == sorted(quiet) and quiet[0] > 1 and quiet[-1] > 3 * quiet[0]
+    assert visit([False] * 8 + [True])[-1] < quiet[-1] / 2
+    assert max(visit([True] * 8)) < 1
+
+
+def test_a_page_may_change_its_ways() -> None:
+    """What was learned long ago fades: a dozen visits make a busy page of a quiet one, and the other way round."""
+    assert visit([False] * 30 + [True] * 12)[-1] < 1
+    assert visit([True] * 30 + [False] * 30)[-1] > 3
+
+
+def test_an_old_page_is_believed_in_part() -> None:
+    """A page that says it has not changed for a year is not looked at every day."""
+    assert visit([False], quiet_s=365 * DAY_S)[0] > 5 * visit([False])[0]
+    assert visit([True], quiet_s=365 * DAY_S) == visit([True])
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e8), st.booleans(), st.floats(0, 1e10)), max_size=30),
+    st.floats(0, 1e6),
+    st.floats(1, 1e8),
+)
+def test_intervals_stay_within_their_bounds(visits: list[tuple[float, bool, float]], least: float, most: float) -> None:
+    """Whatever happens, and whatever dates a server makes up."""
+    bounds = Bounds(least_s=min(least, most), most_s=most, step_s=DAY_S)
+    rate = Rate()
+    for gap_s, changed, quiet_s in visits:
+        rate = learn(rate, gap_s, changed=changed, quiet_s=quiet_s, bounds=bounds)
+        assert bounds.least_s <= interval(rate, bounds) <= bounds.most_s
+
+
+def test_half_of_the_visits_find_nearly_all_changes() -> None:
+    """Pages that change every day, every few days, once a month and never, looked at for ten days."""
+    dice = random.Random(5)
+    visits = changes = missed = 0
+    for n in range(2000):
+        period = (1, 3, 7, 30, 1000, 1000, 1000, 1000)[n % 8]
+        phase = dice.randrange(period)
+        rate, seen, last, wait = Rate(), phase // period, 0, 0.0
+        found: set[int] = set()
+        for day in range(1, 11):
+            if (day - last + 0.5) * DAY_S < wait:
+                continue
+            edition = (day + phase) // period
+            quiet_s = (day + phase) % period * DAY_S  # most pages tell
+            rate = learn(rate, (day - last) * DAY_S, changed=edition != seen, quiet_s=quiet_s, bounds=BOUNDS)
+            seen, last, wait = edition, day, interval(rate, BOUNDS)
+            visits += 1
+            found.add(edition)
+        editions = {(day + phase) // period for day in range(1, 11)} - {phase // period}
+        changes += len(editions)
+        missed += len(editions - found)
+    assert visits < 0.5 * 2000 * 10
+    assert missed < 0.05 * changes
+
+
+def rounds(*starts: float) -> list[RoundRow]:
+    return [RoundRow(n, at, at, None, "", False) for n, at in enumerate(starts, 1)]
+
+
+def target(**more: object) -> Target:
+    return Target(1, 1, "http://a.test/", "a.test", **{"round": 1, **more})  # type: ignore[arg-type]
+
+
+def test_a_first_visit_leaves_the_next_to_the_next_round() -> None:
+    """Nothing is known yet of how often the page changes."""
+    visits = Visits(Recrawl(), rounds(0.0))
+    assert visits.after_page(target(round=0)) == Past(checked=1)
+    assert visits.after_redirect(target(round=0), "http://b.test/") == Past(checked=1)
+
+
+def test_what_is_gone_is_looked_at_ever_more_seldom() -> None:
+    """After two rounds, then after twice as long each time, up to the bound."""
+    gone = Visits(Recrawl(), rounds(0.0)).after_refusal(target(round=0))
+    assert gone.interval == 2 * DAY_S
+    later = Visits(Recrawl(max_h=24 * 10), rounds(0.0, 4 * DAY_S, 5 * DAY_S))
+    assert later.after_refusal(target(round=2)).interval == 2 * DAY_S
+    assert later.after_refusal(target(round=1)).interval == 10 * DAY_S
+
+
+def test_without_adaptation_every_round_visits_all() -> None:
+    """The evidence is still gathered."""
+    visits = Visits(Recrawl(adapt=False), rounds(0.0, DAY_S))
+    past = visits.after_unchanged(Answer(target(), status=200))
+    assert (past.interval, past.checked) == (0.0, 2) and past.watched > DAY_S
+
+
+def test_a_redirect_changes_when_it_leads_elsewhere() -> None:
+    """The same place again counts as unchanged."""
+    visits = Visits(Recrawl(), rounds(0.0, DAY_S))
+    same = visits.after_redirect(target(redirect="http://b.test/"), "http://b.test/")
+    other = visits.after_redirect(target(redirect="http://b.test/"), "http://c.test/")
+    assert other.interval < same.interval
+
+
+def test_content_is_seen_whole_within_the_longest_interval() -> None:
+    """If nothing but a date vouched for a page that long, it is asked for without; an ETag is believed."""
+    visits = Visits(Recrawl(max_h=24), rounds(0.0, DAY_S, 3 * DAY_S))
+    old, new = Past(checked=1), Past(checked=2)
+    assert visits.ask(target(modified="date", past=old)).whole
+    assert visits.ask(target(modified="date", past=Past())).whole
+    assert not Visits(Recrawl(), rounds(0.0, DAY_S)).ask(target(modified="date", past=old)).whole
+    assert not visits.ask(target(etag='"1"', modified="date", past=old)).whole
+    assert visits.ask(target(modified="date", past=new)).whole
+    unmodified = visits.after_unchanged(Answer(target(past=new), status=304))
+    assert unmodified.checked == 2
+
+
+def test_what_a_round_stands_for() -> None:
+    """The period, or a day where there is none."""
+    assert step_of(Recrawl(period_h=72)) == 72 * HOUR_S
+    assert step_of(Recrawl()) == DAY_S
