@@ -25,6 +25,7 @@ VERBS = {
     "query": "look",
     "why": "why",
     "export": "export",
+    "merge": "merge",
 }
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it

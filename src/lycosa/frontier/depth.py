@@ -9,12 +9,12 @@ it led to is put right when it is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import apsw
 
 from lycosa import urls
 from lycosa.frontier.counts import Counts
-from lycosa.frontier.index import Index
 from lycosa.frontier.parts import host_key
 from lycosa.frontier.schema import NEWEST_LINKS
 from lycosa.model import Found, State
@@ -24,13 +24,19 @@ _IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via = 'refresh'"
 _OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
 
 
+class Finder(Protocol):
+    """Finds the row number of a URL; see `Index.find`."""
+
+    def find(self, key: int, *columns: object) -> int | None: ...
+
+
 class Depths:
     """Lowers depths within one transaction."""
 
     def __init__(
         self,
         db: apsw.Connection,
-        index: Index[int],
+        index: Finder,
         *,
         counts: Counts,
         woken: set[str],
@@ -61,6 +67,13 @@ class Depths:
             if self._db.execute("DELETE FROM lowered WHERE n = ? RETURNING n", (n,)).get is not None:
                 self._todo.append((n, self._db.execute("SELECT depth FROM url WHERE n = ?", (n,)).get))
         self._spread()
+
+    def spread(self, n: int) -> None:
+        """What a page leads to may lie deeper than the page allows: put it right."""
+        state, _, depth, _ = self._db.execute(_ROW, (n,)).get
+        if state != State.REJECTED:
+            self._todo.append((n, depth))
+            self._spread()
 
     def _lower(self, n: int, depth: int, *, fits: bool) -> None:
         state, reason, old, host = self._db.execute(_ROW, (n,)).get

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import time
 import uuid
@@ -93,12 +94,21 @@ def mend(folder: Path, repair: Repair) -> None:
         if repair.action == "removed":
             path.unlink()
         elif repair.action != "missing":
+            _unlink_twins(path)
             for start, end in repair.lost:
                 while start < end <= repair.kept:
                     start = _plug(path, start, end if end - start < 2 * _PLUG_MAX else start + _PLUG_MAX)
             os.truncate(path, repair.kept)
     except OSError as error:
         raise make_fault(error, str(path)) from None
+
+
+def _unlink_twins(path: Path) -> None:
+    """A file that collections share after a merge is mended for one of them: the others look for damage themselves."""
+    if path.stat().st_nlink > 1:
+        own = path.with_name(f"{path.name}.own")
+        shutil.copy2(path, own)
+        own.replace(path)
 
 
 def settle(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:

@@ -7,7 +7,6 @@ for page in Collection("collection"):
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -245,10 +244,7 @@ class Collection:
         file = self.path / "lycosa.toml"
         if file.is_file():
             return load(file).mission
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".toml") as copy:
-            copy.write(str(self._value("SELECT value FROM meta WHERE key = 'mission'") or ""))
-            copy.flush()
-            return load(Path(copy.name)).mission
+        return load(text=str(self._value("SELECT value FROM meta WHERE key = 'mission'") or "")).mission
 
     def seeds(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to."""

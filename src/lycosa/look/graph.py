@@ -21,6 +21,7 @@ from lycosa.look import database
 By = Literal["page", "host", "domain"]
 NODES: tuple[By, ...] = ("page", "host", "domain")
 
+REMEMBERED = 200_000  # URLs held in memory by their row numbers, or the other way round
 SPILL = 200_000  # pairs of hosts that are added up in memory before they go to disk
 _SORT_KIB = 64 * 1024  # memory of SQLite for sorting, before it uses files
 
@@ -67,8 +68,14 @@ def list_inlinks(connection: apsw.Connection, *, host: str = "") -> Iterator[tup
         store.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER)")
         store.execute("BEGIN")
         store.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?)", _inverted(connection, host))
+        known: dict[int, str] = {}  # most pages link to many targets
         for target, n, text, accepted in store.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
-            yield target, _url(connection, n), text, bool(accepted)
+            source = known.get(n)
+            if source is None:
+                if len(known) >= REMEMBERED:
+                    known.clear()
+                source = known[n] = _url(connection, n)
+            yield target, source, text, bool(accepted)
 
 
 def find_edges(connection: apsw.Connection, by: By = "page", *, host: str = "") -> Iterator[Edge]:

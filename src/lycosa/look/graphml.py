@@ -13,20 +13,18 @@ from xml.sax.saxutils import escape
 import apsw
 
 from lycosa import urls
-from lycosa.frontier import schema
 from lycosa.frontier.parts import host_key
 from lycosa.look import database, graph
 from lycosa.look.graph import By
 from lycosa.look.table import printable
 from lycosa.model import STATE_NAMES, State
 
-_REMEMBERED = 200_000  # URLs whose row numbers are held in memory
-
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 _TYPES = {"links": "int", "pages": "int", "depth": "int", "accepted": "boolean"}
 _PAGE_KEYS = (("url", "state", "reason", "depth", "mime", "title"), ("weight", "text", "accepted", "kind"))
 _HOST_KEYS = (("name", "pages"), ("weight", "pages"))
 
+_RECENT = "SELECT id, n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') ORDER BY id"
 _NODE = """
     SELECT url.url, url.state, coalesce(url.reason, ''), url.depth, coalesce(page.mime, ''), coalesce(page.title, '')
     FROM url LEFT JOIN page ON page.n = url.n AND page.round = (SELECT max(round) FROM page AS p WHERE p.n = url.n)
@@ -73,15 +71,22 @@ def _numbered(
 ) -> Iterator[tuple[int, int, int, str, bool, str]]:
     """The edges with row numbers in place of URLs."""
     known: dict[str, int] = {}
+    # The frontier's index lags behind; without one of their own, each of the latest URLs would cost a pass over them.
+    scratch.execute("CREATE TABLE recent (id INTEGER PRIMARY KEY, n INTEGER)")
+    scratch.executemany("INSERT OR IGNORE INTO recent VALUES (?, ?)", database.rows(connection, _RECENT))
 
     def number(url: str) -> int:
         n = known.get(url)
         if n is None:
-            n = connection.execute(schema.FIND_URL, (host_key(urls.host_of(url)), urls.url_id(url))).get
+            ident = urls.url_id(url)
+            n = connection.execute(
+                "SELECT n FROM known WHERE host = ? AND id = ?", (host_key(urls.host_of(url)), ident)
+            ).get
+            n = n or scratch.execute("SELECT n FROM recent WHERE id = ?", (ident,)).get
             if n is None:
                 scratch.execute("INSERT OR IGNORE INTO extra (url) VALUES (?)", (url,))
                 n = -scratch.execute("SELECT n FROM extra WHERE url = ?", (url,)).get
-            if len(known) >= _REMEMBERED:
+            if len(known) >= graph.REMEMBERED:
                 known.clear()
             known[url] = n
         return n
@@ -112,9 +117,10 @@ def _id(n: int) -> str:
 
 def _put(out: TextIO, start: str, prefix: str, names: tuple[str, ...], values: tuple[Any, ...], *, end: str) -> None:
     """Write one element with its data; XML 1.0 has no control characters."""
-    out.write(start)
     for name, value in zip(names, values, strict=True):
-        if value not in ("", None):
-            text = str(value).lower() if isinstance(value, bool) else escape(printable(str(value)))
-            out.write(f'<data key="{prefix}{name}">{text}</data>')
-    out.write(f"{end}\n")
+        if isinstance(value, str):
+            if value:
+                start += f'<data key="{prefix}{name}">{escape(printable(value))}</data>'
+        elif value is not None:
+            start += f'<data key="{prefix}{name}">{str(value).lower()}</data>'
+    out.write(f"{start}{end}\n")

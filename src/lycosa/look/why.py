@@ -49,6 +49,9 @@ _EARLIER = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? AN
 _PENDING = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? LIMIT ?"
 
 
+_IN_INDEX = "SELECT n FROM known WHERE host = ? AND id = ?"
+_BEHIND_INDEX = "SELECT id FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id IN ({})"
+
 _SETTING = re.compile(r"\b(limits|fetch|traps|urls|keep)\.([a-z_]+)")
 
 
@@ -304,8 +307,12 @@ class _Teller:
         return host
 
     def _near(self, url: str) -> list[Hop]:
-        found = ((other, self._row_of(other)) for other in spellings(url))
-        return [self._hop(other, row) for other, row in found if row]
+        ids = {urls.url_id(other): other for other in spellings(url)}
+        found = {ident for ident, other in ids.items() if self._value(_IN_INDEX, host_key(urls.host_of(other)), ident)}
+        # What the index does not hold yet is read in one pass for all of them.
+        marks = ", ".join("?" * len(ids))
+        found |= {ident for (ident,) in self._rows(_BEHIND_INDEX.format(marks), list(ids))}
+        return [self._hop(other, self._row_of(other)) for ident, other in ids.items() if ident in found]
 
     def _find_links(self, url: str) -> Links:
         first: list[InLink] = []

@@ -92,11 +92,19 @@ def load(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
     sets: Sequence[str] = (),
+    text: str = "",
 ) -> Settled:
-    """The mission that file, environment and command line make; None in `overrides` is an option not given."""
+    """The mission that file, environment and command line make; None in `overrides` is an option not given.
+
+    `text` stands for a file, as `to_toml` wrote it.
+    """
     given: list[Given] = []
     problems: list[Problem] = []
-    if file:
+    if text:
+        from lycosa.mission import toml
+
+        given, problems = toml.read(text, "the mission of the collection")
+    elif file:
         from lycosa.mission.source import read_file
 
         given, problems = read_file(file)

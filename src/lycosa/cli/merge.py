@@ -1,0 +1,39 @@
+"""The verb `merge`: several collections as one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("collections", nargs=-1, required=True, metavar="A B…")
+@click.option(
+    "-o", "--into", default="", metavar="DIR", help="New folder for the whole; without it, A gets the others."
+)
+@click.option("--copy", is_flag=True, help="Copy archive files, where links would do.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
+)
+def merge(collections: tuple[str, ...], into: str, copy: bool, form: str | None) -> None:
+    """Put collections together: every URL, page, link and record once, with the best that is known of it.
+
+    The result can be looked at and continued like any other; its settings are those of A, with the seeds of all. What
+    is merged is only read, and must not be in use. Nothing is half done: the result is whole, or is not there.
+
+    \b
+    lycosa merge monday tuesday --into week
+    lycosa merge all new
+    """
+    import msgspec
+
+    from lycosa.crawl.merge import merge_collections
+    from lycosa.look.table import printable
+
+    report = merge_collections([Path(name) for name in collections], into=Path(into) if into else None, copy=copy)
+    if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
+        click.echo(msgspec.json.encode(report).decode())
+    else:
+        click.echo("\n".join(printable(line) for line in report.text.splitlines()))

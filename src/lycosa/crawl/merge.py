@@ -1,0 +1,349 @@
+"""Collections in, one collection with all that they hold out: database, archives, mission.
+
+A new collection is built under another name and gets its own when it is whole and on the disk. In the first collection
+the archive files of the others come first, then one transaction of its database: a crash in between leaves files that
+the next crawl removes, because nothing of them was committed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import filecmp
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import apsw
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.crawl.supervisor import lock
+from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
+from lycosa.errors import CollectionError, LycosaError, UsageError
+from lycosa.frontier import schema
+from lycosa.frontier.fault import translate
+from lycosa.frontier.merge import Merged, merge
+from lycosa.keep import links
+from lycosa.mission import Mission, Settled, describe, load, to_toml
+
+_NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
+_SHOWN = 8  # settings that differ, of each collection
+_BACKUP_PAGES = 4096
+
+
+class Source(Struct):
+    """A collection that is put in."""
+
+    folder: Path
+    database: Path  # of this version: its own, or a copy that was brought up to date
+    mission: Mission
+
+
+class MergeReport(Struct):
+    """What was made of the collections."""
+
+    into: str
+    urls: int
+    pages: int
+    archive_files: int
+    seconds: float
+    merged: dict[str, Merged]  # by folder: what each brought
+    notes: list[str]
+
+    @property
+    def text(self) -> str:
+        """The report as people read it."""
+        files = f"{self.archive_files:,} archive files, {self.seconds:,.1f} s"
+        lines = [f"{self.into}: {self.urls:,} URLs, {self.pages:,} pages, {files}"]
+        for folder, done in self.merged.items():
+            lines.append(
+                f"  {folder} brought {done.new:,} new of {done.urls:,} URLs, {done.pages:,} copies of pages"
+                f" ({done.same:,} were here already), {done.contents:,} new bodies, {done.records:,} records;"
+                f" of {done.better:,} URLs it knew more"
+            )
+        return "\n".join(lines + [f"  {note}" for note in self.notes])
+
+
+def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy: bool = False) -> MergeReport:
+    """Merge collections into a new one, or without `into` into the first of them.
+
+    Archive files are linked where the disk can, so that they need no room; `copy` makes copies.
+    """
+    began = time.time()
+    if len(folders) < 2:
+        raise UsageError("Name at least two collections to merge.")
+    for folder in folders:
+        _refuse_foreign(folder)
+    first = folders[0]
+    if into is not None and into.exists() and any(os.path.samefile(into, folder) for folder in folders):
+        if not os.path.samefile(into, first):
+            raise UsageError(f"{into} is one of the collections: name it first to merge the others into it.")
+        into = None
+    others = [folder for folder in folders[1:] if not (into is None and os.path.samefile(folder, first))]
+    with contextlib.ExitStack() as stack:
+        for folder in others if into is None else folders:
+            stack.enter_context(_hold(folder))
+        if into is None:
+            stack.enter_context(lock(first))
+            return _merge(first, others, name=first, copy=copy, began=began)
+        with _unborn(into) as part:
+            _copy_database(first / "crawl.db", part / "crawl.db")
+            _place_archives(first, part, copy=copy)
+            (part / "lycosa.toml").write_text(to_toml(_mission_of(first)), encoding="utf-8")
+            return _merge(part, others, name=into, copy=copy, began=began)
+
+
+def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, began: float) -> MergeReport:
+    spool = target / "tmp"
+    spool.mkdir(exist_ok=True)
+    mission = replace(_mission_of(target), keep=replace(_mission_of(target).keep, collection=str(name)))
+    merged: dict[str, Merged] = {}
+    notes: list[str] = []
+    try:
+        for folder in others:
+            source = _prepare(folder, spool)
+            placed = _place_archives(folder, target, copy=copy)
+            try:
+                merged[str(folder)] = merge(
+                    target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
+                    max_depth=mission.limits.depth, unpack=_unpack,
+                )  # fmt: skip
+            except BaseException as error:
+                placed.undo()
+                if merged and isinstance(error, LycosaError) and target == name:
+                    raise type(error)(f"{error} Before that, {', '.join(merged)} was merged into it.") from error
+                raise
+            notes += [*placed.notes, *_differences(mission, source)]
+            seeds = dict.fromkeys((*mission.seeds, *source.mission.seeds))
+            mission = replace(mission, seeds=tuple(seeds))
+            replace_text(target / "lycosa.toml", to_toml(mission))
+    finally:
+        shutil.rmtree(spool, ignore_errors=True)
+    return _report(target, name, merged=merged, notes=notes, began=began)
+
+
+def _report(target: Path, name: Path, *, merged: dict[str, Merged], notes: list[str], began: float) -> MergeReport:
+    with contextlib.closing(schema.connect(target / "crawl.db")) as db:
+        urls = db.execute("SELECT total(count) FROM stat").get
+        pages = db.execute("SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE via IS NOT 'sitemap'").get
+        files = db.execute("SELECT count(*) FROM warc").get
+    return MergeReport(str(name), int(urls), pages, files, time.time() - began, merged, notes)
+
+
+# Before anything is written
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Say in one sentence what is not a collection of ours, or of a version that is not known."""
+    path = folder / "crawl.db"
+    if not path.is_file():
+        what = "is not a collection: it has no crawl.db" if folder.exists() else "does not exist"
+        raise CollectionError(f"{folder} {what}.")
+    with _opened(path) as db:
+        if db.execute("PRAGMA application_id").get != schema.APPLICATION:
+            raise CollectionError(f"{folder} is not a collection: its crawl.db was not made by lycosa.")
+        version = _version(db)
+    if version > schema.VERSION:
+        raise CollectionError(
+            f"{folder} was made by a newer lycosa (its schema is {version}, this one knows {schema.VERSION}):"
+            " upgrade lycosa."
+        )
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    try:
+        still = not os.access(path.parent, os.W_OK) and not path.with_name("crawl.db-wal").exists()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        uri = f"{path.resolve().as_uri()}?{'immutable=1' if still else 'mode=ro'}"
+        with contextlib.closing(apsw.Connection(uri, flags=flags)) as db:
+            db.set_busy_timeout(schema.BUSY_MS)
+            yield db
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+
+
+def _version(db: apsw.Connection) -> int:
+    return int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
+
+
+@contextlib.contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Keep crawls out of a collection that is only read, which may lie where nothing can be written."""
+    try:
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # no crawl of ours ever ran here
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise CollectionError(f"The collection {folder} is in use by a crawl: wait for it to end.") from None
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _unborn(into: Path) -> Iterator[Path]:
+    """A folder that gets its name when everything in it is whole and on the disk, or is gone."""
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise CollectionError(f"{into} exists already: name a new folder, or a collection first to merge into it.")
+    part = into.with_name(f"{into.name}.merging")
+    try:
+        part.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_fault(error, str(into)) from None
+    with lock(part):
+        try:
+            for entry in part.iterdir():  # of an attempt that was killed
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != "lock":
+                    entry.unlink()
+            (part / "archive").mkdir()
+            yield part
+            sync_folder(part)
+            part.rename(into)
+            sync_folder(into.parent)
+        except OSError as error:
+            raise make_fault(error, str(into)) from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+# Databases and missions
+
+
+def _prepare(folder: Path, spool: Path) -> Source:
+    """A database of an older version is brought up to date in a copy: what is merged is only read."""
+    path = folder / "crawl.db"
+    with _opened(path) as db:
+        version = _version(db)
+    if version < schema.VERSION:
+        _copy_database(path, spool / "older.db")
+        path = spool / "older.db"
+        schema.upgrade(path)
+    return Source(folder, path, _mission_of(folder))
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Copy a database as it is committed, its log included."""
+    try:
+        target.unlink(missing_ok=True)
+        with _opened(source) as db, contextlib.closing(apsw.Connection(str(target))) as copy:
+            with copy.backup("main", db, "main") as backup:
+                while not backup.done:
+                    backup.step(_BACKUP_PAGES)
+            copy.execute("PRAGMA journal_mode = WAL")
+    except apsw.Error as problem:
+        raise translate(problem, target) from None
+
+
+def _mission_of(folder: Path) -> Mission:
+    file = folder / "lycosa.toml"
+    if file.is_file():
+        return load(file).mission
+    with _opened(folder / "crawl.db") as db:
+        return load(text=str(db.execute("SELECT value FROM meta WHERE key = 'mission'").get or "")).mission
+
+
+def _differences(mission: Mission, source: Source) -> list[str]:
+    """What the mission of a collection said otherwise: from now on the first one's counts."""
+    ours = {row.key: row.value for row in describe(Settled(mission, {}))}
+    theirs = {row.key: row.value for row in describe(Settled(source.mission, {}))}
+    apart = [key for key in theirs if key not in ("seeds", "keep.collection", "name") and ours.get(key) != theirs[key]]
+    if not apart:
+        return []
+    shown = ", ".join(f"{key} = {theirs[key]} (now {ours.get(key, 'none')})" for key in apart[:_SHOWN])
+    more = f" and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
+    return [f"{source.folder} was made with other settings: {shown}{more}."]
+
+
+# Archives
+
+
+class Placed(Struct):
+    """The archive files of a collection in their new place."""
+
+    names: dict[str, str]  # old name -> new name
+    made: list[Path]  # those that were not there before
+    notes: list[str]
+
+    def undo(self) -> None:
+        for path in self.made:
+            path.unlink(missing_ok=True)
+
+
+def _place_archives(folder: Path, target: Path, *, copy: bool) -> Placed:
+    """Put the archive files of a collection into another one's folder, under names that are free there."""
+    with _opened(folder / "crawl.db") as db:
+        rows: list[tuple[str, int]] = [
+            (str(name), int(size)) for name, size in db.execute("SELECT name, size FROM warc")
+        ]
+    placed = Placed({}, [], [])
+    try:
+        for name, size in rows:
+            plain = os.path.basename(name)  # a database may have been handed on: its names must not lead elsewhere
+            source = folder / "archive" / plain
+            if not source.is_file() or source.stat().st_size < size:
+                placed.notes.append(f"{source} is missing or too short: its lost pages are fetched again by a crawl.")
+            if not source.is_file():
+                placed.names[name] = plain
+                continue
+            placed.names[name] = _place(source, target / "archive", size, copy=copy, placed=placed)
+        sync_folder(target / "archive")
+    except OSError as error:
+        placed.undo()
+        raise make_fault(error, str(target / "archive")) from error
+    return placed
+
+
+def _place(source: Path, folder: Path, size: int, *, copy: bool, placed: Placed) -> str:
+    """Link or copy one file; the name it has there, which is its own if that is free or the very same file."""
+    name = source.name
+    while True:
+        path = folder / name
+        if not path.exists():
+            break
+        if path.samefile(source) or (path.stat().st_size == size and filecmp.cmp(path, source, shallow=False)):
+            return name
+        name = _next_name(name)
+    placed.made.append(path)
+    if not copy and source.stat().st_size <= size:
+        with contextlib.suppress(OSError):  # another disk, or one without links
+            os.link(source, path)
+            return name
+    part = path.with_name(f"{name}.part")
+    try:
+        with open(source, "rb") as old, open(part, "xb") as new:
+            _copy_bytes(old.fileno(), new.fileno(), size)
+        shutil.copystat(source, part)  # its time says that it was found in order
+        sync_file(part)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return name
+
+
+def _copy_bytes(source: int, target: int, size: int) -> None:
+    while size > 0:
+        count = os.sendfile(target, source, None, min(size, 1 << 30))
+        if not count:
+            return
+        size -= count
+
+
+def _next_name(name: str) -> str:
+    found = _NUMBERED.fullmatch(name)
+    if not found:
+        return f"other-{name}"
+    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}{found[3]}"
+
+
+def _unpack(packed: bytes) -> list[str]:
+    return [row[0] for row in links.unpack(packed)]
