@@ -232,6 +232,9 @@ def test_rounds_keep_the_newest_copy_on_top(tmp_path: Path) -> None:
         with Collection(tmp_path / name) as collection:
             page = collection.page(SEED)
             assert page is not None and page.body == b"body 0 new"
+            fate = collection.why(SEED).fate
+            assert fate is not None and fate.copies == 2
+            assert [(visit.round, visit.event) for visit in fate.visits] == [(2, "changed")]
             assert rows(tmp_path / name, "SELECT value FROM meta WHERE key = 'round'") == [(2,)]
 
 

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from planet import Crawl, Planet
 
+from lycosa import Collection
+
 pytestmark = pytest.mark.acceptance
 
 DELAY_S = 0.05
@@ -148,3 +150,25 @@ def test_crawl_delays_hold(planet: Planet, roam: Roam) -> None:
         if wanted_s and host["min_gap"] is not None and min(host["min_gap"], host["min_rest"]) < wanted_s:
             hasty[name] = host["min_rest"]
     assert hasty == {}
+
+
+def test_every_decision_is_explained(mission: Crawl, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
+    """Asked again, the rules refuse what the crawl refused, for the same reason, and nothing that it visited."""
+    wrong, total = [], 0
+    for crawl in (mission, roam.crawl):
+        asked: Counter[str] = Counter()
+        with Collection(crawl.folder) as collection:
+            for url, (state, reason) in crawl.states.items():
+                asked[reason or state] += 1
+                if asked[reason or state] > 300:
+                    continue
+                story = collection.why(url)
+                refused = next((ruling.rule for ruling in story.rules if ruling.ok is False), "")
+                if state == "unfetched" and refused in ("robots", "page-limit"):
+                    refused = ""  # what is asked last, when it is its turn
+                if refused != (reason if state == "rejected" else "") or story.path[0].via not in ("seed", "sitemap"):
+                    wrong.append((url, state, reason, refused, story.path[0]))
+                total += 1
+    with capsys.disabled():
+        print(f"\nworld, both crawls: {total} URLs explained, {len(wrong)} wrongly")
+    assert wrong == []

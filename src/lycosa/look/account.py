@@ -82,9 +82,10 @@ def _pending(why: Why) -> str:
     if refused is not None:
         grounds = _advise(refused.detail, explain(refused.rule).remedy)
         return f"It is still to be fetched, but not as things are ({refused.rule}): {grounds}."
+    again = " again" if why.fate and why.fate.copies else ""
     if why.running:
-        return f"It is still to be fetched: {place}."
-    return f"It is still to be fetched ({place}), but no crawl is running: lycosa crawl continues it."
+        return f"It is still to be fetched{again}: {place}."
+    return f"It is still to be fetched{again} ({place}), but no crawl is running: lycosa crawl continues it."
 
 
 def _onward(fate: Fate) -> str:
@@ -161,6 +162,10 @@ def _state_lines(fate: Fate) -> list[str]:
         lines.append(f"{page.mime or 'no type'}{kind}, {page.charset or 'no charset'}, {page.size:,} bytes{title}")
         copies = f" ({fate.copies} copies)" if fate.copies > 1 else ""
         lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}")
+    if fate.visits:
+        told = ", ".join(f"{visit.event} in round {visit.round}" for visit in fate.visits)
+        pace = f"; visited every {fate.interval_s / 3600:,.1f} hours" if fate.interval_s else ""
+        lines.append(f"{told}{pace}")
     return lines
 
 

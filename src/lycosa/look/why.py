@@ -28,12 +28,14 @@ _HOPS = 20  # redirects followed to learn what became of a page
 _STEPS = 1000  # of the path from a seed
 _COUNTED = 100_000  # URLs of one host's queue; what is beyond is not counted
 _LINKS = 100  # pages named that link to the URL
+_ROUNDS = 20  # looked at for what they found of the page
 
 _ROW = """
     SELECT n, url, state, coalesce(reason, '') AS reason, score, depth, hops, parent, seed, via, anchor, context,
            coalesce(nullif(original, ''), url) AS original, http, coalesce(fetched_at, 0) AS fetched_at, due, retries,
-           coalesce(redirect, '') AS redirect, digest, host
+           coalesce(redirect, '') AS redirect, digest, host, round, interval
     FROM url WHERE n = ?"""
+_VISIT = "SELECT round, event, at, http FROM visit WHERE round = ? AND n = ?"
 _PAGE = """
     SELECT round, fetched_at, status, mime, charset, title, language, kind, size, lower(hex(digest)), etag,
            last_modified, server_date, warc, offset, length
@@ -93,6 +95,15 @@ class Copy(Struct):
     length: int
 
 
+class Visit(Struct):
+    """What a round after the first one found of a page: new, changed, unchanged, gone, back."""
+
+    round: int
+    event: str
+    at: float
+    http: int
+
+
 class Queue(Struct):
     """Where a URL stands among those of its host that are to be fetched; counted up to a bound."""
 
@@ -141,6 +152,9 @@ class Fate(Struct):
     due: float  # when it is tried again
     redirects: list[Hop]
     duplicate_of: str
+    round: int  # of the last visit; 0: none yet
+    interval_s: float  # between its visits, as its changes have taught; 0: every round
+    visits: list[Visit]  # the latest, newest first
     copies: int  # of the page, one a round
     page: Copy | None
 
@@ -211,7 +225,7 @@ class _Teller:
     def _row(self, n: int) -> dict[str, Any] | None:
         names = (
             "n", "url", "state", "reason", "score", "depth", "hops", "parent", "seed", "via", "anchor", "context",
-            "original", "http", "fetched_at", "due", "retries", "redirect", "digest", "host",
+            "original", "http", "fetched_at", "due", "retries", "redirect", "digest", "host", "round", "interval",
         )  # fmt: skip
         row = next(self._rows(_ROW, [n]), None)
         return None if row is None else dict(zip(names, row, strict=True))
@@ -249,6 +263,7 @@ class _Teller:
             strikes=self._value("SELECT count FROM strike WHERE n = ?", row["n"]) or 0,
             due=row["due"] if row["state"] == State.WAITING else 0.0,
             duplicate_of=self._value(_HOLDER, row["digest"], row["n"]) or "" if duplicate else "",
+            round=row["round"] or 0, interval_s=row["interval"] or 0.0, visits=self._visits(row["n"]),
             copies=self._value("SELECT count(*) FROM page WHERE n = ?", row["n"]),
             page=Copy(*page) if page else None,
         )  # fmt: skip
@@ -257,6 +272,14 @@ class _Teller:
         """A setting's name with its value, so that a person sees what was allowed."""
         value = getattr(getattr(self._from.mission, setting[1]), setting[2], None)
         return setting[0] if value is None else f"{setting[0]} = {value}"
+
+    def _visits(self, n: int) -> list[Visit]:
+        # The key of the table begins with the round: of a page without copies nothing is looked for.
+        if not self._value("SELECT EXISTS (SELECT 1 FROM page WHERE n = ?)", n):
+            return []
+        rounds = self._value("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'round'") or 1
+        found = (next(self._rows(_VISIT, [number, n]), None) for number in range(rounds, max(1, rounds - _ROUNDS), -1))
+        return [Visit(*row) for row in found if row]
 
     def _redirects(self, row: dict[str, Any]) -> list[Hop]:
         hops: list[Hop] = []
