@@ -40,7 +40,7 @@ with open(c.with_name('g.graphml'), 'w') as out: print(write_graphml(Collection(
 }  # fmt: skip
 
 HEAD = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 from lycosa import Collection
 a, b, c = (Path(word) for word in sys.argv[1:4])
@@ -48,7 +48,8 @@ began, spent = time.perf_counter(), time.process_time()
 """
 TAIL = """
 took, cpu = time.perf_counter() - began, time.process_time() - spent
-print(f"{took:.2f} s ({cpu:.2f} s CPU), {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(f"{took:.2f} s ({cpu:.2f} s CPU), {int(peak) >> 10} MiB")
 """
 
 
