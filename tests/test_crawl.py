@@ -359,7 +359,7 @@ def test_bad_usage_writes_nothing(web: Web, tmp_path: Path) -> None:
 
 def test_a_collection_is_used_by_one_crawl_at_a_time(web: Web, tmp_path: Path) -> None:
     """A second crawl on the same folder is refused in one sentence."""
-    chain(web, "a.test", 50)
+    chain(web, "a.test", 500)
     for page in web.pages.values():
         page.delay_s = 0.1
     first = subprocess.Popen(
