@@ -34,7 +34,7 @@ SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
 SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
-LANES_MAX = 50_000
+LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes about 8 KB
 SEEDS_S = 1.0
 COUNTED = (State.FETCHED, State.UNCHANGED)  # against limits, unless they prove to be duplicates
 
@@ -78,6 +78,7 @@ class Worker:
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
         self._backing_off = 0  # hosts, for people
+        self._lanes_max = LANES_MAX
         self._cpu = {"commit": 0.0, "load": 0.0, "fetch": 0.0}
 
     def run(self) -> None:
@@ -379,8 +380,9 @@ class Worker:
         parked, self._parked = self._parked, []
         for lane in parked:
             self.lanes.enlist(lane)
-        if len(self.lanes) > LANES_MAX:
+        if len(self.lanes) > self._lanes_max:
             self._drop_idle_lanes(now)
+            self._lanes_max = max(LANES_MAX, 2 * len(self.lanes))  # those that are left are busy: look again later
         self._publish()
 
     def _read_inbox(self, now: float) -> None:
