@@ -87,6 +87,7 @@ def _connect(path: Path, other: Path, scratch: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     db = apsw.Connection(str(path), flags=flags)
     db.set_busy_timeout(schema.BUSY_MS)
+    db.set_progress_handler(lambda: False, 1_000_000)  # Python gets its turn, and with it Ctrl-C
     db.execute(f"PRAGMA cache_size = -{schema.CACHE_KIB}")
     db.execute("PRAGMA temp_store = FILE")
     db.execute("PRAGMA synchronous = FULL")

@@ -161,7 +161,8 @@ def _state_lines(fate: Fate) -> list[str]:
         title = f', "{page.title}"' if page.title else ""
         lines.append(f"{page.mime or 'no type'}{kind}, {page.charset or 'no charset'}, {page.size:,} bytes{title}")
         copies = f" ({fate.copies} copies)" if fate.copies > 1 else ""
-        lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}")
+        if page.warc:
+            lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}")
     if fate.visits:
         told = ", ".join(f"{visit.event} in round {visit.round}" for visit in fate.visits)
         pace = f"; visited every {fate.interval_s / 3600:,.1f} hours" if fate.interval_s else ""
