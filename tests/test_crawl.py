@@ -429,6 +429,7 @@ def test_the_second_level_of_the_log_is_for_debugging(web: Web, tmp_path: Path) 
     assert any(fact.startswith("robots http://a.test/robots.txt 200 ") for fact in facts)
     assert any(fact.startswith("answer http://a.test/ peer 127.0.0.1, ") for fact in facts)
     assert any(fact.startswith("retry http://a.test/busy number 1, not before ") for fact in facts)
+    assert any(fact.startswith("rest a.test for ") and fact.endswith(" HTTP 503") for fact in facts)
     assert any(fact.startswith("ended http://a.test/no robots: disallowed by line 2") for fact in facts)
     assert len([line for line in lines if " debug " not in line]) == 3
 

@@ -1,7 +1,7 @@
 """What is written down of a crawl (T15): answers and decisions in, lines of the log out.
 
 Level 1 has one line an answer: time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose
-second word is `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given up.
+second word is `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given a rest.
 """
 
 from __future__ import annotations

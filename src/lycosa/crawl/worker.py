@@ -246,18 +246,24 @@ class Worker:
             self._touched.add(lane.host)
             count = lane.fail(answer.target.url, answer.failure, most=self.mission.fetch.retries)
             if count and answer.failure != "tls":
-                lane.slow_down(now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (count - 1))
+                self._rest(lane, answer, now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (count - 1))
             return
         if answer.status in (429, 503):
             self._touched.add(lane.host)
             wait_s = retry_after(answer.headers.get("retry-after", ""), now)
             if wait_s is not None:
                 wait_s = min(wait_s, self.mission.fetch.retry_after_max_s)
-            lane.slow_down(now, wait_s=wait_s)
+            self._rest(lane, answer, now, wait_s=wait_s)
         elif answer.status:
             if lane.back_off_s or lane.failures:
                 self._touched.add(lane.host)
             lane.ease(answer.target.url)
+
+    def _rest(self, lane: Lane, answer: Answer, now: float, *, wait_s: float | None) -> None:
+        lane.slow_down(now, wait_s=wait_s)
+        if self.intake.journal.deep:
+            grounds = answer.failure or f"HTTP {answer.status}"
+            self.intake.journal.tell("rest", f"{lane.host} for {lane.next_at - now:.2f} s: {grounds}")
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
         self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))
