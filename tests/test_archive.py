@@ -543,3 +543,31 @@ def test_reading_needs_no_order(tmp_path: Path) -> None:
         assert read_record(tmp_path / name, offset, length=length).body_raw == b"%d" % i
     archive.close()
     assert io.BytesIO((tmp_path / places[0][0]).read_bytes()).read(2) == b"\x1f\x8b"
+
+
+def test_a_conversion_refers_to_the_answer_behind_it(tmp_path: Path) -> None:
+    """What was made of an answer stands before it; both are read back, by us and by others, at one place."""
+    made = "<html>gemacht für Leser</html>".encode()
+    with Archive(tmp_path, prefix="t", max_bytes=0, software="lycosa/0.1", info={}) as archive:
+        for _ in range(70):  # more than the ids that are made at once
+            digest = hashlib.sha1(made).digest()
+            name, offset, length = archive.add_conversion(
+                make_answer(), made, mime="text/html; charset=utf-8", digest=digest
+            )
+            _, behind, _ = archive.add(make_answer(), digest=hashlib.sha1(BODY).digest(), mime="text/html")
+            assert behind == offset + length
+    record = read_record(tmp_path / name, offset, length=length)
+    assert (record.kind, record.url, record.body_raw) == ("conversion", "http://example.org/a?b=1", made)
+    assert record.headers == {"content-type": "text/html; charset=utf-8"}
+    with open(tmp_path / name, "rb") as file:
+        heads = [
+            record.rec_headers
+            for record in ArchiveIterator(file, check_digests="raise")
+            if record.content_stream().read()
+        ]
+    pairs = zip(heads, heads[1:], strict=False)
+    assert (
+        sum(one["WARC-Refers-To"] == two["WARC-Record-ID"] for one, two in pairs if one["WARC-Type"] == "conversion")
+        == 70
+    )
+    assert len({head["WARC-Record-ID"] for head in heads}) == len(heads)

@@ -71,6 +71,8 @@ class Target(Struct, frozen=True, gc=False):
     past: Past = Past()
     redirect: str = ""  # where it led at the last visit
     whole: bool = False  # to be asked for without a date, so that its content can be seen
+    headers: tuple[str, ...] = ()  # header lines in place of the usual ones, for what a page in a browser asks for
+    max_bytes: int = 0  # of the answer; 0: as the limits say
 
 
 class Answer(Struct, gc=False):

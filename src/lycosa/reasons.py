@@ -88,7 +88,28 @@ ANSWERS = {
     "unknown-coding": Reason("the answer is compressed in a way that is not known; the page is kept as it came"),
 }
 
-REASONS = RULES | FAILURES | ANSWERS
+#: What became of a page that needs a browser, or of what it asked for there.
+RENDERING = {
+    "rendered": Reason("the page was run in a browser: its text and links are what its scripts made"),
+    "rendered-partly": Reason(
+        "the page was run in a browser, and taken as it was when its time or its size ended",
+        "raise render.timeout_s or limits.html_bytes",
+    ),
+    "needs-browser": Reason(
+        "the page is empty until scripts run, and there is no browser to run them; it is kept as it came",
+        "install a browser and Playwright (docs/rendering.md), and crawl again",
+    ),
+    "render-timeout": Reason("the browser did not finish the page; it is kept as it came", "raise render.timeout_s"),
+    "render-crash": Reason("the browser, or its tab, ended over the page; it is kept as it came"),
+    "render-failed": Reason("the browser could not load the page; it is kept as it came", "see the log at level 2"),
+    "render-memory": Reason(
+        "the page took more memory than it may in the browser; it is kept as it came", "raise render.memory_bytes"
+    ),
+    "credentials": Reason("a page asked for something of another host, for which you gave credentials"),
+    "not-mine": Reason("the host belongs to another worker by now, which is asked instead"),
+}
+
+REASONS = RULES | FAILURES | ANSWERS | RENDERING
 
 _STATUSES = {
     401: Reason("the host wants a user and a password", 'give them in [hosts."NAME"] of the mission'),

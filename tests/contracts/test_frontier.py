@@ -411,6 +411,19 @@ def test_lost_pages_are_fetched_again(frontier: Frontier) -> None:
     assert frontier.repend([number(frontier, "http://a.test/a"), number(frontier, "http://a.test/d")]) == 1
 
 
+def test_what_ended_for_a_reason_is_fetched_again(frontier: Frontier) -> None:
+    """Pages that need a browser, once there is one; everything else stays as it is."""
+    put(frontier, *(found(f"http://a.test/{name}") for name in "abc"))
+    needy = fetched(frontier, "http://a.test/a")
+    needy.reason = "needs-browser"
+    put(frontier, done=(needy, fetched(frontier, "http://a.test/b", b"other")))
+    assert frontier.repend_reason("render-crash") == 0
+    assert frontier.repend_reason("needs-browser") == 1
+    assert loaded(frontier) == ["http://a.test/a", "http://a.test/c"]
+    assert frontier.repend_reason("needs-browser") == 0
+    assert frontier.counts() == {State.FETCHED: 1, State.PENDING: 2}
+
+
 # Figures
 
 

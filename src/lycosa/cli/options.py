@@ -48,6 +48,7 @@ SETTINGS = (
     Setting(("--connections",), "fetch.connections", "N", "Requests of a worker at a time, all hosts together."),
     Setting(("--workers",), "workers", "N", "Processes; 0: one for each processor."),
     Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
+    Setting(("--render",), "fetch.render", "auto|always|never", "Run pages in a browser; auto: empty ones."),
     Setting(
         ("--contact", "--agent-contact"),
         "agent.contact",

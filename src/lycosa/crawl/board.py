@@ -9,11 +9,12 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-CELLS = 24
+CELLS = 32
 
 
 class Cell(IntEnum):
@@ -38,6 +39,10 @@ class Cell(IntEnum):
     CPU_COMMIT = 16
     CPU_LOAD = 17
     LINKS = 19
+    RENDERING = 20  # pages that wait for a browser
+    RENDERED = 21
+    EXTRAS = 22  # requests made for pages in a browser
+    SHELLS = 23  # pages that should have been rendered and could not be
 
 
 class Board:
@@ -69,6 +74,22 @@ class Board:
 
     def stop(self) -> None:
         self._cells[0] = 1
+
+    @property
+    def browser_beat(self) -> float:
+        """time.monotonic() of the last sign of life of the browsers' hub; 0 before the first."""
+        return self._cells[3]
+
+    def beat_browser(self) -> None:
+        self._cells[3] = time.monotonic()
+
+    @property
+    def browserless(self) -> bool:
+        """True once it is known that no browser can be had."""
+        return self._cells[4] != 0
+
+    def give_up_browser(self) -> None:
+        self._cells[4] = 1
 
     @property
     def limited(self) -> bool:

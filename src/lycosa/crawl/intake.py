@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from lycosa import urls
@@ -27,10 +28,13 @@ from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
+from lycosa.render.wire import Result
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 _NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
+NO_KEYS = ("", "")  # to be asked for without a condition
+RENDERED_TYPE = "text/html; charset=utf-8"
 LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
@@ -64,18 +68,22 @@ class Intake:
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
         self._digests: dict[bytes, tuple[int, str, float]] = {}
+        self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
+        self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
 
-    def take(self, answer: Answer) -> Done:
-        """Add the outcome of one answer to the batch and return it."""
+    def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
+        """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         outcome = settle(answer, self.mission.fetch)
         target = answer.target
         done = Done(
             n=target.n, host=target.host, state=outcome.state, reason=outcome.reason, http=answer.status,
             at=answer.began, due=outcome.due, retries=outcome.retries or target.retries,
         )  # fmt: skip
-        mime = ""
+        mime: str | None = ""
         if outcome.state == State.FETCHED:
-            mime = self._take_page(answer, done)
+            mime = self._take_page(answer, done, rendered)
+            if mime is None:
+                return None
         elif outcome.state == State.UNCHANGED:
             self._keep_unchanged(answer, done, profile="not-modified")
         elif answer.status and outcome.state != State.WAITING:
@@ -87,7 +95,7 @@ class Intake:
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.done.append(done)
-        self.journal.note(answer, done, mime)
+        self.journal.note(answer, done, mime or "")
         return done
 
     def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
@@ -113,17 +121,25 @@ class Intake:
     def remember_robots(self, row: RobotsRow) -> None:
         self.batch.robots.append(row)
 
-    def _take_page(self, answer: Answer, done: Done) -> str:
+    def _take_page(self, answer: Answer, done: Done, rendered: Result | None) -> str | None:
         target = answer.target
         clock = time.perf_counter()
-        digest = _digest(answer)
-        if digest == target.digest and self._keep_unchanged(answer, done, profile="identical"):
+        html = rendered.html if rendered is not None else b""
+        digest = hashlib.sha1(html, usedforsecurity=False).digest() if html else _digest(answer)
+        if digest == target.digest and self._keep_unchanged(answer, done, profile="identical", rendered=bool(html)):
             return answer.headers.get("content-type", "").partition(";")[0]
-        body, problem = self._decoded(answer)
+        body, problem = (html, "") if html else self._decoded(answer)
         doc = read(
-            target.url, answer.headers, body,
+            target.url, {**answer.headers, "content-type": RENDERED_TYPE} if html else answer.headers, body,
             links_per_page=self.mission.traps.links_per_page, agent=self.mission.agent.name,
         )  # fmt: skip
+        if rendered is not None:
+            doc.links += [Link(move, kind="refresh") for move in rendered.moves]
+            done.reason = rendered.failure or "rendered"
+        elif not done.reason and (wish := self.wish(doc, target)):
+            if wish == "render":
+                return None
+            done.reason = wish
         parsed = time.perf_counter()
         self.cpu["parse"] += parsed - clock
         packed = links.pack(self._take_links(doc, target, answer))
@@ -133,7 +149,7 @@ class Intake:
         if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
-        self._keep_page(answer, done, doc, digest=digest, packed=packed)
+        self._keep_page(answer, done, doc, digest=digest, packed=packed, html=html)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
 
@@ -260,10 +276,14 @@ class Intake:
             )
         )  # fmt: skip
 
-    def _keep_page(self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes) -> None:
+    def _keep_page(self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes, html: bytes) -> None:
         target, headers = answer.target, answer.headers
         holder = self._holder(digest, answer)
-        if holder is None:
+        if html:
+            warc, offset, length = self._keep_rendered(answer, html, digest)
+            if holder is not None:
+                done.state = State.DUPLICATE
+        elif holder is None:
             warc, offset, length = self.archive.add(
                 answer, digest=digest, mime=doc.mime, truncated=_truncation(done.reason)
             )
@@ -280,8 +300,33 @@ class Intake:
             answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
             warc, offset, length, packed,
         )  # fmt: skip
-        done.keys = make_keys(headers, answer.began, lied=target.modified if target.digest else "")
+        # Whether a rendered page is still the same does not show in the answer that it was made from.
+        lied = target.modified if target.digest else ""
+        done.keys = NO_KEYS if html else make_keys(headers, answer.began, lied=lied)
         done.past = self.visits.after_page(target)
+
+    def _keep_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
+        """The page as its scripts made it, then the answer as it was received; one place for both."""
+        warc, offset, _ = self.archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
+        _, start, length = self._keep_plain(answer)
+        return warc, offset, start + length - offset
+
+    def _keep_plain(self, answer: Answer) -> tuple[str, int, int]:
+        """The answer that a rendered page was made from; those of one site are mostly all alike."""
+        plain = _digest(answer)
+        first = self._shells.get(plain)
+        if first is not None:
+            return self.archive.add_revisit(
+                answer, digest=plain, refers_to_url=first[0], refers_to_date=first[1], profile="identical"
+            )
+        if len(self._shells) > DIGESTS_MAX:
+            self._shells.clear()
+        self._shells[plain] = answer.target.url, answer.began
+        return self.archive.add(answer, digest=plain, mime="text/html")
+
+    def keep_extra(self, answer: Answer) -> None:
+        """What a page in a browser asked for is no page, but needed to show that one again."""
+        self.archive.add(answer, digest=_digest(answer), mime="")
 
     def _holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
@@ -296,13 +341,18 @@ class Intake:
             self._digests[digest] = (target.n, target.url, answer.began)
         return holder
 
-    def _keep_unchanged(self, answer: Answer, done: Done, *, profile: Profile) -> bool:
+    def _keep_unchanged(self, answer: Answer, done: Done, *, profile: Profile, rendered: bool = False) -> bool:
         """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""
         target = answer.target
         holder = self.frontier.content_holder(target.digest)
         if holder is None and profile == "identical":
             return False
         done.state, done.reason = State.UNCHANGED, ""
+        if rendered:  # what its scripts make is the same; of the answer itself nothing can be said
+            done.place, done.keys = self._keep_plain(answer), NO_KEYS
+            done.past = self.visits.after_unchanged(Answer(target, answer.status, began=answer.began))
+            self.bytes += answer.size
+            return True
         done.place = self.archive.add_revisit(
             answer, digest=target.digest, refers_to_url=holder[1] if holder else target.url,
             refers_to_date=holder[2] if holder else None, profile=profile,

@@ -10,6 +10,7 @@ import time
 from typing import TextIO
 
 from lycosa.model import Answer, Done, Link, State, Verdict
+from lycosa.render.wire import Result
 
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 
@@ -40,6 +41,24 @@ class Journal:
             if done.due:
                 due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(done.due))
                 self.tell("retry", f"{target.url} number {done.retries}, not before {due}: {done.reason}")
+
+    def extra(self, answer: Answer, failure: str) -> None:
+        """What a page in a browser asked for; its state is `extra`, or `refused` when no request was made."""
+        if self._file is None:
+            return
+        state = "extra" if answer.status or answer.took_s else "refused"
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().replace(" ", "") or "-"
+        self._lines.append(
+            f"{self._time(answer.began)} {answer.status or '-'} {answer.size} {answer.target.url} 0 render {kind} "
+            f"{state}{' ' if failure else ''}{failure}\n"
+        )
+
+    def rendering(self, answer: Answer, result: Result) -> None:
+        """How a page fared in a browser."""
+        if self.deep:
+            words = f"{answer.target.url} {result.seconds:.1f} s, {result.requests} requests, {result.refused} refused"
+            why = f"; {result.failure}: {result.detail}" if result.failure else ""
+            self.tell("rendered", words + f", {len(result.html)} bytes{why}")
 
     def connection(self, answer: Answer) -> None:
         """Who answered, how long it took, and what libcurl says of a failure."""

@@ -28,15 +28,17 @@ class Lane:
     """The queue head of one host, its clock, and what its robots.txt said."""
 
     __slots__ = (
-        "host", "queue", "errands", "held", "active", "next_at", "delay_s", "back_off_s", "per_host", "robots",
-        "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive", "answered",
-        "prefix", "rules", "robots_until",
+        "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
+        "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
+        "answered", "prefix", "rules", "robots_until",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
         self.host = row.host
         self.queue: deque[Target] = deque()
         self.errands: deque[Target] = deque()  # robots.txt: before everything else
+        self.extras: deque[Target] = deque()  # what pages that are being rendered ask for
+        self.rendering = 0  # pages of this host that are being rendered
         self.held: set[int] = set()  # rows in the queue, under way, or done and not committed yet
         self.active = 0
         self.next_at = row.next_at

@@ -46,7 +46,7 @@ class Rulebook:
         self.client = client
         self.intake = intake
         self.lanes = lanes
-        self._lane_of = lane_of  # the lane of a host, which need not be one of ours
+        self.lane_of = lane_of  # the lane of a host, which need not be one of ours
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
 
     def rules_for(self, lane: Lane, target: Target) -> Robots | None:
@@ -80,7 +80,7 @@ class Rulebook:
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
             onward = urls.normalise(location, target.url) or ""
             for origin in origins:
-                self._ask(self._lane_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
+                self._ask(self.lane_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
             return
         failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
         if failed and target.retries < self.mission.fetch.retries:
@@ -102,7 +102,7 @@ class Rulebook:
         else:
             self._waiting[url] = [origin]
             host = urls.host_of(url)
-            other = lane if host == lane.host else self._lane_of(host)
+            other = lane if host == lane.host else self.lane_of(host)
             other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
             self.lanes.enlist(other)
 
@@ -122,15 +122,15 @@ class Rulebook:
         fetch, target = self.mission.fetch, answer.target
         wait_s = retry_after(answer.headers.get("retry-after", ""), now)
         pause_s = min(wait_s, fetch.retry_after_max_s) if wait_s is not None else 0.0
-        lane = self._lane_of(target.host)
+        lane = self.lane_of(target.host)
         lane.next_at = max(lane.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
         for origin in origins:
-            own = self._lane_of(urls.host_of(origin + "/"))
+            own = self.lane_of(urls.host_of(origin + "/"))
             self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
 
     def _settle(self, row: RobotsRow, *, failure: str) -> None:
         """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
-        lane = self._lane_of(urls.host_of(row.origin + "/"))
+        lane = self.lane_of(urls.host_of(row.origin + "/"))
         lane.fetching_robots.discard(row.origin)
         robots = self._adopt(lane, row)
         lane.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there

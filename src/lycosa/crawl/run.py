@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from lycosa import __version__, urls
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
+from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
 from lycosa.crawl.folder import open_folder
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.mend import mend_archive
@@ -74,6 +75,7 @@ def run(
     With a period, wait for the next round and go on; `after` is called with the report of each round.
     """
     folder = Path(mission.keep.collection)
+    refuse_browserless(mission)
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
     if options.rounds > 1 and not mission.recrawl.period_h:
@@ -109,7 +111,7 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progre
     seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
-        notes += _reopen(mission, frontier, seeds)
+        notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()
@@ -125,10 +127,14 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progre
     started = time.time()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
         board.stop()
+    browsers = Browsers(mission, board, folder=folder)
     supervisor = Supervisor(
         mission, frontier, board,
-        start=_starter(mission, options, folder=folder, gate=gate, board=board, seeds=seeds, workers=workers),
-        progress=progress, look_again=_late_seeds(mission, frontier, seeds),
+        start=_starter(
+            mission, options, folder=folder, gate=gate, board=board, seeds=seeds, workers=workers,
+            browsers=browsers.socket_path,
+        ),
+        progress=progress, look_again=_late_seeds(mission, frontier, seeds), browsers=browsers,
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
     supervisor.run()
@@ -145,7 +151,15 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progre
 
 
 def _starter(
-    mission: Mission, options: CrawlOptions, *, folder: Path, gate: Gate, board: Board, seeds: list[str], workers: int
+    mission: Mission,
+    options: CrawlOptions,
+    *,
+    folder: Path,
+    gate: Gate,
+    board: Board,
+    seeds: list[str],
+    workers: int,
+    browsers: str,
 ) -> Callable[[int], None]:
     """The function that a forked child runs: builds its own connections, then works."""
     parent = os.getpid()
@@ -176,7 +190,9 @@ def _starter(
                 quarry=options.quarry, log_file=log_file,
             )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / "tmp"))
-            post = Post(slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent)
+            post = Post(
+                slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent, browsers=browsers
+            )
             Worker(mission, post, frontier=frontier, client=client, intake=intake, board=board).run()
             client.close()
         archive.close()

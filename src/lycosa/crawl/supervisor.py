@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.browsers import Browsers
 from lycosa.crawl.progress import Progress
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import Frontier
@@ -41,6 +42,7 @@ class Supervisor:
         start: Start,
         progress: Progress,
         look_again: LookAgain,
+        browsers: Browsers,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -49,6 +51,7 @@ class Supervisor:
         self._tell = progress.tell
         self._say = progress.say
         self._look_again = look_again
+        self._browsers = browsers
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
         self._deaths = 0
@@ -66,6 +69,8 @@ class Supervisor:
                 time.sleep(TICK_S)
                 self._reap()
                 self._kill_hung()
+                if note := self._browsers.mind():
+                    self._say(note)
                 if self.board.stopping:
                     self._hurry()
                     continue
@@ -91,6 +96,7 @@ class Supervisor:
                 with contextlib.suppress(ProcessLookupError, ChildProcessError):
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
+            self._browsers.close()
 
     def _end(self, why: str) -> None:
         if not self.ended_by:

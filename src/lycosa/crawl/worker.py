@@ -16,12 +16,14 @@ from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.client import Client
 from lycosa.fetch.headers import retry_after
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
+from lycosa.render.wire import Result
 
 BATCH_PAGES = 1000
 BATCH_BYTES = 8 << 20
@@ -46,6 +48,7 @@ class Post(Struct, frozen=True):
     owner: str
     partitions: int  # how many to lease
     parent: int  # process id of the supervisor
+    browsers: str = ""  # socket of their hub; empty: there is none
 
 
 class Worker:
@@ -64,6 +67,10 @@ class Worker:
         self.rulebook = Rulebook(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
         )
+        self.rendering = Rendering(
+            self.rulebook, post.slot, board=board, parts=lambda: self.parts, socket_path=post.browsers
+        )
+        intake.wish = self.rendering.wish
         self.parts: list[int] = []  # the partitions of hosts that are ours
         self._parked: list[Lane] = []  # lanes that wait for a permit
         self._permitted: set[int] = set()  # rows under way that hold a permit
@@ -92,10 +99,13 @@ class Worker:
         while not self.board.stopping:
             self._turn(launch=True)
         deadline = time.time() + GRACE_S
-        while self.client.in_flight and time.time() < deadline:
-            self._turn(launch=False)
+        self.rendering.stop()
+        # A page that is being rendered by another worker may still need something of a host of ours.
+        while (self.client.in_flight or self.board.total(Cell.RENDERING)) and time.time() < deadline:
+            self._turn(launch=self.board.total(Cell.RENDERING) > 0)
         self.client.abort()
         self._sync_at = 0.0
+        self.rendering.close()
         self._commit(time.time())
         self.frontier.release(self.post.owner, self.parts)
 
@@ -114,6 +124,8 @@ class Worker:
             self._cpu["fetch"] += time.perf_counter() - clock
         for answer in answers:
             self._finish(answer, now)
+        for answer, rendered in self.rendering.turn():
+            self._take(answer, self.lanes.by_host[answer.target.host], rendered)
         if self._is_commit_due(now):
             self._commit(now)
 
@@ -150,7 +162,11 @@ class Worker:
         """What this lane fetches next: robots.txt before pages; None when it has nothing to do or must wait."""
         if lane.errands:
             return lane.errands.popleft()
-        if lane.fetching_robots:
+        if lane.extras and not lane.fetching_robots and (target := self.rendering.next_target(lane)) is not None:
+            return target
+        if lane.errands:
+            return lane.errands.popleft()
+        if lane.fetching_robots or (lane.rendering and self.rendering.is_full(lane)) or self.board.stopping:
             return None
         if self.mission.order == "dfs" and self.intake.batch.found:
             self._commit(time.time())  # the newest links go first, so they must be known first
@@ -212,9 +228,9 @@ class Worker:
     def _is_over_budget(self, lane: Lane) -> bool:
         """The host's page budget counts what is stored and what is under way, so it is exact."""
         budget = self.mission.limits.host_pages
-        if budget <= 0 or lane.pages + lane.active < budget:
+        if budget <= 0 or lane.pages + lane.active + lane.rendering < budget:
             return False
-        if lane.active == 0:
+        if lane.active == lane.rendering == 0:
             self.frontier.reject_host(lane.host, "host-budget", state=State.REJECTED)
             self._requeue(lane)
             lane.dry = True
@@ -229,16 +245,24 @@ class Worker:
         if target.n == 0:
             self.rulebook.take(answer, now)
             self._mind_host(lane, answer, now)
-        else:
-            self.board.put(self.post.slot, Cell.WORKING_ON, target.n)
-            done = self.intake.take(answer)
-            self.board.put(self.post.slot, Cell.WORKING_ON, 0)
-            if done.state in COUNTED and target.via != "sitemap":
-                lane.pages += 1
-                self.board.add(self.post.slot, Cell.PAGES, 1)
+        elif target.n < 0:
+            self.rendering.take(answer)
             self._mind_host(lane, answer, now)
-        if lane.queue or lane.errands or not lane.dry:
+        else:
+            self._take(answer, lane)
+            self._mind_host(lane, answer, now)
+        if lane.queue or lane.errands or lane.extras or not lane.dry:
             self.lanes.enlist(lane)
+
+    def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
+        self.board.put(self.post.slot, Cell.WORKING_ON, answer.target.n)
+        done = self.intake.take(answer, rendered)
+        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
+        if done is None:
+            self.rendering.submit(answer, lane)
+        elif done.state in COUNTED and answer.target.via != "sitemap":
+            lane.pages += 1
+            self.board.add(self.post.slot, Cell.PAGES, 1)
 
     def _mind_host(self, lane: Lane, answer: Answer, now: float) -> None:
         """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
@@ -382,6 +406,7 @@ class Worker:
             self._due_at = self.frontier.next_due(self.parts)
         if now >= self._seeds_at:
             self._look_at_seeds(now)
+        self.rendering.do_chores(now)
         self._backing_off = self.lanes.backing_off(now) if len(self.lanes) < 5000 else 0
         parked, self._parked = self._parked, []
         for lane in parked:
@@ -435,7 +460,7 @@ class Worker:
     def _drop_idle_lanes(self, now: float) -> None:
         """Hosts without work are forgotten here; the frontier remembers them."""
         for host, lane in list(self.lanes.by_host.items()):
-            busy = lane.active or lane.listed or lane.held or lane.errands or lane.fetching_robots
+            busy = lane.active or lane.listed or lane.held or lane.errands or lane.extras or lane.fetching_robots
             if lane.dry and not busy and lane.next_at <= now and host not in self._touched:
                 del self.lanes.by_host[host]
 
@@ -443,7 +468,7 @@ class Worker:
         """Tell the supervisor how things stand."""
         board, slot, intake = self.board, self.post.slot, self.intake
         idle = not (
-            self.client.in_flight or self.lanes.waiting() or self._parked
+            self.client.in_flight or self.lanes.waiting() or self._parked or self.rendering.pending
             or intake.batch.done or intake.batch.found or intake.batch.robots
         )  # fmt: skip
         for cell, value in (

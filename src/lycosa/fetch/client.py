@@ -7,7 +7,6 @@ decision of its own), bodies are not decoded (the archive keeps them as received
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import resource
 import select
@@ -20,6 +19,7 @@ import pycurl
 
 from lycosa.fetch.gate import SCHEMES, Gate, curl_option
 from lycosa.fetch.headers import parse_head
+from lycosa.fetch.system import find_authorities, has_ipv6, read_hosts_file
 from lycosa.fetch.validity import conditions
 from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
@@ -50,14 +50,6 @@ _FAILURES = {
     pycurl.E_SSL_ISSUER_ERROR: "tls",
     100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl does not name: a header line beyond libcurl's own cap
 }
-
-#: Where Debian, Fedora, openSUSE, Alpine and macOS keep their bundle.
-_AUTHORITIES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
 
 _POLL_MASK = {
     pycurl.POLL_IN: select.EPOLLIN,
@@ -155,6 +147,9 @@ class _Transfer:
             self.spool.write(chunk)
 
     def _find_limit(self) -> int:
+        assert self.target is not None
+        if self.target.max_bytes:
+            return self.target.max_bytes
         head = b"".join(self.head).lower()
         return self.limits.html_bytes if b"text/html" in head else self.limits.body_bytes
 
@@ -197,9 +192,15 @@ class Client:
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
         self._share = _share_cookies() if mission.fetch.cookies else None
         self._agent = agent_header(mission)
-        self._family = pycurl.IPRESOLVE_WHATEVER if _has_ipv6() else pycurl.IPRESOLVE_V4
-        self._families = _read_hosts_file()
+        self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
+        self._families = read_hosts_file()
         self._rules: dict[str, HostRule | None] = {}
+        self._watched: set[int] = set()  # files that are not ours: they only end the waiting
+
+    @property
+    def spool_folder(self) -> str:
+        """Where large bodies are put aside."""
+        return self._folder
 
     @property
     def in_flight(self) -> int:
@@ -244,6 +245,8 @@ class Client:
         if self._deadline is not None:
             timeout_s = min(timeout_s, max(0.0, self._deadline - time.monotonic()))
         for fd, event in self._epoll.poll(timeout_s, EVENTS):
+            if fd in self._watched:
+                continue
             mask = 0
             if event & ~select.EPOLLOUT:  # errors and hang-ups are read events to libcurl
                 mask |= pycurl.CSELECT_IN
@@ -254,6 +257,18 @@ class Client:
             self._deadline = None
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         return self._collect() if self._busy else []
+
+    def watch(self, fd: int, *, write: bool = False, gone: bool = False) -> None:
+        """Have `poll` return when this file can be read, or also written; no longer once it is `gone`."""
+        mask = select.EPOLLIN | (select.EPOLLOUT if write else 0)
+        if gone:
+            self._watched.discard(fd)
+            self._epoll.unregister(fd)
+        elif fd in self._watched:
+            self._epoll.modify(fd, mask)
+        else:
+            self._watched.add(fd)
+            self._epoll.register(fd, mask)
 
     def abort(self) -> None:
         """Drop every transfer that is under way."""
@@ -287,7 +302,8 @@ class Client:
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
-        sent = headers = self._headers + conditions(target)
+        usual = (*target.headers, self._headers[1]) if target.headers else self._headers
+        sent = headers = usual + conditions(target)
         rule = self.rule_for(target.host)
         if rule is not transfer.rule:
             _apply_rule(curl, rule, self._mission.fetch)
@@ -402,44 +418,6 @@ def _last_head(head: bytes) -> bytes:
     return blocks[-1] + b"\r\n\r\n" if blocks else head
 
 
-def _has_ipv6() -> bool:
-    """Whether this machine has a way to IPv6 addresses; without one, asking for them only costs a look-up a host."""
-    try:
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-            probe.connect(("2001:db8::1", 53))  # a datagram socket sends nothing by connecting
-    except OSError:
-        return False
-    return True
-
-
-def _read_hosts_file(path: str = "/etc/hosts") -> dict[str, int]:
-    """The names that the hosts file gives IPv4 addresses alone: no name server need be asked for the others.
-
-    libcurl asks for both families at once, and a question about a local name may go unanswered for seconds.
-    """
-    families: dict[str, set[int]] = {}
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                address, *names = line.partition("#")[0].split() or [""]
-                for name in names:
-                    families.setdefault(name.lower(), set()).add(6 if ":" in address else 4)
-    except OSError:
-        return {}
-    return {name: pycurl.IPRESOLVE_V4 for name, found in families.items() if found == {4}}
-
-
-@functools.cache
-def _find_authorities() -> str:
-    """The system's certificate authorities; the path compiled into libcurl is right on one family of systems only."""
-    for path in (os.environ.get("SSL_CERT_FILE", ""), *_AUTHORITIES):
-        if path and os.path.exists(path):
-            return path
-    import certifi
-
-    return certifi.where()
-
-
 def _share_cookies() -> pycurl.CurlShare:
     share = pycurl.CurlShare()
     share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
@@ -472,7 +450,7 @@ def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
     if gate.connect_to:
         options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
     if fetch.verify:
-        options.append((pycurl.CAINFO, fetch.ca or _find_authorities()))
+        options.append((pycurl.CAINFO, fetch.ca or find_authorities()))
     for option, value in options:
         curl.setopt(option, value)
     return curl

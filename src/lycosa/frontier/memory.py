@@ -364,6 +364,9 @@ class MemoryFrontier:
     def repend(self, ns: Iterable[int]) -> int:
         return self._fetch_again([(n, self._round) for n in ns])
 
+    def repend_reason(self, reason: str) -> int:
+        return self.repend([url.n for url in self._world.urls if url.reason == reason])
+
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         lost = [
             (url.n, number)

@@ -164,6 +164,9 @@ class Frontier(Protocol):
     def repend(self, ns: Iterable[int]) -> int:
         """Forget what was stored for these rows and fetch them again; returns how many."""
 
+    def repend_reason(self, reason: str) -> int:
+        """Fetch again what ended with this reason; returns how many; in constant time when there is nothing."""
+
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         """Fetch again the pages whose bytes touch these spans of an archive file; returns how many."""
 

@@ -283,6 +283,14 @@ class SqliteFrontier:
         return losses.fetch_again(self._at, ((n, self._at.round) for n in ns))
 
     @_spoken
+    def repend_reason(self, reason: str) -> int:
+        db = self._at.db
+        if not db.execute("SELECT sum(count) FROM stat WHERE reason = ?", (reason,)).get:
+            return 0
+        rows: list[Any] = db.execute("SELECT n, max(round, 1) FROM url WHERE reason = ?", (reason,)).fetchall()
+        return losses.fetch_again(self._at, rows)
+
+    @_spoken
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         return losses.fetch_again(self._at, losses.touched(self._at, name, spans))
 

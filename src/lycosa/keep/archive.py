@@ -66,6 +66,10 @@ _RESPONSE = (
     b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n%b"
     b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n"
 )
+_CONVERSION = (
+    b"WARC/1.1\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n"
+    b"WARC-Refers-To: <urn:uuid:%b>\r\nWARC-Block-Digest: sha1:%b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
+)
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
 _SHIFTS = range(150, -10, -10)
@@ -97,6 +101,7 @@ class Archive:
         self._synced = 0
         self._unsynced_name = False
         self._ids: list[bytes] = []
+        self._promised = b""  # the id of the next response, which a conversion before it refers to
         self._second = -1
         self._second_text = ""
 
@@ -154,6 +159,18 @@ class Archive:
         if answer.request:
             self._gather(_pack(request))
         return place
+
+    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
+        """Take in what was made of an answer, which itself must come next; `digest` is the SHA-1 of `content`."""
+        if self._fd < 0 or self._full:
+            self._open_next()
+        ids = self._ids if len(self._ids) > 1 else self._make_ids()
+        self._promised = ids.pop()
+        start = _CONVERSION % (
+            ids.pop(), self._date(answer.began + answer.took_s), _word(answer.target.url), self._promised,
+            _base32(digest), mime.encode(), len(content),
+        )  # fmt: skip
+        return self._gather(_pack(b"".join((start, content, b"\r\n\r\n"))))
 
     def flush(self) -> tuple[str, int]:
         """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again."""
@@ -219,7 +236,8 @@ class Archive:
         if self._fd < 0 or self._full:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
-        response_id = ids.pop()
+        response_id = self._promised or ids.pop()
+        self._promised = b""
         date = self._date(answer.began)
         url = _word(answer.target.url)
         if answer.address:

@@ -33,7 +33,7 @@ class StoredAnswer(Struct, gc=False):
     url: str = ""
     date: str = ""  # ISO 8601, UTC
     status: int = 0
-    headers: dict[str, str] = {}  # of HTTP: lower-case names; repeated fields joined with ", "
+    headers: dict[str, str] = {}  # of HTTP: lower-case names; repeated fields joined with ", "; else the type alone
     head: bytes = b""  # status or request line and header fields, with the blank line
     body_raw: bytes = b""  # without transfer coding, still content-encoded; the whole block of a non-HTTP record
     mime: str = ""  # what the writer recognised, or else the record's own type
@@ -138,6 +138,7 @@ def _read_warc_fields(tape: Tape) -> tuple[StoredAnswer, int]:
         profile=get("warc-profile", ""),
         refers_to_url=get("warc-refers-to-target-uri", ""),
         refers_to_date=get("warc-refers-to-date", ""),
+        headers={"content-type": get("content-type", "")},
     )
     return record, _size(get("content-length", ""), record)
 

@@ -204,10 +204,17 @@ def nearest_key(path: Path) -> str:
     return nearest(".".join(path), [dotted(known) for known in all_fields()])
 
 
+def section_hint(path: Path) -> str:
+    """Who gives a value to a section may mean a setting of that name elsewhere."""
+    meant = [dotted(known) for known in all_fields() if known[-1:] == path and known != path]
+    return f" (did you mean {meant[0]}?)" if meant else ""
+
+
 def unknown_key(path: Path) -> str:
     """What to tell about a key that is none of ours."""
     if is_table(path):
-        return f"{dotted(path)} is a section; allowed: {', '.join(dotted((*path, name)) for name in names_at(path))}"
+        allowed = ", ".join(dotted((*path, name)) for name in names_at(path))
+        return f"{dotted(path)} is a section{section_hint(path)}; allowed: {allowed}"
     while len(path) > 1 and not is_table(path[:-1]):
         path = path[:-1]
     meant = nearest_key(path)

@@ -54,6 +54,7 @@ OPTIONS = {
     "fetch.per_host": "--per-host",
     "fetch.connections": "--connections",
     "fetch.robots": "--robots",
+    "fetch.render": "--render",
     "fetch.connect_to": "--connect-to",
     "fetch.allow_private": "--allow-private",
     "fetch.ca": "--ca",

@@ -30,6 +30,11 @@ def mask(path: Path, text: str) -> str:
     return re.sub(_USERINFO, rf"\1{MASK}@", text) if path[-1] in ("proxy", "seeds") else text
 
 
+def has_secrets(rule: HostRule) -> bool:
+    """Whether requests to this rule's hosts are made in somebody's name."""
+    return bool(rule.user or rule.password or rule.cookies) or any(re.search(_TELLING, name) for name in rule.headers)
+
+
 def without_secrets(mission: Mission) -> Mission:
     """The mission as it may be written down."""
     hosts = {

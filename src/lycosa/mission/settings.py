@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 Scope = Literal["free", "domain", "host", "path"]
 Order = Literal["bfs", "dfs", "best"]
 Robots = Literal["obey", "ignore"]
+Rendering = Literal["auto", "always", "never"]
 
 Count = Annotated[int, Meta(ge=0)]
 Several = Annotated[int, Meta(ge=1, le=10_000)]
@@ -93,6 +94,8 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """follow the sitemaps that robots.txt names"""
     cookies: bool = False
     """keep the cookies that a host sets, for that host, during the crawl"""
+    render: Rendering = "auto"
+    """run pages in a browser: auto: those that are empty without one; always: every HTML page; never"""
     proxy: str = ""
     """proxy for every host"""
     connect_to: tuple[str, ...] = ()
@@ -103,6 +106,33 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """file of certificate authorities to trust"""
     verify: bool = True
     """refuse certificates that do not check out"""
+
+
+class Render(Struct, frozen=True, forbid_unknown_fields=True):
+    """Pages that need a browser (T20): how long, how much and with what they are rendered."""
+
+    browser: str = ""
+    """program to use; empty: chromium, google-chrome… as found on PATH"""
+    tabs: Annotated[int, Meta(ge=1, le=64)] = 4
+    """pages rendered at a time, all workers together"""
+    settle_s: Seconds = 5.0
+    """seconds of a page's own time after which it counts as finished; idle time is skipped, waiting does not count"""
+    timeout_s: Patience = 30.0
+    """seconds that the scripts of a page may take, waiting for answers not counted"""
+    total_timeout_s: Patience = 300.0
+    """seconds for a page, waiting for its hosts' turns included"""
+    requests: Count = 100
+    """requests that a page may make beside the one for itself"""
+    max_bytes: Annotated[int, Meta(ge=1024)] = 20 * MIB
+    """bytes of all that a page asks for, after decompression"""
+    memory_bytes: Annotated[int, Meta(ge=64 * MIB)] = 512 * MIB
+    """memory that a page's process may take before it is ended"""
+    recycle_pages: Several = 200
+    """pages after which a new browser takes the place of the old one"""
+    archive: bool = True
+    """keep what a rendered page asked for in the archive as well"""
+    sandbox: bool = True
+    """run the browser inside its own sandbox, which it lacks for root"""
 
 
 class Urls(Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,6 +227,8 @@ class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
     """cookies sent with every request to them"""
     proxy: str | None = None
     """proxy for these hosts; empty: none, straight to them"""
+    render: Rendering | None = None
+    """auto, always or never: whether their pages are run in a browser"""
 
 
 class Mission(Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,6 +251,7 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     agent: Agent = Agent()
     fetch: Fetch = Fetch()
+    render: Render = Render()
     urls: Urls = Urls()
     traps: Traps = Traps()
     keep: Keep = Keep()

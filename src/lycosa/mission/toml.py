@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lycosa.mission.fields import Given, Path, Problem, dotted, field_at, is_table, unknown_key
+from lycosa.mission.fields import Given, Path, Problem, dotted, field_at, is_table, section_hint, unknown_key
 
 Place = tuple[str | int, ...]
 
@@ -50,7 +50,7 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
             if value == {} and path[0] == "hosts":
                 given.append(Given(path, value, source, line))
             else:
-                text = f"{dotted(path)} is a section; allowed: a table [{dotted(path)}] of settings"
+                text = f"{dotted(path)} is a section{section_hint(path)}; allowed: a table [{dotted(path)}] of settings"
                 problems.append(Problem(source, line, text))
         else:
             problems.append(Problem(source, line, unknown_key(path)))

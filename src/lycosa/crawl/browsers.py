@@ -1,0 +1,86 @@
+"""What a mission wants of browsers and what the machine has go in; their processes come out, while pages need them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.rendering import NO_BROWSER
+from lycosa.errors import UsageError
+from lycosa.fetch.client import agent_header
+from lycosa.frontier import Frontier, part_of
+from lycosa.mission import Mission
+from lycosa.render.find import find_browser
+from lycosa.render.keeper import Keeper
+
+if TYPE_CHECKING:
+    from lycosa.render.hub import Plan
+
+
+def refuse_browserless(mission: Mission) -> None:
+    """Who says "always" wants to know before anything is fetched that there is no browser."""
+    missing = find_browser(mission.render.browser).missing if "always" in _modes(mission) else ""
+    if missing:
+        raise UsageError(f'render is "always", but there is no browser: {missing}.')
+
+
+def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
+    """Pages that earlier runs kept as they came, for want of a browser, are fetched again now that there is one."""
+    if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
+        return []
+    count = frontier.repend_reason(NO_BROWSER)
+    return [f"There is a browser now: {count} pages that need one are fetched again."] if count else []
+
+
+class Browsers:
+    """The browsers of one crawl, as the supervisor sees them; none are started before a page needs one."""
+
+    def __init__(self, mission: Mission, board: Board, *, folder: Path) -> None:
+        self._board = board
+        self._keeper: Keeper | None = None
+        self._missing = ""
+        if _modes(mission) != {"never"}:
+            seat = find_browser(mission.render.browser)
+            self._missing = seat.missing
+            if seat.path:
+                plan = partial(_plan, mission, board, seat.path)
+                self._keeper = Keeper(plan, errors=folder / "logs" / "errors.log")
+
+    @property
+    def socket_path(self) -> str:
+        """Where workers reach them; empty: there are none."""
+        return self._keeper.socket_path if self._keeper is not None else ""
+
+    def mind(self) -> str:
+        """Called now and then: start, replace and end them as needed; returns what people should know, once."""
+        board, keeper = self._board, self._keeper
+        if keeper is not None and not board.browserless:
+            rendered = int(board.total(Cell.RENDERED))
+            keeper.mind(wanted=board.total(Cell.RENDERING) > 0, beat_at=board.browser_beat, rendered=rendered)
+            if keeper.problem:
+                board.give_up_browser()
+                return f"Pages that need a browser are kept as they came: {keeper.problem}."
+        elif self._missing and board.total(Cell.SHELLS):
+            missing, self._missing = self._missing, ""
+            return f'Some pages are empty until scripts run: {missing}, or set render = "never".'
+        return ""
+
+    def close(self) -> None:
+        """End all of them."""
+        if self._keeper is not None:
+            self._keeper.close()
+
+
+def _modes(mission: Mission) -> set[str]:
+    return {mission.fetch.render, *(rule.render for rule in mission.hosts.values() if rule.render is not None)}
+
+
+def _plan(mission: Mission, board: Board, path: str, folder: str) -> Plan:
+    """Made in the process of the hub: only there Playwright is loaded."""
+    from lycosa.render.hub import Plan
+    from lycosa.render.sitting import Bounds
+
+    bounds = Bounds(mission.render, mission.limits.html_bytes, agent_header(mission))
+    return Plan(path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=board.beat_browser)

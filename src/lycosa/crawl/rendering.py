@@ -1,0 +1,301 @@
+"""A worker's side of the browsers: pages that are empty without one go in, what their scripts made of them comes out.
+
+The page's plain answer is held here until then. What a page asks for meanwhile arrives as an extra of its host's lane,
+at the one worker to whom that host belongs: it is asked for when the lane may go on, after its robots.txt, through the
+same client and gate as everything else. Without a browser the detector still tells which pages would have needed one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.lanes import Lane
+from lycosa.crawl.rulebook import Rulebook
+from lycosa.fetch.decode import Decoded, decode, decode_file
+from lycosa.frontier import part_of
+from lycosa.mission.secrets import has_secrets
+from lycosa.model import Answer, Target
+from lycosa.parse import Doc
+from lycosa.parse.hollow import is_hollow
+from lycosa.render.wire import Ask, Begin, Drop, Forget, Given, Hello, Job, Line, Result, Sheet, ToHub, ToWorker
+
+HELD_BYTES = 32 << 20  # answers in memory that wait for a browser; further ones wait on disk
+SLACK_S = 60.0  # how much later than the hub itself a worker gives a page up
+SILENCE_S = 120.0  # without a hub, pages wait no longer
+TRIES = 2  # hubs that may end over a page
+URL_MAX = 8192
+RENDER = "render"
+NO_BROWSER = "needs-browser"
+_HTML = frozenset({"html", "xhtml"})
+_USABLE = frozenset({"", "truncated", "not-encoded"})
+
+#: A page whose rendering ended: its plain answer, and what came of it.
+Rendered = tuple[Answer, Result]
+
+
+class _Held(Struct, gc=False):
+    """A page that waits for its rendering."""
+
+    answer: Answer
+    since: float
+    tries: int = 0
+    begun: float = 0.0  # when its turn came; 0 while it waits
+
+
+class Rendering:
+    """Owns the pages of one worker that are being rendered, and the line to the hub of the browsers."""
+
+    def __init__(
+        self, rulebook: Rulebook, slot: int, *, board: Board, parts: Callable[[], list[int]], socket_path: str
+    ) -> None:
+        self.mission = rulebook.mission
+        self.rulebook = rulebook
+        self.client = rulebook.client
+        self.intake = rulebook.intake
+        self.slot = slot
+        self.board = board
+        self.socket_path = socket_path  # empty: there is no browser
+        self._parts = parts  # of hosts that are this worker's
+        self._told: list[int] = []  # the parts that the hub knows of
+        self._line: Line | None = None
+        self._silent_since = 0.0
+        self._held: dict[int, _Held] = {}
+        self._bytes = 0  # of their bodies in memory
+        self._asked: dict[int, Ask] = {}  # by row number of the target, which is negative
+        self._done: list[Rendered] = []
+        self._count = 0
+
+    # Which pages
+
+    def wish(self, doc: Doc, target: Target) -> str:
+        """Empty: the page is fine as it is; RENDER: it is to be rendered; NO_BROWSER: it should be and cannot."""
+        if doc.kind not in _HTML:
+            return ""
+        rule = self.client.rule_for(target.host)
+        mode = rule.render if rule is not None and rule.render is not None else self.mission.fetch.render
+        if mode == "never" or (mode == "auto" and not is_hollow(doc)) or target.via == "sitemap":
+            return ""
+        if self.socket_path and not self.board.browserless:
+            return RENDER
+        self.board.add(self.slot, Cell.SHELLS, 1)
+        return NO_BROWSER
+
+    @property
+    def pending(self) -> int:
+        """Pages that wait for their rendering."""
+        return len(self._held)
+
+    def is_full(self, lane: Lane) -> bool:
+        """Whether a host has so many pages waiting here that it should not bring more."""
+        tabs = self.mission.render.tabs
+        return lane.rendering >= (tabs if len(self._held) < 8 * tabs else 1)
+
+    def submit(self, answer: Answer, lane: Lane) -> None:
+        """Hold a page until it is rendered."""
+        self._count += 1
+        self._put_aside(answer)
+        self._held[self._count] = _Held(answer, time.time())
+        lane.rendering += 1
+        self._say(Job(self._count, answer.target.url))
+        self._publish()
+
+    def _put_aside(self, answer: Answer) -> None:
+        if not answer.spool and self._bytes + len(answer.body) > HELD_BYTES:
+            # On a full disk the page stays in memory; that the disk is full shows elsewhere.
+            with contextlib.suppress(OSError):
+                with tempfile.NamedTemporaryFile(dir=self.client.spool_folder, delete=False) as spool:
+                    spool.write(answer.body)
+                answer.spool, answer.body = spool.name, b""
+        self._bytes += len(answer.body)
+
+    # What pages ask for
+
+    def next_target(self, lane: Lane) -> Target | None:
+        """The next extra of a lane that may be asked for; None when there is none, or robots.txt must come first."""
+        while lane.extras:
+            target = lane.extras[0]
+            if target.n in self._asked:
+                robots = self.rulebook.rules_for(lane, target)
+                if robots is None:
+                    return None
+                down = lane.find_down((target,))
+                if not down and robots.allows(target.url, self.mission.agent.name):
+                    return lane.extras.popleft()
+                self._refuse(target, lane.down[down] if down else "robots")
+            lane.extras.popleft()
+        return None
+
+    def take(self, answer: Answer) -> None:
+        """The answer to an extra came: into the archive, and to the page that waits for it."""
+        ask = self._asked.pop(answer.target.n, None)
+        failure, body = answer.failure, b""
+        if not failure:
+            decoded = _decode(answer, limit=answer.target.max_bytes)
+            body, failure = decoded.body, "" if decoded.problem in _USABLE else decoded.problem
+            if self.mission.render.archive:
+                self.intake.keep_extra(answer)
+        self.intake.bytes += answer.size
+        self.intake.journal.extra(answer, failure)
+        self.board.add(self.slot, Cell.EXTRAS, 1)
+        if answer.spool:
+            os.unlink(answer.spool)
+        if ask is not None:
+            self._say(Given(ask.ticket, answer.status, answer.headers, b"" if failure else body, failure))
+
+    def _admit(self, ask: Ask) -> None:
+        host = urls.host_of(ask.url)
+        if part_of(host) not in self._parts():
+            self._say(Given(ask.ticket, failure="not-mine"))
+            return
+        self._count += 1
+        target = Target(-self._count, 0, ask.url, host, via=RENDER, headers=ask.headers, max_bytes=ask.max_bytes)
+        self._asked[target.n] = ask
+        rule = self.client.rule_for(host)
+        if len(ask.url) > URL_MAX:
+            self._refuse(target, "length")
+        elif not ask.own and rule is not None and has_secrets(rule):
+            self._refuse(target, "credentials")  # no page may have another host asked in the user's name
+        else:
+            lane = self.rulebook.lane_of(host)
+            lane.extras.append(target)
+            self.rulebook.lanes.enlist(lane)
+
+    def _refuse(self, target: Target, reason: str) -> None:
+        ask = self._asked.pop(target.n)
+        self.intake.journal.extra(Answer(target, failure=reason, began=time.time()), reason)
+        self._say(Given(ask.ticket, failure=reason))
+
+    # The line to the hub
+
+    def turn(self) -> list[Rendered]:
+        """Say and hear what there is; the pages whose rendering ended."""
+        if self._line is not None:
+            try:
+                self._line.flush()
+                for message in self._line.hear():
+                    self._hear(message)
+                self.client.watch(self._line.fileno(), write=self._line.waiting)
+            except OSError:
+                self._hang_up()
+        done, self._done = self._done, []
+        return done
+
+    def do_chores(self, now: float) -> None:
+        """Reach the hub once there is one, tell it which hosts are ours, and give up what takes too long."""
+        if not self.socket_path:
+            return
+        if self._line is None and self.board.browser_beat:
+            self._call()
+        elif self._line is not None and self._told != self._parts():
+            self._introduce()
+        if not self._held:
+            return
+        if self._line is not None or not self._silent_since:
+            self._silent_since = now
+        patience_s = self.mission.render.total_timeout_s + SLACK_S
+        for job, held in list(self._held.items()):
+            if self.board.browserless:
+                self._give_up(job, NO_BROWSER)
+            elif (held.begun and now - held.begun > patience_s) or now - self._silent_since > SILENCE_S:
+                self._give_up(job, "render-timeout")
+
+    def stop(self) -> None:
+        """The crawl ends: what has not begun is left for the next run."""
+        for job, held in list(self._held.items()):
+            if not held.begun:
+                del self._held[job]
+                self._say(Drop(job))
+        self._publish()
+
+    def close(self) -> None:
+        """Leave the rest for the next run, too."""
+        self._held.clear()
+        self._hang_up()
+
+    def _hear(self, message: ToWorker) -> None:
+        if isinstance(message, Ask):
+            self._admit(message)
+        elif isinstance(message, Forget):
+            for n in [n for n, ask in self._asked.items() if ask.ticket == message.ticket]:
+                del self._asked[n]
+        elif isinstance(message, Begin):
+            held = self._held.get(message.job)
+            if held is not None:
+                held.begun = time.time()
+                answer = held.answer
+                body = _decode(answer, limit=self.mission.limits.html_bytes).body
+                self._say(Sheet(message.job, answer.status, answer.headers, body))
+        else:
+            self._finish(message)
+
+    def _finish(self, result: Result) -> None:
+        held = self._held.pop(result.job, None)
+        if held is None:
+            return
+        answer = held.answer
+        self._bytes -= len(answer.body)
+        lane = self.rulebook.lane_of(answer.target.host)
+        lane.rendering -= 1
+        self.rulebook.lanes.enlist(lane)
+        if result.html:
+            self.board.add(self.slot, Cell.RENDERED, 1)
+        self.intake.journal.rendering(answer, result)
+        self._done.append((answer, result))
+        self._publish()
+
+    def _give_up(self, job: int, reason: str) -> None:
+        self._say(Drop(job))
+        self._finish(Result(job, failure=reason))
+
+    def _call(self) -> None:
+        try:
+            self._line = Line(self.socket_path)
+        except OSError:
+            return  # not yet there, or being replaced
+        self.client.watch(self._line.fileno())
+        self._introduce()
+        for job, held in self._held.items():
+            self._say(Job(job, held.answer.target.url))
+
+    def _introduce(self) -> None:
+        self._told = list(self._parts())
+        self._say(Hello(self.slot, self._told))
+
+    def _say(self, message: ToHub) -> None:
+        if self._line is not None:
+            try:
+                self._line.say(message)
+            except OSError:
+                self._hang_up()
+
+    def _hang_up(self) -> None:
+        """The hub has gone: the pages that it had begun are tried once more, its questions are void."""
+        if self._line is not None:
+            self.client.watch(self._line.fileno(), gone=True)
+            self._line.close()
+            self._line = None
+        self._asked.clear()
+        for job, held in list(self._held.items()):
+            if held.begun:
+                held.begun, held.tries = 0.0, held.tries + 1
+                if held.tries >= TRIES:
+                    self._finish(Result(job, failure="render-crash"))
+
+    def _publish(self) -> None:
+        self.board.put(self.slot, Cell.RENDERING, len(self._held))
+
+
+def _decode(answer: Answer, *, limit: int) -> Decoded:
+    """The content as the author wrote it."""
+    coding = answer.headers.get("content-encoding", "")
+    if answer.spool:
+        return decode_file(answer.spool, coding, limit=limit, head=limit)
+    return decode(answer.body, coding, limit=limit)

@@ -1,0 +1,248 @@
+"""One page in a browser: its plain answer flows in, the page as its scripts made it flows out.
+
+The page is loaded from the answer that the crawl already has. Whatever it asks for then is answered here: pictures,
+style sheets and trackers with nothing, other pages not at all, scripts and data by `supply`, which asks the crawl. Its
+clock is ours: time stands still while it waits for an answer, and idle time is skipped, so that slow, polite fetching
+breaks no script and a page that waits for a timer costs no waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page, Request, Route
+
+from lycosa.mission.settings import Render
+from lycosa.render.noise import PIXEL, clean_headers, forward_headers, is_tracker
+from lycosa.render.wire import Given, Result, Sheet
+
+TICK_S = 0.1
+CLOSE_S = 5.0
+OPEN_S = 30.0
+READ_S = 5.0  # for putting the page into words, at the end
+MOVES = 20  # addresses that scripts wanted to go to
+VIEW = {"width": 1280, "height": 2400}  # tall, because much is loaded only when it comes into view
+
+_EVERYTHING = re.compile("")  # Playwright would compile a glob anew for each request
+#: Asks for an address: (url, header lines, bytes that are still allowed).
+Supply = Callable[[str, tuple[str, ...], int], Awaitable[Given]]
+
+#: Shadow roots are written as templates, which is how HTML has them; a page is cut where it is too large.
+_READ = """(max) => {
+  const roots = [];
+  const walk = (top) => {
+    for (const e of top.querySelectorAll('*')) if (e.shadowRoot) { roots.push(e.shadowRoot); walk(e.shadowRoot); }
+  };
+  walk(document);
+  const html = document.documentElement;
+  if (!html) return {text: '', size: 0, url: location.href};
+  const tag = html.cloneNode(false).outerHTML;
+  const end = tag.lastIndexOf('</');
+  const inside = html.getHTML ? html.getHTML({shadowRoots: roots}) : html.innerHTML;
+  const text = '<!DOCTYPE html>' + tag.slice(0, end) + inside + tag.slice(end);
+  return {text: text.slice(0, max), size: text.length, url: location.href};
+}"""
+
+
+class Bounds(Struct, frozen=True):
+    """What a page may take."""
+
+    render: Render
+    html_bytes: int
+    agent: str  # what scripts read as navigator.userAgent
+
+
+class Sitting:
+    """Renders one page, once."""
+
+    def __init__(self, url: str, sheet: Sheet, *, bounds: Bounds, supply: Supply) -> None:
+        self.url = url
+        self.sheet = sheet
+        self.bounds = bounds
+        self.supply = supply
+        self.moves: list[str] = []
+        self.requests = 0
+        self.refused = 0
+        self.crashed = False
+        self._host = urlsplit(url).hostname or ""
+        self._left = bounds.render.max_bytes
+        self._waiting: set[asyncio.Future[Given]] = set()  # answers under way
+        self._served = False
+        self._page: Page | None = None
+        self._ended = asyncio.Event()  # its time is over, or it crashed
+
+    async def render(self, browser: Browser) -> Result:
+        """Run the page; raises Playwright's `Error` or `TimeoutError` when the browser does not play along."""
+        began = time.monotonic()
+        async with asyncio.timeout(OPEN_S):
+            context = await browser.new_context(
+                user_agent=self.bounds.agent, viewport=VIEW, service_workers="block", accept_downloads=False,  # type: ignore[arg-type]
+                reduced_motion="reduce", timezone_id="UTC",
+            )  # fmt: skip
+        try:
+            result = await self._run(context)
+        finally:
+            for task in self._waiting:
+                task.cancel()
+            async with asyncio.timeout(CLOSE_S):
+                await context.close()
+        result.requests, result.refused = self.requests, self.refused
+        result.moves = self.moves
+        result.seconds = time.monotonic() - began
+        return result
+
+    async def _run(self, context: BrowserContext) -> Result:
+        async with asyncio.timeout(OPEN_S):
+            await context.route(_EVERYTHING, self._answer)
+            page = self._page = await context.new_page()
+            page.on("crash", self._crash)
+            context.on("page", self._close_popup)
+            session = await context.new_cdp_session(page)
+            session.on("Emulation.virtualTimeBudgetExpired", lambda _: self._ended.set())
+            await session.send("Emulation.setVirtualTimePolicy", {"policy": "pause"})
+            await page.goto(self.url, wait_until="commit", timeout=OPEN_S * 1000)
+        self._ended.clear()
+        budget = {"policy": "pauseIfNetworkFetchesPending", "budget": max(1.0, self.bounds.render.settle_s * 1000)}
+        # Not waited for: a page in an endless script never takes it.
+        granting = asyncio.ensure_future(session.send("Emulation.setVirtualTimePolicy", budget))
+        granting.add_done_callback(lambda task: task.cancelled() or task.exception())
+        whole = await self._settle()
+        if self.crashed:
+            return Result(0, failure="render-crash", detail="the page's process ended")
+        if not whole:
+            with contextlib.suppress(Error, TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await session.send("Runtime.terminateExecution")
+        return await self._read(session, whole=whole)
+
+    async def _settle(self) -> bool:
+        """Wait until the page's own time is over; False when the clock was faster."""
+        render = self.bounds.render
+        began = last = time.monotonic()
+        busy_s = 0.0
+        while not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), TICK_S)
+            now = time.monotonic()
+            if not self._waiting:
+                busy_s += now - last
+            last = now
+            if busy_s > render.timeout_s or now - began > render.total_timeout_s:
+                return self._ended.is_set()
+        return True
+
+    async def _read(self, session: CDPSession, *, whole: bool) -> Result:
+        """Put the page into words, in a world of scripts that the page's own cannot touch."""
+        try:
+            async with asyncio.timeout(READ_S):
+                tree = await session.send("Page.getFrameTree")
+                frame = tree["frameTree"]["frame"]["id"]
+                world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "lycosa"})
+                call = {
+                    "functionDeclaration": _READ,
+                    "arguments": [{"value": self.bounds.html_bytes}],
+                    "executionContextId": world["executionContextId"],
+                    "returnByValue": True,
+                }
+                answer = await session.send("Runtime.callFunctionOn", call)
+        except TimeoutError:
+            return Result(0, failure="render-timeout", detail="the page does not stop")
+        value = answer["result"].get("value")
+        if not isinstance(value, dict):
+            return Result(0, failure="render-crash", detail="the page cannot be read")
+        self._note_move(str(value["url"]))
+        html = str(value["text"]).encode("utf-8", "replace")[: self.bounds.html_bytes]
+        if not whole:
+            return Result(0, html, failure="rendered-partly", detail="its scripts did not end in time")
+        if value["size"] > self.bounds.html_bytes:
+            return Result(0, html, failure="rendered-partly", detail="it is larger than limits.html_bytes")
+        return Result(0, html)
+
+    def _crash(self, _page: Page) -> None:
+        self.crashed = True
+        self._ended.set()
+
+    async def _close_popup(self, popup: Page) -> None:
+        with contextlib.suppress(Error):
+            await popup.close()
+
+    # What the page asks for
+
+    async def _answer(self, route: Route, request: Request) -> None:
+        """Every request of the page, its frames, workers and windows comes here."""
+        kind = request.resource_type
+        try:
+            if request.is_navigation_request():
+                await self._navigate(route, request)
+            elif kind == "stylesheet":  # its load event is waited for; how the page looks does not matter
+                await route.fulfill(status=200, content_type="text/css", body="")
+            elif kind == "image":
+                await route.fulfill(status=200, content_type="image/gif", body=PIXEL)
+            elif self._refuses(request, kind):
+                self.refused += 1
+                await route.abort("blockedbyclient")
+            else:
+                await self._fetch(route, request)
+        except Error:
+            pass  # the page is gone
+
+    async def _navigate(self, route: Route, request: Request) -> None:
+        """The page itself is served once; where it wants to go from there is a link for the crawl to judge."""
+        if not self._served:
+            self._served = True
+            headers = clean_headers(self.sheet.headers)
+            headers.setdefault("content-type", "text/html")
+            await route.fulfill(status=self.sheet.status, headers=headers, body=self.sheet.body)
+            return
+        if request.method == "GET" and not self._is_inner(request):
+            self._note_move(request.url)
+        self.refused += 1
+        await route.abort("aborted")
+
+    def _is_inner(self, request: Request) -> bool:
+        """Whether it is for a frame within the page; those are links of their own."""
+        try:
+            return request.frame.parent_frame is not None
+        except Error:  # a window that is only being opened
+            return False
+
+    def _note_move(self, url: str) -> None:
+        url = url.partition("#")[0]
+        known = url == self.url or url in self.moves
+        if not known and url.startswith(("http://", "https://")) and len(self.moves) < MOVES:
+            self.moves.append(url)
+
+    def _refuses(self, request: Request, kind: str) -> bool:
+        if kind not in ("script", "xhr", "fetch") or request.method != "GET":
+            return True  # a crawl changes nothing at a site, and listens to no stream
+        if not request.url.startswith(("http://", "https://")) or self.requests >= self.bounds.render.requests:
+            return True
+        return self._left <= 0 or is_tracker(urlsplit(request.url).hostname or "", self._host)
+
+    async def _fetch(self, route: Route, request: Request) -> None:
+        self.requests += 1
+        task = asyncio.ensure_future(
+            self.supply(request.url, forward_headers(request.headers, request.url), self._left)
+        )
+        self._waiting.add(task)
+        try:
+            given = await task
+        except asyncio.CancelledError:  # the page is done with
+            return
+        finally:
+            self._waiting.discard(task)
+        if given.failure or not given.status:
+            self.refused += 1
+            await route.abort("failed")
+            return
+        self._left -= len(given.body)
+        headers = clean_headers(given.headers)
+        # Without this Playwright would answer for the host that the page may read it.
+        headers.setdefault("access-control-allow-origin", "https://refused.invalid")
+        await route.fulfill(status=given.status, headers=headers, body=given.body)

@@ -1,0 +1,177 @@
+"""The browsers: started when the first page comes, replaced after so many pages, ended when they misbehave.
+
+Pages go in, each with the function that supplies what it asks for; results come out, also for pages that crash or hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from msgspec import Struct
+from playwright.async_api import Browser, Error, Playwright, async_playwright
+
+from lycosa.render.sitting import Bounds, Sitting, Supply
+from lycosa.render.tree import find_below, find_children, private_bytes, read_command
+from lycosa.render.wire import Result, Sheet
+
+LAUNCH_S = 60.0
+WATCH_S = 0.5
+KILLED_S = 3.0  # a page that crashes so soon after a process was ended for its memory was that page
+
+#: Nothing may leave the browser but by way of us: no name resolves, the only proxy is a port at which nobody listens.
+_ARGUMENTS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--dns-prefetch-disable",
+    "--disable-quic",
+    "--no-pings",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",  # as browsers call it
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # as headless shells do
+    "--disable-crash-reporter",
+    "--disable-gpu",
+    "--mute-audio",
+    "--disable-remote-fonts",
+    "--disable-notifications",
+    "--autoplay-policy=user-gesture-required",
+)
+
+
+class BrowserBroken(Exception):
+    """The browser cannot be started at all."""
+
+
+class _Seat(Struct, eq=False):
+    """One running browser."""
+
+    browser: Browser
+    pages: int = 0  # given to it so far
+    tabs: int = 0  # open now
+    retired: bool = False
+
+
+class Studio:
+    """Owns Playwright and at most one browser that takes new pages; an older one may still be finishing its own."""
+
+    def __init__(self, path: str, bounds: Bounds, *, folder: str) -> None:
+        self.path = path
+        self.bounds = bounds
+        self.folder = folder
+        self._playwright: Playwright | None = None
+        self._seat: _Seat | None = None
+        self._opening = asyncio.Lock()
+        self._killed_at = 0.0
+        # Bound and not listening: no other program can take this port, and nobody answers at it.
+        self._nowhere = socket.socket()
+        self._nowhere.bind(("127.0.0.1", 0))
+
+    async def render(self, url: str, sheet: Sheet, supply: Supply) -> Result:
+        """Render a page; one that brings its browser down is tried a second time in a fresh one."""
+        result = Result(0)
+        for _ in range(2):
+            seat = await self._take_seat()
+            sitting = Sitting(url, sheet, bounds=self._bounds_for(seat.browser), supply=supply)
+            seat.tabs += 1
+            try:
+                return self._name_cause(await sitting.render(seat.browser))
+            except TimeoutError:  # it does not even open or close a tab
+                self._retire(seat)
+                return Result(0, failure="render-timeout", detail="the browser does not answer")
+            except Error as error:
+                result = self._explain(sitting, error)
+                if seat.browser.is_connected():
+                    return result
+                self._retire(seat)
+            finally:
+                seat.tabs -= 1
+                await self._close_retired(seat)
+        return result
+
+    async def watch(self) -> None:
+        """For ever: end a page's process that takes more memory than allowed; its page is told as crashed."""
+        limit = self.bounds.render.memory_bytes
+        seat: _Seat | None = None
+        zygotes: list[int] = []
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if self._seat is None:
+                continue
+            if self._seat is not seat:  # the processes of pages are children of zygotes
+                seat = self._seat
+                zygotes = [pid for pid in find_below(os.getpid()) if b"--type=zygote" in read_command(pid)]
+            for pid in itertools.chain.from_iterable(map(find_children, zygotes)):
+                if private_bytes(pid) > limit and b"--type=renderer" in read_command(pid):
+                    self._killed_at = time.monotonic()
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+
+    async def close(self) -> None:
+        if self._playwright is not None:
+            await self._playwright.stop()
+        self._nowhere.close()
+
+    def _explain(self, sitting: Sitting, error: Error) -> Result:
+        first = error.message.partition("\n")[0][:200]
+        return self._name_cause(Result(0, failure="render-crash" if sitting.crashed else "render-failed", detail=first))
+
+    def _name_cause(self, result: Result) -> Result:
+        if result.failure == "render-crash" and time.monotonic() - self._killed_at < KILLED_S:
+            result.failure, result.detail = "render-memory", "the page took more than render.memory_bytes"
+        return result
+
+    async def _take_seat(self) -> _Seat:
+        async with self._opening:
+            seat = self._seat
+            if seat is not None and (seat.pages >= self.bounds.render.recycle_pages or not seat.browser.is_connected()):
+                self._retire(seat)
+                await self._close_retired(seat)
+                seat = None
+            if seat is None:
+                seat = self._seat = _Seat(await self._launch())
+            seat.pages += 1
+            return seat
+
+    def _retire(self, seat: _Seat) -> None:
+        seat.retired = True
+        if self._seat is seat:
+            self._seat = None
+
+    async def _close_retired(self, seat: _Seat) -> None:
+        if seat.retired and not seat.tabs:
+            with contextlib.suppress(Error, TimeoutError):
+                async with asyncio.timeout(LAUNCH_S):
+                    await seat.browser.close()  # Playwright ends it by force after 30 s
+
+    async def _launch(self) -> Browser:
+        render = self.bounds.render
+        heap_mib = max(64, render.memory_bytes // 2 >> 20)
+        options: dict[str, Any] = {
+            "executable_path": self.path,
+            "args": [*_ARGUMENTS, f"--js-flags=--max-old-space-size={heap_mib}"],
+            "chromium_sandbox": render.sandbox and os.geteuid() != 0,
+            "proxy": {"server": f"http://127.0.0.1:{self._nowhere.getsockname()[1]}", "bypass": "<-loopback>"},
+            "handle_sigint": False,
+            "handle_sigterm": False,
+            "handle_sighup": False,
+            "env": {**os.environ, "TMPDIR": self.folder},
+            "timeout": LAUNCH_S * 1000,
+        }
+        try:
+            if self._playwright is None:
+                self._playwright = await async_playwright().start()
+            return await self._playwright.chromium.launch(**options)
+        except Error as error:
+            raise BrowserBroken(" ".join(error.message.split())[:500]) from None
+
+    def _bounds_for(self, browser: Browser) -> Bounds:
+        """Scripts ask for a browser's name before they run; it says ours as well."""
+        agent = (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
+            f"{self.bounds.agent}) Chrome/{browser.version} Safari/537.36"
+        )
+        return Bounds(self.bounds.render, self.bounds.html_bytes, agent)
