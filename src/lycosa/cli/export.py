@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lycosa.look.collection import Collection
 
 KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks")
+OF_A_ROUND = ("mirror", "index", "warc", "pages")
 LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
 
 
@@ -35,6 +36,9 @@ LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
 @click.option("--url", default="", metavar="URL", help="Only the inlinks of this URL.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
 @click.option("--mime", default="", metavar="TYPE", help="Only pages of this type: text/html, image/*.")
+@click.option(
+    "--round", "number", type=int, metavar="N", help="Pages as they were after round N; default: newest copies."
+)
 @click.option("--state", default="", metavar="NAME", help="Only URLs of this state: fetched, gone, rejected…")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
@@ -48,6 +52,7 @@ def export(
     url: str,
     host: str,
     mime: str,
+    number: int | None,
     state: str,
     raw: bool,
 ) -> None:
@@ -69,7 +74,9 @@ def export(
     lycosa export pages --format csv -o pages.csv
     lycosa export graph --by host -o hosts.graphml
     """
-    wanted = Filter(host=host, state=state, mime=mime)
+    wanted = Filter(host=host, state=state, mime=mime, round=number)
+    if number is not None and kind not in OF_A_ROUND:
+        raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")
     _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
     if kind in ("graph", "inlinks"):
         _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})

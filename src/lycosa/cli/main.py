@@ -22,6 +22,7 @@ VERBS = {
     "crawl": "crawl",
     "check": "check",
     "status": "look",
+    "changes": "changes",
     "query": "look",
     "why": "why",
     "export": "export",

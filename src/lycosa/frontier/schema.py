@@ -43,6 +43,22 @@ _LINK_TABLE = """CREATE TABLE link (
 #: The newest links of a page; bind its row number.
 NEWEST_LINKS = "SELECT links FROM link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + 1048575 ORDER BY key DESC LIMIT 1"
 
+#: Which rows of `page` are the newest of their pages; and which were so after a round, of pages that were there then.
+NEWEST_COPY = "page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"
+COPY_AFTER = """
+page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n AND later.round <= {0:d})
+AND NOT coalesce((
+    SELECT event = 'gone' FROM visit INDEXED BY turned WHERE visit.n = page.n AND visit.round <= {0:d}
+    AND event IN ('gone', 'back') ORDER BY visit.round DESC LIMIT 1), 0)"""
+
+#: The pages as people read them; put one of the two conditions in.
+PAGES = """
+    SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
+           page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
+           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
+    FROM page JOIN url USING (n) JOIN host USING (host)
+    WHERE url.via IS NOT 'sitemap' AND {}"""  # which is no page
+
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
 
 _VIEWS = f"""
@@ -56,13 +72,7 @@ CREATE VIEW urls AS
     FROM url JOIN host USING (host) LEFT JOIN url AS parent ON parent.n = url.parent;
 -- The newest copy of each page.
 DROP VIEW IF EXISTS pages;
-CREATE VIEW pages AS
-    SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
-           page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
-           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
-    FROM page JOIN url USING (n) JOIN host USING (host)
-    WHERE url.via IS NOT 'sitemap'  -- which is no page
-      AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n);
+CREATE VIEW pages AS {PAGES.format(NEWEST_COPY)};
 """
 
 _ROUND_TABLES = """

@@ -22,6 +22,7 @@ from lycosa.frontier import schema
 from lycosa.frontier.parts import host_key
 from lycosa.keep import StoredAnswer, links, read_record
 from lycosa.look import database, graph
+from lycosa.look.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
 from lycosa.look.database import Row
 from lycosa.look.graph import InLink
 from lycosa.look.listing import state_name
@@ -40,10 +41,11 @@ _BODY_BYTES = 256 << 20
 
 _PAGES = """
     SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at,
-           url.url, url.depth, url.state = 3, page.status, page.mime, page.charset, page.title, page.language,
-           page.kind, page.size, page.etag, page.last_modified, page.server_date,
+           url.url, url.depth, iif(url.state IN (1, 2, 3), url.state, url.was) = 3,
+           page.status, page.mime, page.charset, page.title, page.language, page.kind, page.size,
+           page.etag, page.last_modified, page.server_date,
            coalesce(nullif(url.original, ''), url.url)
-    FROM page JOIN url USING (n) WHERE page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"""
+    FROM page JOIN url USING (n) WHERE """
 
 #: A sitemap is kept, and found by its URL, but it is a list of pages rather than one of them.
 _IS_PAGE = "url.via IS NOT 'sitemap'"
@@ -121,6 +123,12 @@ class Page:
         return os.path.basename(self._warc), self._offset, self._length
 
     @property
+    def holder(self) -> tuple[str, int, int] | None:
+        """Where the record stands that holds its bytes, if that is another one."""
+        place = self._source._holder_place(self._digest)
+        return place if place not in (None, self.place) else None
+
+    @property
     def headers(self) -> dict[str, str]:
         """The fields of the answer's header by lower-case name; repeated ones joined with a comma."""
         return self._record.headers
@@ -183,9 +191,13 @@ class Collection:
         """Close the database; pages that were handed out can then no longer read their bytes."""
         self.database.close()
 
-    def pages(self, *, host: str = "", mime: str = "") -> Iterator[Page]:
-        """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything)."""
-        where = f" AND {_IS_PAGE}"
+    def pages(self, *, host: str = "", mime: str = "", round: int | None = None) -> Iterator[Page]:
+        """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything).
+
+        Each in its newest copy, also those that are gone since; with a `round`, as they were after it and without those
+        that were gone then.
+        """
+        where = f"{self._copies(round)} AND {_IS_PAGE}"
         values: list[Value] = []
         if host:
             where += " AND url.host IN (SELECT host FROM host WHERE name GLOB ?)"
@@ -196,9 +208,9 @@ class Collection:
         for row in self.rows(f"{_PAGES}{where} ORDER BY page.n", values):
             yield Page(self, *row)
 
-    def page(self, url: str) -> Page | None:
-        """The stored page at this URL, or None."""
-        row = self._find(_PAGES + " AND", url)
+    def page(self, url: str, *, round: int | None = None) -> Page | None:
+        """The stored page at this URL, or None: its newest copy, or the one that was there after a `round`."""
+        row = self._find(f"{_PAGES}{self._copies(round)} AND", url)
         return Page(self, *row) if row else None
 
     def url(self, url: str) -> UrlInfo | None:
@@ -212,6 +224,18 @@ class Collection:
         where, values = (" WHERE state = ?", [numbers[state_name(state)]]) if state else ("", [])
         for row in self.rows(f"{_URLS}{where} ORDER BY n", values):
             yield _url_info(row)
+
+    @property
+    def rounds(self) -> list[Round]:
+        """Each time that the collection was gone through, with what was found."""
+        return list_rounds(self.database)
+
+    def changes(self, since: int | None = None, until: int | None = None, *, host: str = "") -> Iterator[Change]:
+        """The pages that are new, changed, gone or back after round `until` (the last one), compared to `since`.
+
+        By default `since` is the round before; 0 stands for before the first one.
+        """
+        return list_changes(self.database, *settle_span(self.database, since, until), host=host)
 
     def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Iterator[Row]:
         """The rows of a SELECT over the tables and the views `pages`, `urls`, `links`, `hosts`; nothing can be written.
@@ -261,12 +285,16 @@ class Collection:
 
     def page_at(self, n: int) -> Page | None:
         """The stored page in a row of the database, or None."""
-        row = next(self.rows(f"{_PAGES} AND page.n = ?", [n]), None)
+        row = next(self.rows(f"{_PAGES}{schema.NEWEST_COPY} AND page.n = ?", [n]), None)
         return Page(self, *row) if row else None
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a statement of ours; `query` is for those of a user."""
         return database.rows(self.database, sql, values)
+
+    def _copies(self, number: int | None) -> str:
+        """The condition for the newest copy of each page, or for the one that was there after a round."""
+        return schema.NEWEST_COPY if number is None else copies_after(self.database, number)
 
     def _value(self, sql: str, values: Sequence[Value] = ()) -> Any:
         return next((row[0] for row in self.rows(sql, values)), None)
@@ -284,8 +312,12 @@ class Collection:
 
     def _holder(self, digest: bytes) -> StoredAnswer | None:
         """The answer that holds the bytes of this digest."""
-        place = next(self.rows(_HOLDER, [digest]), None)
+        place = self._holder_place(digest)
         return self._read(*place) if place else None
+
+    def _holder_place(self, digest: bytes) -> tuple[str, int, int] | None:
+        row = next(self.rows(_HOLDER, [digest]), None)
+        return (os.path.basename(row[0]), row[1], row[2]) if row else None
 
     def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
         # The name comes from a database that may have been handed on: it must not lead out of the collection.

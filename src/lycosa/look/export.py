@@ -22,13 +22,13 @@ EVERYTHING = Filter()
 
 def export_mirror(collection: Collection, folder: Path, wanted: Filter = EVERYTHING) -> MirrorCount:
     """Write the pages as files, each where its URL's path leads (T8)."""
-    pages = collection.pages(host=wanted.host, mime=wanted.mime)
+    pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
     return write_mirror(((page.url, page.mime, page.body) for page in pages), folder)
 
 
 def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVERYTHING) -> int:
     """Write one entry a page with its accepted links (T9); returns how many pages there are."""
-    pages = collection.pages(host=wanted.host, mime=wanted.mime)
+    pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
     entries = (
         IndexEntry(
             url=page.url,
@@ -93,7 +93,13 @@ def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, i
     if wanted == EVERYTHING:
         yield from ((path.name, 0, size) for path, size in _archives(collection))
     else:
-        yield from (page.place for page in collection.pages(host=wanted.host, mime=wanted.mime))
+        shared: set[tuple[str, int, int]] = set()
+        for page in collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round):
+            holder = page.holder
+            if holder is not None and holder not in shared:  # a revisit record is nothing without its bytes
+                shared.add(holder)
+                yield holder
+            yield page.place
 
 
 def _copy(source: FileIO, out: BinaryIO, length: int) -> None:

@@ -107,7 +107,7 @@ class Grounds:
         return rulings
 
 
-_HOST_PAGES = "SELECT pages FROM host WHERE host = ?"
+_HOST_PAGES = "SELECT iif(round = (SELECT max(round) FROM round), visited, 0) FROM host WHERE host = ?"
 _STORED = """
     SELECT total(count) FROM figure
     WHERE name = 'stored' AND key = (SELECT CAST(value AS TEXT) FROM meta WHERE key = 'round')"""

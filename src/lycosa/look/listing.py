@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import Literal
 
 from msgspec import Struct
 
 from lycosa.errors import UsageError
+from lycosa.frontier import schema
+from lycosa.look import database
+from lycosa.look.changes import copies_after
 from lycosa.look.query import Result, select
 from lycosa.model import STATE_NAMES
 
@@ -17,9 +21,9 @@ LISTS: tuple[List, ...] = ("urls", "pages", "links")
 
 COLUMNS: dict[List, str] = {
     "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, original, fetched, retries,"
-    " redirect",
+    " redirect, round, interval_h",
     "pages": "url, status, mime, charset, title, language, kind, size, fetched, last_modified, server_date, digest,"
-    " warc, offset, length",
+    " warc, offset, length, round",
     "links": "source, target, anchor, accepted",
 }
 
@@ -30,6 +34,7 @@ class Filter(Struct, frozen=True):
     host: str = ""
     state: str = ""  # of urls
     mime: str = ""  # of pages
+    round: int | None = None  # pages as they were after it
 
 
 def list_rows(folder: str | os.PathLike[str], kind: List, wanted: Filter = Filter()) -> Result:  # noqa: B008  frozen
@@ -46,8 +51,13 @@ def list_rows(folder: str | os.PathLike[str], kind: List, wanted: Filter = Filte
         _refuse(kind, "pages", option="--mime")
         where.append("mime GLOB ?")
         values.append(wanted.mime.lower())
+    source: str = kind
+    if wanted.round is not None:
+        _refuse(kind, "pages", option="--round")
+        with closing(database.connect(folder)) as connection:
+            source = f"({schema.PAGES.format(copies_after(connection, wanted.round))})"
     condition = f" WHERE {' AND '.join(where)}" if where else ""
-    return select(folder, f"SELECT {COLUMNS[kind]} FROM {kind}{condition} ORDER BY n", values)
+    return select(folder, f"SELECT {COLUMNS[kind]} FROM {source}{condition} ORDER BY n", values)
 
 
 def state_name(word: str) -> str:

@@ -1,0 +1,131 @@
+"""The verb `changes`: what the rounds of a collection found, and what became of its pages between two of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from lycosa.cli.options import collection_option, format_option, output_option
+from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.look.changes import Change, Round
+    from lycosa.look.collection import Collection
+    from lycosa.look.table import Format
+
+_SHOWN_HOSTS = 20  # of a table for people; the other formats have all
+
+
+@click.command()
+@collection_option
+@click.option("--since", type=int, metavar="N", help="Compare with round N; default: the one before; 0: with nothing.")
+@click.option("--until", type=int, metavar="N", help="Compare round N instead of the last one.")
+@click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
+@click.option("--hosts", "by_host", is_flag=True, help="How many changes each host has, instead of the pages.")
+@click.option("--rounds", is_flag=True, help="Every round with its times and figures, instead of the pages.")
+@format_option
+@output_option
+def changes(
+    collection: str,
+    since: int | None,
+    until: int | None,
+    host: str,
+    by_host: bool,
+    rounds: bool,
+    form: str | None,
+    output: str,
+) -> None:
+    """Tell what is new, changed, gone or back since an earlier round.
+
+    \b
+    lycosa changes
+    lycosa changes --since 3 --format csv -o changes.csv
+    lycosa changes --rounds
+    """
+    from lycosa.look.changes import settle_span
+    from lycosa.look.collection import Collection
+
+    if rounds and (since is not None or until is not None or host or by_host):
+        raise UsageError("--rounds lists all rounds: --since, --until, --host and --hosts go without it.")
+    with Collection(collection) as source, source.snapshot(), opened(output, form) as (out, settled):
+        if rounds:
+            _write_rounds(source.rounds, out, settled)
+            return
+        span = settle_span(source.database, since, until)
+        _tell_unfinished(source.rounds[: span[1]], span[0])
+        found = source.changes(*span, host=host)
+        if by_host:
+            _write_hosts(_count_hosts(found)[0], out, settled)
+        elif settled == "table":
+            _tell_changes(source, span, host, out)
+        else:
+            _write_changes(found, out, settled)
+
+
+def _tell_unfinished(rounds: list[Round], since: int) -> None:
+    if len(rounds) == since == 1:
+        click.echo("lycosa: there is one round only and nothing to compare it with (--since 0: with nothing)", err=True)
+    elif rounds[-1].ended is None:
+        click.echo(f"lycosa: round {rounds[-1].round} is not finished", err=True)
+
+
+def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: TextIO) -> None:
+    """For people: the sum, the hosts with the most changes, then the pages."""
+    from lycosa.look.changes import KINDS
+
+    hosts, total = _count_hosts(source.changes(*span, host=host))
+    sums = ", ".join(f"{total[kind]:,} {kind}" for kind in KINDS)
+    out.write(f"Round {span[1]} compared to round {span[0]}: {sums}\n")
+    if not total.total():
+        return
+    out.write("\n")
+    _write_hosts(hosts[:_SHOWN_HOSTS], out, "table")
+    if len(hosts) > _SHOWN_HOSTS:
+        out.write(f"and {len(hosts) - _SHOWN_HOSTS:,} more hosts\n")
+    out.write("\n")
+    _write_changes(source.changes(*span, host=host), out, "table")
+
+
+def _count_hosts(found: Iterable[Change]) -> tuple[list[tuple[str, Counter[str]]], Counter[str]]:
+    """The changes of each host by kind, the host with the most of them first; and those of all."""
+    hosts: dict[str, Counter[str]] = {}
+    for change in found:
+        hosts.setdefault(change.host, Counter())[change.what] += 1
+    ranked = sorted(hosts.items(), key=lambda item: (-item[1].total(), item[0]))
+    return ranked, sum(hosts.values(), Counter())
+
+
+def _write_hosts(hosts: list[tuple[str, Counter[str]]], out: TextIO, form: Format) -> None:
+    from lycosa.look.changes import KINDS
+    from lycosa.look.table import write
+
+    write([(name, *(counts[kind] for kind in KINDS)) for name, counts in hosts], ("host", *KINDS), out, form=form)
+
+
+def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
+    from lycosa.look.changes import Change
+    from lycosa.look.table import write
+
+    if form == "table":  # the address tells the host
+        rows = (
+            (change.url, change.what, change.round, change.http, change.redirect or change.title) for change in found
+        )
+        write(rows, ("url", "what", "round", "http", "title"), out, form=form)
+    else:
+        write(found, Change._fields, out, form=form)
+
+
+def _write_rounds(rounds: list[Round], out: TextIO, form: Format) -> None:
+    from lycosa.look.changes import Round
+    from lycosa.look.table import write
+
+    def cells(row: Round) -> tuple[str | int | float | None, ...]:
+        started = row.started.strftime("%Y-%m-%d %H:%M:%S")
+        ended = row.ended.strftime("%Y-%m-%d %H:%M:%S") if row.ended else None
+        return (row.round, started, ended, row.why, int(row.full), *row[5:])
+
+    write(map(cells, rounds), Round._fields, out, form=form)
