@@ -317,7 +317,7 @@ def test_what_is_no_collection_is_said_in_one_sentence(made: Path, tmp_path: Pat
         Collection(tmp_path)
     (tmp_path / "crawl.db").unlink()
     apsw.Connection(str(tmp_path / "crawl.db")).execute("CREATE TABLE t (a)")
-    with pytest.raises(CollectionError, match="not made by lycosa"):
+    with pytest.raises(CollectionError, match="not a lycosa crawl database"):
         Collection(tmp_path)
     newer = tmp_path / "newer"
     shutil.copytree(made, newer)

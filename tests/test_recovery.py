@@ -6,7 +6,7 @@ import gzip
 import os
 import random
 import warnings
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.keep.archive import Archive
 from lycosa.keep.recovery import Repair, _make_plug, damaged_spans, inspect, mend, settle
+from lycosa.keep.tape import Tape
 from lycosa.model import Answer, Target, WarcRow
 
 with warnings.catch_warnings():
@@ -153,6 +154,20 @@ def test_a_compressed_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
         "response",
         "request",
     ]
+
+
+def test_a_record_is_known_however_little_of_it_was_read(tmp_path: Path) -> None:
+    """The file is read in chunks, and one may end just behind the beginning of a record."""
+    row, places = write_file(tmp_path)
+    for chunk in (3, 11, 13, 100, 1000):
+        with FileIO(tmp_path / row.name) as file:
+            tape, found = Tape(file, chunk=chunk), 0
+            while tape.more():
+                if tape.at_member_start():
+                    found += tape.begins(b"WARC/")
+                    assert tape.at_member_start() and not tape.begins(b"HTTP/")
+                tape.pass_piece()
+        assert found == 1 + 2 * len(places)
 
 
 def test_zeros_at_the_end_are_cut(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
     ├── UsageError           2   a wrong option, file, value; nothing was written
     ├── DiskFull             3
     ├── NothingFetched       4   no seed could be fetched
-    └── CollectionError      2   a collection that is locked, newer, damaged, not writable
+    └── CollectionError      2   a collection that is locked, newer, not writable
+        └── Damaged          2   its database cannot be read; a crawl makes it anew from the archive
 
 What comes from the network never raises: it becomes a recorded reason.
 """
@@ -32,3 +33,7 @@ class NothingFetched(LycosaError):
 
 class CollectionError(LycosaError):
     exit_code = 2
+
+
+class Damaged(CollectionError):
+    pass

@@ -326,6 +326,16 @@ def test_the_rest_of_a_batch_is_kept(frontier: Frontier) -> None:
     assert frontier.warcs() == [WarcRow("w-1.warc.gz", 9)]
 
 
+def test_one_target(frontier: Frontier) -> None:
+    """A pending URL is given as it is loaded; what is not pending, or not there, is not."""
+    put(frontier, found("http://a.test/"), found("http://b.test/"))
+    (target,) = frontier.load("b.test", limit=9)
+    assert frontier.target(target.n) == target
+    put(frontier, done=(fetched(frontier, "http://b.test/"),))
+    assert frontier.target(target.n) is None
+    assert frontier.target(99) is None
+
+
 def test_what_is_known_of_archive_files(frontier: Frontier) -> None:
     """Sizes grow with the commits, what is on the disk never shrinks; a file that is gone is forgotten."""
     for size, synced in ((5, 0), (9, 5), (12, 0)):

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+
+from msgspec import Struct
 
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
+from lycosa.frontier import Frontier
 from lycosa.mission import Mission
+from lycosa.quarry import Quarry
 
 #: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is.
 _OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "tmp"})
+
+Open = Callable[[Path], Frontier]
+
+
+class Plan(Struct, frozen=True):
+    """What it takes to read the answers of an archive once more."""
+
+    folder: Path
+    mission: Mission
+    quarry: Quarry | None
+    open: Open  # opens a database
+
+    @property
+    def archive(self) -> Path:
+        return self.folder / "archive"
+
+    @property
+    def unborn(self) -> Path:
+        return self.folder / "crawl.db.rebuilt"
 
 
 def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:

@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from lycosa.crawl.folder import Plan
+from lycosa.crawl.rebuild import rebuild, take_in
+from lycosa.crawl.supervisor import stamp_of
 from lycosa.frontier import Frontier
+from lycosa.frontier.desk import Unpack
+from lycosa.frontier.health import THOROUGH_BYTES, find_harm
 from lycosa.keep import inspect, mend, settle
+from lycosa.keep.recovery import Span, cut
+from lycosa.model import WarcRow
 
 
-def mend_archive(folder: Path, frontier: Frontier) -> list[str]:
-    """Cut what the archive holds beyond the last commit, fetch again what it lacks; returns what was done, for people.
+def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
+    """Make a database that is damaged or missing anew from the archive; returns what was done, for people.
 
-    The order matters: the frontier is told first, so that a crash in between finds the same damage again.
+    `before` is what the last run left in the lock. If it ended well and nobody touched the file since, it is in order.
     """
-    notes = []
-    archive = folder / "archive"
-    for repair in inspect(archive, frontier.warcs()):
+    path = plan.folder / "crawl.db"
+    if not path.exists():
+        return rebuild(plan) if any(plan.archive.glob("*.warc.gz")) else []
+    if before == stamp_of(path):
+        return []
+    changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
+    harm = find_harm(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES, unpack=unpack)
+    return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
+
+
+def mend_archive(plan: Plan, frontier: Frontier, *, at_end: bool = False) -> list[str]:
+    """Bring archive and frontier together; returns what was done, for people.
+
+    What the archive lacks is fetched again. What it holds beyond the last commit is taken in, but for the end of a run:
+    then another worker has done again what a dead one had in hand. The order matters: the frontier is told first, so
+    that a crash in between finds the same damage again.
+    """
+    notes: list[str] = []
+    tails: dict[str, Span] = {}
+    for repair in inspect(plan.archive, frontier.warcs()):
+        if repair.tail[0] < repair.tail[1] and not at_end:
+            tails[repair.name] = repair.tail
+            continue
         again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
-        mend(archive, repair)
+        mend(plan.archive, repair)
         pages = "page is" if again == 1 else "pages are"
         notes.append(f"{repair.text} {again:,} {pages} fetched again." if repair.lost else repair.text)
-    changed = settle(archive, frontier.warcs())
+    if tails:
+        notes.append(_take_tails(plan, frontier, tails))
+    changed = settle(plan.archive, frontier.warcs())
     if changed:
         frontier.note_warcs(changed)
     return notes
+
+
+def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:
+    """Take in what was written and not committed; where that fails, the pages are simply fetched again."""
+    before = frontier.pages()
+    for name, (_, end) in tails.items():
+        cut(plan.archive / name, end)
+    frontier.note_warcs(WarcRow(name, end) for name, (_, end) in tails.items())
+    frontier.suspend()
+    take_in(plan, {name: start for name, (start, _) in tails.items()}, None)
+    frontier.resume()
+    count = sum(end - start for start, end in tails.values())
+    return f"{count:,} bytes of archive that were not committed were taken in: {frontier.pages() - before:,} pages."

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import gc
 import os
 import shutil
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
@@ -22,16 +19,18 @@ from lycosa import __version__, urls
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
-from lycosa.crawl.folder import open_folder
+from lycosa.crawl.folder import Plan, open_folder
 from lycosa.crawl.intake import Intake
-from lycosa.crawl.mend import mend_archive
+from lycosa.crawl.mend import mend_archive, mend_database
+from lycosa.crawl.process import tune, write_error
 from lycosa.crawl.progress import Progress
+from lycosa.crawl.rebuild import rebuild
 from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import replace_text
-from lycosa.errors import DiskFull, UsageError
+from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
@@ -47,8 +46,6 @@ _REOPENED = (
     "scope", "accept-list", "reject-list", "depth", "host-budget", "robots", "length", "trap:path-depth", "trap:repeat",
     "trap:session", "trap:queries", "trap:calendar", "trap:hosts",
 )  # fmt: skip
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 class CrawlOptions(Struct, frozen=True):
@@ -81,19 +78,33 @@ def run(
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     open_folder(folder, mission, new=options.new)
+    plan = Plan(folder, mission, options.quarry, lambda path: SqliteFrontier(path, unpack_links=_unpack))
     done = 0
-    with lock(folder):
+    with lock(folder) as hold:
         while True:
             progress = Progress(options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not done)
-            report = _run_locked(mission, options, folder=folder, progress=progress)
+            report = _run_whole(plan, options, progress=progress, before=None if done else hold.before)
             done += 1
             if after is not None:
                 after(report)
             if not mission.recrawl.period_h or done == options.rounds or report.ended_by not in ("", "limit", "time"):
+                hold.leave(folder / "crawl.db")
                 return report
             if not rounds.wait(report.next_round, progress.say):
+                hold.leave(folder / "crawl.db")
                 return replace(report, ended_by="interrupt", exit_code=130)
             options = replace(options, new=False, recrawl=True)
+
+
+def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before: str | None) -> Report:
+    """One round, with a database that is in order or was made anew; `before` is what the last run left in the lock."""
+    notes = mend_database(plan, before, unpack=_unpack) if before is not None else []
+    try:
+        return _run_locked(plan, options, progress=progress, notes=notes)
+    except Damaged as problem:
+        if notes:  # it was made anew just now: this disk is not to be trusted
+            raise
+        return _run_locked(plan, options, progress=progress, notes=[str(problem), *rebuild(plan)])
 
 
 def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
@@ -104,9 +115,19 @@ def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
     )
 
 
-def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progress: Progress) -> Report:
-    frontier, created = _open_frontier(folder, mission)
-    notes = mend_archive(folder, frontier)
+def _run_locked(plan: Plan, options: CrawlOptions, *, progress: Progress, notes: list[str]) -> Report:
+    frontier, created = _open_frontier(plan.folder, plan.mission)
+    try:
+        return _run_open(plan, options, frontier, created=created, progress=progress, notes=notes)
+    finally:
+        frontier.close()  # before a damaged database is set aside: SQLite removes its log by name
+
+
+def _run_open(
+    plan: Plan, options: CrawlOptions, frontier: Frontier, *, created: bool, progress: Progress, notes: list[str]
+) -> Report:
+    folder, mission = plan.folder, plan.mission
+    notes = [*notes, *mend_archive(plan, frontier)]
     notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
@@ -138,15 +159,17 @@ def _run_locked(mission: Mission, options: CrawlOptions, *, folder: Path, progre
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
     supervisor.run()
+    if supervisor.ended_by == "damaged":
+        raise Damaged(f"{folder / 'crawl.db'} is damaged.")
     frontier.resume()
-    notes += mend_archive(folder, frontier)
+    for note in mend_archive(plan, frontier, at_end=True):
+        progress.say(note)
     shutil.rmtree(spool, ignore_errors=True)
     report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
     rounds.leave(frontier, report.ended_by)
     if mission.recrawl.period_h:
         report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
     frontier.set_meta("last_run", report.as_json())
-    frontier.close()
     return report
 
 
@@ -167,14 +190,14 @@ def _starter(
     def start(slot: int) -> None:
         try:
             work(slot)
-        except DiskFull:
-            os._exit(DiskFull.exit_code)
+        except (DiskFull, Damaged) as problem:
+            os._exit(problem.exit_code)
         except BaseException:
-            _write_error(folder)
+            write_error(folder)
             raise
 
     def work(slot: int) -> None:
-        _tune_process()
+        tune()
         frontier = SqliteFrontier(folder / "crawl.db", unpack_links=_unpack)
         rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
         archive = Archive(
@@ -215,29 +238,6 @@ def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Calla
         return frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)) > 0
 
     return look_again
-
-
-def _write_error(folder: Path) -> None:
-    """A worker's unexpected end is a bug of ours: keep what is needed to find it."""
-    path = folder / "logs" / "errors.log"
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n{traceback.format_exc()}\n")
-
-
-def _tune_process() -> None:
-    """Fit the allocator and the collector to a loop that makes and drops a page's objects thousands of times a second.
-
-    Buffers of 128 KB and more would be mapped and unmapped anew for each page (a fifth of the cost of a fetch), and
-    what a page leaves behind has no cycles worth looking for every 700 objects.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
-    with contextlib.suppress(OSError, AttributeError):  # only glibc has it
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_TRIM_THRESHOLD, 64 << 20)
-        mallopt(_M_MMAP_THRESHOLD, 16 << 20)
 
 
 def _owner(slot: int) -> str:

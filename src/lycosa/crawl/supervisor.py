@@ -16,14 +16,16 @@ from pathlib import Path
 
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.browsers import Browsers
+from lycosa.crawl.process import tie
 from lycosa.crawl.progress import Progress
-from lycosa.errors import CollectionError, DiskFull
+from lycosa.errors import CollectionError, Damaged, DiskFull
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
 TICK_S = 0.05
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
+ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
 STRIKES = 2  # workers that a page may kill before it is set aside
 
 Start = Callable[[int], None]  # runs one worker in the forked child; returns when it is done
@@ -56,7 +58,8 @@ class Supervisor:
         self._interrupts = 0
         self._deaths = 0
         self._stored_at_death = -1
-        self.ended_by = ""  # "limit", "time", "interrupt", "disk", "deaths", or empty: nothing was left to do
+        #: "limit", "time", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left to do
+        self.ended_by = ""
 
     def run(self) -> None:
         """Returns when every worker has ended."""
@@ -106,12 +109,13 @@ class Supervisor:
     def _fork(self, slot: int) -> None:
         self.board.put(slot, Cell.IDLE, 0)
         self.board.put(slot, Cell.BEAT, time.monotonic())
-        pid = os.fork()
+        parent, pid = os.getpid(), os.fork()
         if pid == 0:
             code = 1
             try:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                tie(parent)
                 self.board.join()
                 self._start(slot)
                 code = 0
@@ -145,6 +149,8 @@ class Supervisor:
         self._stored_at_death = stored
         if code == DiskFull.exit_code:
             self._end("disk")
+        if code == Damaged.exit_code:
+            self._end("damaged")
         if self.board.stopping:
             return
         if self._deaths > RESTARTS:
@@ -186,24 +192,68 @@ class Supervisor:
                 signal.signal(name, handler)
 
 
+class Hold:
+    """A collection that this process holds for itself."""
+
+    def __init__(self, handle: int, before: str) -> None:
+        self._handle = handle
+        self.before = before  # what the last holder left
+
+    def leave(self, database: Path) -> None:
+        """Write down how the database was left, so that the next run knows whether to look it over."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, stamp_of(database).encode(), 0)
+
+
+def stamp_of(database: Path) -> str:
+    """A database as it lies there: its size and when it was last written."""
+    found = database.stat()
+    return f"ended {found.st_size} {found.st_mtime_ns}"
+
+
 @contextmanager
-def lock(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> Iterator[Hold]:
     """Hold the collection for this process alone; the kernel frees it if we die."""
     try:
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
-            raise CollectionError(
-                f"The collection {folder} is in use by another crawl (process {holder or 'unknown'}): "
-                "wait for it to end."
-            ) from None
+        before = _take(handle, folder)
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
-        yield
+        yield Hold(handle, before)
     finally:
         os.close(handle)
+
+
+def _take(handle: int, folder: Path) -> str:
+    """Take the lock and give what stood there; the workers of a crawl that was killed take a moment to let it go."""
+    deadline = time.monotonic() + ORPHANS_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return _read(handle)
+        except OSError:
+            before = _read(handle)
+            if not _is_gone(before) or time.monotonic() > deadline:
+                raise CollectionError(
+                    f"The collection {folder} is in use by another crawl (process {before or 'unknown'}): "
+                    "wait for it to end."
+                ) from None
+        time.sleep(TICK_S)
+
+
+def _read(handle: int) -> str:
+    return os.pread(handle, 100, 0).decode("ascii", "replace").strip()
+
+
+def _is_gone(holder: str) -> bool:
+    try:
+        os.kill(int(holder), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OSError, OverflowError):
+        return False
+    return False

@@ -207,6 +207,10 @@ class MemoryFrontier:
         pending.sort(key=lambda url: (-url.found.score, url.n))
         return [_target(url) for url in pending if url.n not in set(skip)][:limit]
 
+    def target(self, n: int) -> Target | None:
+        url = next((url for url in self._world.urls if url.n == n and url.state == State.PENDING), None)
+        return None if url is None else _target(url)
+
     def due(self, parts: Iterable[int], now: float) -> list[str]:
         ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
         for url in ready:

@@ -136,6 +136,9 @@ class Frontier(Protocol):
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
         """The best pending URLs of a host, highest score first, then oldest; without the rows in `skip`."""
 
+    def target(self, n: int) -> Target | None:
+        """One pending URL as `load` gives it; None if it is not pending."""
+
     def due(self, parts: Iterable[int], now: float) -> list[str]:
         """Make pending what has waited long enough; returns its hosts."""
 

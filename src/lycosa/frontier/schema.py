@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 
 from lycosa.disk import make_fault, sync_folder
-from lycosa.errors import CollectionError
-from lycosa.frontier.fault import translate
+from lycosa.errors import CollectionError, Damaged
+from lycosa.frontier.fault import CURE, translate
 from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
@@ -225,7 +225,7 @@ def connect(path: Path) -> apsw.Connection:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             db.set_busy_timeout(BUSY_MS)
-            _upgrade(db, _read_version(db, path))
+            _upgrade(db, read_version(db, path))
             for pragma in (
                 "synchronous = NORMAL",
                 f"cache_size = -{CACHE_KIB}",
@@ -268,10 +268,16 @@ def _upgrade(db: apsw.Connection, version: int) -> None:
                 db.execute(_UPGRADES[step])
 
 
-def _read_version(db: apsw.Connection, path: Path) -> int:
+def read_version(db: apsw.Connection, path: Path) -> int:
+    """The version of a database's schema, if it is ours and not newer than we are."""
     if db.execute("PRAGMA application_id").get != APPLICATION:
-        raise CollectionError(f"{path} is not a lycosa crawl database.")
-    version = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
+        if db.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise CollectionError(f"{path} is not a lycosa crawl database.")
+        raise Damaged(f"{path} is not a lycosa crawl database any more: it is empty{CURE}.")
+    try:
+        version = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get)
+    except (apsw.SQLError, TypeError, ValueError):
+        raise Damaged(f"{path} is damaged: it does not say which version it is{CURE}.") from None
     if version > VERSION:
         raise CollectionError(
             f"{path} was made by a newer lycosa (its schema is {version}, this one knows {VERSION}): upgrade lycosa."

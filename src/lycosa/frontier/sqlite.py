@@ -47,6 +47,8 @@ _LOAD = f"SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host 
 _LOAD_OTHERS = f"""
 SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND n NOT IN carray(?4)
 ORDER BY score DESC, n LIMIT ?3"""
+_NAME = "(SELECT name FROM host WHERE host.host = url.host)"
+_ONE = f"SELECT {_TARGET.replace('?1', _NAME)} FROM url WHERE state = 0 AND n = ?"
 _NEXT_DUE = f"SELECT min(due) FROM url INDEXED BY waiting WHERE state = 9 AND {PART_SQL} = ?"
 _LEFT = """
 SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE state = 0)
@@ -55,6 +57,10 @@ _INBOX = "SELECT host, name FROM inbox CROSS JOIN host USING (host) WHERE inbox.
 _HOLDER = (
     "SELECT url.n, url.url, page.fetched_at FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
 )
+
+
+def _read_target(row: Any) -> Target:
+    return Target(*(*row[:15], Past(*row[16:]), row[15]))
 
 
 Method = Callable[Concatenate["SqliteFrontier", P], R]
@@ -193,7 +199,12 @@ class SqliteFrontier:
             rows = self._at.db.execute(_LOAD_OTHERS, bindings)
         else:
             rows = self._at.db.execute(_LOAD, (host, host_key(host), limit))
-        return [Target(*(*row[:15], Past(*row[16:]), row[15])) for row in rows]
+        return [_read_target(row) for row in rows]
+
+    @_spoken
+    def target(self, n: int) -> Target | None:
+        row = self._at.db.execute(_ONE, (n,)).fetchone()
+        return None if row is None else _read_target(row)
 
     @_spoken
     def due(self, parts: Iterable[int], now: float) -> list[str]:

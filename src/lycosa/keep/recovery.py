@@ -48,6 +48,7 @@ class Repair(Struct, frozen=True, gc=False):
     kept: int  # bytes that the file has when it is mended
     text: str  # a sentence for people
     lost: tuple[Span, ...] = ()  # the records in these bytes are gone and must be fetched again
+    tail: Span = (0, 0)  # whole records that were never committed
 
 
 def inspect(folder: Path, rows: Iterable[WarcRow]) -> Iterator[Repair]:
@@ -67,7 +68,8 @@ def _inspect_file(path: Path, row: WarcRow) -> Iterator[Repair]:
     found = path.stat()
     size, name = found.st_size, row.name
     if not row.size:
-        yield Repair(name, "removed", 0, f"{name} was removed: nothing of its {size:,} bytes was committed.")
+        text = f"{name} was removed: nothing of its {size:,} bytes was committed."
+        yield Repair(name, "removed", 0, text, tail=_find_tail(path, 0, size))
         return
     if size == row.size and row.stamp == found.st_mtime_ns:
         return
@@ -84,21 +86,26 @@ def _inspect_file(path: Path, row: WarcRow) -> Iterator[Repair]:
         yield Repair(name, "short", kept, text, lost)
     elif size > row.size:
         text = f"{name} was cut from {size:,} to the {row.size:,} bytes that were committed."
-        yield Repair(name, "cut", row.size, text)
+        yield Repair(name, "cut", row.size, text, tail=_find_tail(path, row.size, size))
+
+
+def _find_tail(path: Path, start: int, end: int) -> Span:
+    broken = damaged_spans(path, start=start, end=end)
+    return start, broken[0][0] if broken else end
 
 
 def mend(folder: Path, repair: Repair) -> None:
     """Do to a file what was found necessary; what stood in damaged places is kept in the folder `damaged` beside."""
     path = folder / repair.name
     try:
-        if repair.action == "removed":
+        if not repair.kept and repair.action != "missing":
             path.unlink()
         elif repair.action != "missing":
             _unlink_twins(path)
             for start, end in repair.lost:
                 while start < end <= repair.kept:
                     start = _plug(path, start, end if end - start < 2 * _PLUG_MAX else start + _PLUG_MAX)
-            os.truncate(path, repair.kept)
+            cut(path, repair.kept)
     except OSError as error:
         raise make_fault(error, str(path)) from None
 
@@ -109,6 +116,13 @@ def _unlink_twins(path: Path) -> None:
         own = path.with_name(f"{path.name}.own")
         shutil.copy2(path, own)
         own.replace(path)
+
+
+def cut(path: Path, size: int) -> None:
+    """Cut a file to a size, if it is longer."""
+    if path.stat().st_size > size:
+        _unlink_twins(path)
+        os.truncate(path, size)
 
 
 def settle(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:

@@ -53,9 +53,16 @@ class Tape:
         """Whether the next byte is the first of its gzip member; call after `more`."""
         return self._at == 0 and self._first_piece
 
-    def begins(self, mark: bytes) -> bool:
-        """Whether what comes next begins with `mark`; call after `more`."""
-        return self._out.startswith(mark, self._at)
+    def begins(self, *marks: bytes) -> bool:
+        """Whether what comes next, within its gzip member, begins with one of `marks`; call after `more`."""
+        while self._inflate is not None and len(self._out) - self._at < max(map(len, marks)):
+            # What was read of the file may end just behind the beginning of a member.
+            head, first = self._out[self._at :], self._first_piece and self._at == 0
+            self._inflate_piece()
+            self._out, self._at, self._first_piece = head + self._out, 0, first
+            if self.broken:
+                break
+        return self._out.startswith(marks, self._at)
 
     def line(self, limit: int = 65536) -> bytes:
         """The next line with its end, or its first `limit` bytes; empty at the end of the file."""
@@ -130,7 +137,7 @@ class Tape:
         passed = 0
         while passed < size:
             ended = self._at >= len(self._out)
-            if not self.more() or (ended and self.at_member_start() and self._out.startswith((b"WARC/", b"filedesc:"))):
+            if not self.more() or (ended and self.at_member_start() and self.begins(b"WARC/", b"filedesc:")):
                 break
             end = min(len(self._out), self._at + size - passed)
             if passed < keep:

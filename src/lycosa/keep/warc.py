@@ -44,6 +44,7 @@ class StoredAnswer(Struct, gc=False):
     profile: str = ""
     refers_to_url: str = ""
     refers_to_date: str = ""
+    identified: str = ""  # the type that its writer recognised; lycosa writes it of pages, not of what they are made of
     offset: int = 0
     length: int = 0  # bytes in the file; 0 where unknown, or where the record shares its gzip member with another
     problem: str = ""  # what is wrong with the record; empty when nothing is
@@ -64,14 +65,15 @@ def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limi
         return StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}")
 
 
-def iter_records(path: str | PathLike[str], *, limit: int = LIMIT) -> Iterator[StoredAnswer]:
-    """Give every record of a file in its order; a body is cut at `limit` bytes."""
+def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 0) -> Iterator[StoredAnswer]:
+    """Give every record of a file in its order, from an offset on; a body is cut at `limit` bytes."""
     try:
         file = FileIO(path)
     except (OSError, ValueError) as error:
         yield StoredAnswer("unreadable", problem=f"cannot be opened: {error}")
         return
     with file:
+        file.seek(start)
         tape = Tape(file)
         while True:
             alone = tape.pass_blank() and (tape.at_member_start() or not tape.gzipped)
@@ -138,6 +140,7 @@ def _read_warc_fields(tape: Tape) -> tuple[StoredAnswer, int]:
         profile=get("warc-profile", ""),
         refers_to_url=get("warc-refers-to-target-uri", ""),
         refers_to_date=get("warc-refers-to-date", ""),
+        identified=get("warc-identified-payload-type", ""),
         headers={"content-type": get("content-type", "")},
     )
     return record, _size(get("content-length", ""), record)

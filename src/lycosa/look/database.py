@@ -50,7 +50,8 @@ def connect(folder: str | os.PathLike[str]) -> apsw.Connection:
     try:
         connection = _open(path)
         connection.set_busy_timeout(_BUSY_S * 1000)
-        _refuse_foreign(connection, folder)
+        if schema.read_version(connection, path) < schema.VERSION:
+            schema.upgrade(path)
         _add_views(connection)
     except apsw.Error as problem:
         raise translate(problem, path) from None
@@ -93,19 +94,6 @@ def _open(path: Path) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         return apsw.Connection(f"{path.resolve().as_uri()}?immutable=1", flags=flags)
     return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-
-
-def _refuse_foreign(connection: apsw.Connection, folder: Path) -> None:
-    if connection.execute("PRAGMA application_id").get != schema.APPLICATION:
-        raise CollectionError(f"{folder} is not a collection: its crawl.db was not made by lycosa.")
-    version = int(connection.execute("SELECT value FROM meta WHERE key = 'schema'").get or 0)
-    if version > schema.VERSION:
-        raise CollectionError(
-            f"The collection {folder} was made by a newer lycosa (its schema is {version}, this one reads up to"
-            f" {schema.VERSION}): upgrade lycosa to look at it."
-        )
-    if version < schema.VERSION:
-        schema.upgrade(folder / "crawl.db")
 
 
 def _add_views(connection: apsw.Connection) -> None:

@@ -1,0 +1,153 @@
+"""A collection without a readable database goes in; one with a database that was made from its archive comes out.
+
+The answers in the archive are taken in once more, as a crawl would take them, without the network: so the same pages,
+links and open URLs are known again. Of a page that was visited several times the newest answer counts. What an archive
+cannot tell (seeds that were given, robots.txt, pages that killed workers) is read from the damaged file, if it can be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lycosa import urls
+from lycosa.crawl.folder import Plan
+from lycosa.crawl.process import tie, write_error
+from lycosa.crawl.replay import Replay
+from lycosa.disk import sync_folder
+from lycosa.errors import CollectionError, DiskFull
+from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.health import Salvage, salvage
+from lycosa.keep import inspect, mend, settle
+from lycosa.keep.catalogue import Catalogue
+from lycosa.mission import to_toml
+from lycosa.model import Found, WarcRow
+
+CRASHES = 100  # answers that may kill the process that reads them
+
+
+def rebuild(plan: Plan) -> list[str]:
+    """Make crawl.db anew, under its name only when it is whole; returns what was done, for people."""
+    notes = [*_set_aside(plan.folder), *_mend_alone(plan.archive)]
+    aside = max(plan.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
+    saved = salvage(aside) if aside is not None else Salvage([], [], {}, {})
+    for path in plan.folder.glob("crawl.db.re*"):  # of an attempt that was killed
+        path.unlink()
+    SqliteFrontier.create(plan.unborn, mission_toml=saved.meta.get("mission") or to_toml(plan.mission), now=time.time())
+    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(plan.archive.glob("*.warc.gz"))]
+    take_in(plan, {row.name: 0 for row in rows}, saved)
+    frontier = plan.open(plan.unborn)
+    frontier.note_warcs(settle(plan.archive, rows))
+    kept = frontier.pages()
+    frontier.close()
+    plan.unborn.rename(plan.folder / "crawl.db")
+    sync_folder(plan.folder)
+    files = "1 archive file" if len(rows) == 1 else f"{len(rows):,} archive files"
+    return [*notes, f"The database was made anew from {files}: {kept:,} pages are kept and not fetched again."]
+
+
+def _set_aside(folder: Path) -> list[str]:
+    """Give a damaged database another name, its log first, so that no new one is taken for a part of it."""
+    path = folder / "crawl.db"
+    if not path.exists():
+        return ["There is no crawl.db any more."]
+    aside = folder / f"crawl.db.damaged-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
+    with contextlib.suppress(FileNotFoundError):
+        path.with_name("crawl.db-wal").rename(f"{aside}-wal")
+    path.with_name("crawl.db-shm").unlink(missing_ok=True)
+    path.rename(aside)
+    sync_folder(folder)
+    return [f"It was set aside as {aside.name}."]
+
+
+def _mend_alone(archive: Path) -> list[str]:
+    """Mend the archive files when nobody knows how long they should be."""
+    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(archive.glob("*.warc.gz"))]
+    notes = []
+    for repair in inspect(archive, rows):
+        mend(archive, repair)
+        notes.append(repair.text)
+    return notes
+
+
+def take_in(plan: Plan, files: Mapping[str, int], saved: Salvage | None) -> None:
+    """Take in the answers of archive files, each from an offset on; what was `saved` goes into a new database.
+
+    Without it they go into the collection's own, as far as the limits allow.
+    """
+    catalogue = Catalogue(plan.archive, plan.folder / "crawl.db.records")
+    try:
+        for name, start in files.items():
+            catalogue.read(name, start=start)
+        catalogue.finish()
+        if saved is None:
+            _survive(plan.folder, lambda board, poison: _add(plan, catalogue, board=board, poison=poison))
+        else:
+            _survive(plan.folder, lambda board, poison: _fill(plan, saved, catalogue, board=board, poison=poison))
+    finally:
+        catalogue.close()
+
+
+def _add(plan: Plan, catalogue: Catalogue, *, board: mmap.mmap, poison: set[int]) -> None:
+    """Put answers into the collection's own database; runs in a child."""
+    catalogue.reopen()
+    frontier = plan.open(plan.folder / "crawl.db")
+    Replay(plan.mission, frontier, catalogue, quarry=plan.quarry, bounded=True).run(board, poison)
+    frontier.close()
+
+
+def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap, poison: set[int]) -> None:
+    """Put everything into the new database; runs in a child."""
+    catalogue.reopen()
+    frontier = plan.open(plan.unborn)
+    given = dict(saved.seeds) or {url: "" for seed in plan.mission.seeds if (url := urls.normalise(seed))}
+    frontier.add_seeds(
+        [
+            Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
+            for url, original in given.items()
+        ],
+        max_depth=plan.mission.limits.depth,
+    )
+    replay = Replay(plan.mission, frontier, catalogue, quarry=plan.quarry, bounded=False)
+    replay.believe(saved.robots)
+    replay.run(board, poison)
+    for url, count in saved.strikes.items():
+        row = frontier.find(url)
+        for _ in range(count if row is not None else 0):
+            frontier.strike(row.n)  # type: ignore[union-attr]  # not None, as the line above says
+    frontier.close()
+
+
+def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
+    """Work in a child until it is done: an answer that kills the child is left out by the next one."""
+    board, poison = mmap.mmap(-1, 8), set[int]()
+    parent = os.getpid()
+    for _ in range(CRASHES):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                tie(parent)
+                work(board, poison)
+                code = 0
+            except DiskFull:
+                code = DiskFull.exit_code
+            except BaseException:
+                write_error(folder)
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code == DiskFull.exit_code:
+            raise DiskFull("There is no room left to make the database anew: make room and run the same command again.")
+        if code == 0:
+            return
+        culprit = int.from_bytes(board[:8], "little")
+        if code > 0 or code == -signal.SIGINT or not culprit:
+            break
+        poison.add(culprit)
+    raise CollectionError("The database could not be made anew from the archive; logs/errors.log may say why.")

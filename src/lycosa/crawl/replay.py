@@ -1,0 +1,194 @@
+"""Answers that lie in the archive go in; the frontier then knows of them as if they had just been fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import time
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from lycosa import urls
+from lycosa.crawl.intake import Intake, new_batch
+from lycosa.crawl.visits import Visits
+from lycosa.fetch.decode import decode
+from lycosa.fetch.robots import decision
+from lycosa.frontier import PARTITIONS, Frontier
+from lycosa.judge.rules import Rules
+from lycosa.judge.traps import Tallies
+from lycosa.keep import Archive
+from lycosa.keep.archive import Place, Profile
+from lycosa.keep.catalogue import Catalogue, Entry
+from lycosa.mission import Mission
+from lycosa.mission.settings import Limits
+from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
+from lycosa.parse import read
+from lycosa.quarry import Quarry
+from lycosa.render.wire import Result
+
+BATCH = 200  # answers that are committed at once
+_OWNER = "replay:0"
+_FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout"}  # by WARC-Truncated
+
+
+class Shelf(Archive):
+    """Stands in for the archive: what is taken in lies there already."""
+
+    own: Place = ("", 0, 0)  # the record itself
+    held: Place = ("", 0, 0)  # the record that has its body
+    made: Place = ("", 0, 0)  # the record of what a browser made of it
+
+    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> Place:
+        return self.held
+
+    def add_revisit(
+        self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
+    ) -> Place:
+        return self.own
+
+    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
+        return self.made
+
+
+class Replay:
+    """Takes in the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
+
+    def __init__(
+        self, mission: Mission, frontier: Frontier, catalogue: Catalogue, *, quarry: Quarry | None, bounded: bool
+    ) -> None:
+        """`bounded`: the limits of the mission count, as they did when the answers were fetched."""
+        self.mission = mission
+        self.frontier = frontier
+        self.catalogue = catalogue
+        self._limits = mission.limits if bounded else Limits()
+        self._shelf = Shelf(Path(), prefix="", max_bytes=0, software="", info={})
+        rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
+        visits = Visits(mission.recrawl, frontier.rounds())
+        self._intake = Intake(
+            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, quarry=quarry, log_file=None
+        )
+        self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
+        self._pages: dict[str, int] = {}  # stored of each host
+        self._touched: set[str] = set()  # hosts whose number of pages has changed
+        self._sitemaps: set[int] = set()  # rows in the batch that are no pages
+
+    def run(self, board: mmap.mmap, poison: Collection[int]) -> None:
+        """Take in what is reached from the seeds, then the rest: what led to it was not kept.
+
+        The first eight bytes of `board` say which answer is under way; those in `poison` are left out.
+        """
+        frontier = self.frontier
+        frontier.clear_leases()
+        frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
+        waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), board)
+        waiting.sort(key=lambda entry: not entry.url.endswith((".xml", ".xml.gz")))  # sitemaps lead to many
+        stuck, adopted = 0, 1
+        while waiting:
+            if len(waiting) == stuck:  # the oldest may have led to the others
+                self._adopt(waiting[:adopted], board)
+                adopted *= 2
+            stuck = len(waiting)
+            waiting = self._pass(waiting, board)
+        frontier.clear_leases()
+
+    def believe(self, rows: Iterable[RobotsRow]) -> None:
+        """Take over what is known of robots.txt, with the sitemaps that they name."""
+        for row in rows:
+            self._intake.remember_robots(row)
+            sitemaps = decision(row.status, row.body).sitemaps
+            if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
+                self._intake.take_sitemaps(urls.host_of(row.origin + "/"), sitemaps)
+
+    def _pass(self, entries: Iterable[Entry], board: mmap.mmap) -> list[Entry]:
+        """Go through answers once; returns those whose URL nobody has named yet."""
+        unknown = []
+        for entry in entries:
+            ident = urls.url_id(entry.url)
+            if ident in self._met or len(self._intake.batch.done) >= BATCH:
+                self._commit()
+            row = self.frontier.find(entry.url)
+            if row is None:
+                unknown.append(entry)
+            elif row.state in (State.PENDING, State.REJECTED) and self._has_room(urls.host_of(row.url)):
+                if row.state == State.REJECTED:  # it was admitted when it was fetched
+                    self.frontier.repend([row.n])
+                target = self.frontier.target(row.n)
+                if target is not None:
+                    board[:8] = entry.key.to_bytes(8, "little")
+                    self._take(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
+                    board[:8] = bytes(8)
+        self._commit()
+        return unknown
+
+    def _has_room(self, host: str) -> bool:
+        """Whether another page may be stored; counted as if what is in the batch were all stored."""
+        limits, batch = self._limits, self._intake.batch
+        if limits.pages > 0 and self.frontier.stored() + len(batch.done) >= limits.pages:
+            return False
+        under_way = sum(done.host == host for done in batch.done) if limits.host_pages > 0 else 0
+        return limits.host_pages <= 0 or self._stored(host) + under_way < limits.host_pages
+
+    def _stored(self, host: str) -> int:
+        if host not in self._pages:
+            self._pages[host] = self.frontier.host(host).pages
+        return self._pages[host]
+
+    def _take(self, entry: Entry, target: Target) -> None:
+        """One answer; where its record does not hold what it should, the URL stays open and will be fetched."""
+        record, self._shelf.held = self.catalogue.answer(entry)
+        self._shelf.own = (entry.warc, entry.offset, entry.length)
+        self._shelf.made = (entry.warc, entry.made, 0)
+        if record.problem or hashlib.sha1(record.body_raw, usedforsecurity=False).digest() != entry.digest:
+            return
+        failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
+        answer = Answer(
+            target, status=record.status, failure=failure, head=record.head, headers=record.headers,
+            body=record.body_raw, size=len(record.body_raw), address=record.address, began=entry.at,
+        )  # fmt: skip
+        before = len(self._intake.batch.found)
+        html = self.catalogue.made(entry)
+        if html:
+            self._shelf.held = self._shelf.own
+        done = self._intake.take(answer, Result(0, html) if html else None)
+        if done is not None:
+            done.retries = 0
+        self._met.update(found.id for found in self._intake.batch.found[before:])
+        if target.via == "sitemap":
+            self._sitemaps.add(target.n)
+
+    def _adopt(self, entries: Iterable[Entry], board: mmap.mmap) -> None:
+        """Make URLs known of which nothing but their answer is left."""
+        depth = max(0, self.mission.limits.depth)  # the greatest: it is lowered when a shorter way turns up
+        for entry in entries:
+            board[:8] = entry.key.to_bytes(8, "little")
+            record, _ = self.catalogue.answer(entry)
+            coding = record.headers.get("content-encoding", "")
+            body = decode(record.body_raw, coding, limit=self.mission.limits.body_bytes).body
+            kind = read(entry.url, record.headers, body).kind
+            via = "sitemap" if kind in ("sitemap", "sitemap-index") else ""
+            found = Found(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
+            self._intake.batch.found.append(found)
+        board[:8] = bytes(8)
+        self._commit()
+
+    def _commit(self) -> None:
+        intake, batch = self._intake, self._intake.batch
+        self._count(batch.done, 1)
+        batch.tallies = intake.rules.tallies.drain()
+        batch.hosts = [replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched]
+        self._touched = set()
+        committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
+        self._count([done for done in batch.done if done.n in committed.duplicates], -1)
+        intake.batch = new_batch()
+        self._met, self._sitemaps = set(), set()
+        if self._touched:
+            self._commit()
+
+    def _count(self, dones: Iterable[Done], change: int) -> None:
+        """Count the pages of each host, as its budget does."""
+        for done in dones:
+            if done.state == State.FETCHED and done.n not in self._sitemaps:
+                self._pages[done.host] = self._stored(done.host) + change
+                self._touched.add(done.host)

@@ -1,0 +1,102 @@
+"""A database in, what is wrong with it out; and from one that is damaged, what its archive cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.errors import Damaged
+from lycosa.frontier import schema
+from lycosa.frontier.desk import Unpack
+from lycosa.model import RobotsRow
+
+THOROUGH_BYTES = 256 << 20  # of a database that is looked at row by row, in a few seconds, after any unclean end
+
+_LINKS = "SELECT key, links FROM link"
+
+
+class Salvage(Struct):
+    """What could still be read of a damaged database, and stands nowhere else."""
+
+    seeds: list[tuple[str, str]]  # given by the user: URL, and how it was written
+    robots: list[RobotsRow]
+    strikes: dict[str, int]  # by URL, the workers that it killed
+    meta: dict[str, str]
+
+
+def find_harm(path: Path, *, thorough: bool, unpack: Unpack) -> str:
+    """What is wrong with a database, in a few words; empty: nothing.
+
+    SQLite's own check sees whether the pages hang together. What a row says is checked where it can be: a URL
+    against its hash, links by unpacking them.
+    """
+    try:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            db.set_busy_timeout(schema.BUSY_MS)
+            schema.read_version(db, path)
+            said = db.execute(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)").get
+            if said != "ok":
+                return str(said).replace("\n", " ")
+            return _find_wrong_rows(db, unpack) if thorough else ""
+        finally:
+            db.close()
+    except (apsw.CorruptError, apsw.NotADBError) as problem:
+        return str(problem)
+    except Damaged:
+        return "it is empty, or its beginning is lost"
+
+
+def _find_wrong_rows(db: apsw.Connection, unpack: Unpack) -> str:
+    for n, ident, url in db.execute("SELECT n, id, url FROM url"):
+        if urls.url_id(url) != ident:
+            return f"the URL in row {n} is not the one that was put there"
+    for key, packed in db.execute(_LINKS):
+        if packed and not unpack(packed):
+            return f"the links of page {key >> 20} cannot be read"
+    return ""
+
+
+def salvage(path: Path) -> Salvage:
+    """Read what is readable; nothing is raised, and nothing is changed."""
+    saved = Salvage([], [], {}, {})
+    try:
+        # Without a log it counts as unchangeable, or SQLite would leave files beside it.
+        alone = "" if path.with_name(f"{path.name}-wal").exists() else "?immutable=1"
+        uri = path.absolute().as_uri() + alone
+        db = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    except apsw.Error:
+        return saved
+
+    def url_of(n: int) -> tuple[str, str] | None:
+        for ident, url, original in _readable(db, "SELECT id, url, original FROM url WHERE n = ?", n):
+            if isinstance(url, str) and urls.url_id(url) == ident:
+                return url, str(original or "")
+        return None
+
+    try:
+        saved.meta = {str(key): str(value) for key, value in _readable(db, "SELECT key, value FROM meta")}
+        for (n,) in _readable(db, "SELECT n FROM seed WHERE given"):
+            if (found := url_of(n)) is not None:
+                saved.seeds.append(found)
+        for n, count in _readable(db, "SELECT n, count FROM strike"):
+            if (found := url_of(n)) is not None:
+                saved.strikes[found[0]] = int(count)
+        for row in _readable(db, "SELECT origin, fetched_at, status, body FROM robots"):
+            saved.robots.append(RobotsRow(*row))
+    finally:
+        db.close()
+    return saved
+
+
+def _readable(db: apsw.Connection, sql: str, *values: int) -> Iterator[Any]:
+    """The rows up to the first that cannot be read."""
+    try:
+        yield from db.execute(sql, values)
+    except apsw.Error:
+        return

@@ -1,0 +1,128 @@
+"""Archive files go in; what they hold of each URL comes out: the newest answer, and whose record has its body.
+
+A small database beside the collection's own, made when that one must be made anew, and thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.keep.warc import LIMIT, StoredAnswer, iter_records, read_record
+
+_TABLE = """
+CREATE TABLE entry (
+    key INTEGER PRIMARY KEY, id INTEGER, url TEXT, at REAL, kind TEXT, digest BLOB, warc TEXT, offset INTEGER,
+    length INTEGER, made INTEGER
+)"""
+_INDEX = "CREATE INDEX by_id ON entry (id, at); CREATE INDEX by_digest ON entry (digest) WHERE kind = 'response'"
+_ADD = "INSERT INTO entry (id, url, at, kind, digest, warc, offset, length, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NEWEST = """
+SELECT key, url, at, kind, digest, warc, offset, length, made FROM entry AS one
+WHERE key > ?1 AND NOT EXISTS (SELECT 1 FROM entry AS other WHERE other.id = one.id AND other.at > one.at)
+ORDER BY at, key"""
+_HOLDER = "SELECT warc, offset, length FROM entry WHERE digest = ? AND kind = 'response' ORDER BY at LIMIT 1"
+_HEAD = 1 << 16  # bytes of a record that are looked at
+
+
+class Entry(Struct, gc=False):
+    """The newest answer that an archive holds of a URL."""
+
+    key: int
+    url: str
+    at: float  # Unix time of the request
+    kind: str  # response or revisit
+    digest: bytes
+    warc: str
+    offset: int
+    length: int
+    made: int  # where the page stands that a browser made of it, before it; -1: none was
+
+
+class Catalogue:
+    """What a folder of archive files holds; `close` forgets it."""
+
+    def __init__(self, folder: Path, path: Path) -> None:
+        self._folder = folder
+        self._path = path
+        path.unlink(missing_ok=True)
+        self._db = apsw.Connection(str(path))
+        for pragma in ("journal_mode = OFF", "synchronous = OFF"):  # it is thrown away after a crash
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute(_TABLE)
+
+    def close(self) -> None:
+        self._db.close()
+        self._path.unlink(missing_ok=True)
+
+    def reopen(self) -> None:
+        """For a process that was just forked: a connection of its own."""
+        self._db = apsw.Connection(str(self._path))
+
+    def read(self, name: str, *, start: int = 0) -> int:
+        """Take a file in, from an offset on; returns how many answers it holds."""
+        count = 0
+        made = StoredAnswer("")
+        with self._db:
+            for record in iter_records(self._folder / name, limit=_HEAD, start=start):
+                row = _describe(record)
+                if row is not None:
+                    at = made.offset if made.kind == "conversion" and made.url == record.url else -1
+                    self._db.execute(_ADD, (*row, name, record.offset, record.length, at))
+                    count += 1
+                made = record
+        return count
+
+    def finish(self) -> None:
+        """Call once when all files were read; before anything is asked, `reopen`."""
+        self._db.execute(_INDEX)
+        self._db.close()
+
+    def newest(self, *, after: int = 0) -> Iterator[Entry]:
+        """The newest answer of each URL in the order of their dates; `after` leaves out what has no higher key."""
+        return (Entry(*row) for row in self._db.execute(_NEWEST, (after,)))
+
+    def made(self, entry: Entry, *, limit: int = LIMIT) -> bytes:
+        """The page that a browser made of an answer; empty if none did."""
+        return b"" if entry.made < 0 else self._read((entry.warc, entry.made, 0), limit).body_raw
+
+    def answer(self, entry: Entry, *, limit: int = LIMIT) -> tuple[StoredAnswer, tuple[str, int, int]]:
+        """An answer with its body, and the place of the record that the body was taken from."""
+        place = (entry.warc, entry.offset, entry.length)
+        record = self._read(place, limit)
+        if entry.kind == "revisit":
+            holder = self._db.execute(_HOLDER, (entry.digest,)).fetchone()
+            if holder is None:
+                record.problem = "the body that it refers to is not in the archive"
+            else:
+                place = holder
+                record.body_raw = self._read(holder, limit).body_raw
+        return record, place
+
+    def _read(self, place: tuple[str, int, int], limit: int) -> StoredAnswer:
+        warc, offset, length = place
+        return read_record(self._folder / warc, offset, length=length, limit=limit)
+
+
+def _describe(record: StoredAnswer) -> tuple[int, str, float, str, bytes] | None:
+    """The row of a record that is a whole answer of its own; None for any other."""
+    if record.kind not in ("response", "revisit") or not record.status or not record.length:
+        return None
+    if record.kind == "response" and 200 <= record.status < 300 and not record.identified:
+        return None  # what a page in a browser asked for
+    if record.kind == "revisit" and "identical-payload-digest" not in record.profile:
+        return None  # not modified: the answer before it tells all
+    url = urls.normalise(record.url)
+    try:
+        digest = base64.b32decode(record.digest.rpartition(":")[2])
+        at = datetime.fromisoformat(record.date).timestamp()
+    except (ValueError, binascii.Error, OverflowError):
+        return None
+    return None if url is None else (urls.url_id(url), url, at, record.kind, digest)
