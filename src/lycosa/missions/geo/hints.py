@@ -1,0 +1,32 @@
+"""All that a document tells of services elsewhere: a `Doc` flows in, hints flow out, and as links for the crawl."""
+
+from __future__ import annotations
+
+from lycosa.missions.geo import documents, pages
+from lycosa.missions.geo.address import Hint
+from lycosa.missions.geo.kinds import recognise
+from lycosa.model import Link
+from lycosa.parse import Doc
+
+#: What the kind of an inferred link begins with; the rest is the rule, which `lycosa why` shows.
+PREFIX = "geo: "
+
+
+def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
+    """The services that a document leads to, other than by links that the core follows; `kind` as recognised."""
+    if doc.kind == "html" or doc.kind == "xhtml":
+        return pages.read_page(doc)
+    kind = kind or recognise(doc)
+    if doc.kind == "xml" or doc.kind == "feed":
+        return documents.read_xml(doc, kind)
+    if doc.kind == "json":
+        return documents.read_json(doc, kind)
+    if doc.kind == "text":
+        return pages.read_script(doc) if "script" in doc.mime else pages.read_addresses(doc)
+    return []
+
+
+def links(doc: Doc, kind: str | None = None) -> list[Link]:
+    """The same as links, the likeliest first; the kind of each says by which rule it was inferred."""
+    hints = sorted(find_hints(doc, kind), key=lambda hint: -hint.trust)
+    return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}") for hint in hints]

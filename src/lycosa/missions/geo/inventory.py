@@ -1,0 +1,179 @@
+"""What a service offers, as structs: the nouns of the inventory (G11), and how they become records.
+
+Every field may be empty: servers leave out whatever can be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.missions.geo.bounds import Box, Extent
+from lycosa.model import Record
+
+#: Items of one service beyond which no more are taken.
+MAX_ITEMS = 50_000
+#: Reference systems that one item lists; GeoServer offers all 6,000 for each layer.
+MAX_ITEM_CRS = 64
+MAX_SERVICE_CRS = 10_000
+#: Of any other list.
+MAX_LIST = 200
+MAX_TEXT = 8_000
+MAX_NAME = 1_000
+
+
+class Contact(Struct, omit_defaults=True):
+    """Whom to ask."""
+
+    person: str = ""
+    position: str = ""
+    organisation: str = ""
+    email: str = ""
+    phone: str = ""
+    address: str = ""
+    url: str = ""
+
+
+class Operation(Struct, omit_defaults=True):
+    """A request that a service answers, and at which addresses."""
+
+    name: str
+    get: tuple[str, ...] = ()
+    post: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+
+
+class Reference(Struct, omit_defaults=True):
+    """A link from a service or an item to what describes it."""
+
+    url: str
+    type: str = ""  # the standard of the record: "TC211", "FGDC", "ISO19115:2003"
+    format: str = ""
+
+
+class Style(Struct, omit_defaults=True):
+    """A way to draw a layer."""
+
+    name: str
+    title: str = ""
+    legend: str = ""
+
+
+class Dimension(Struct, omit_defaults=True):
+    """What a layer varies along: time, elevation…"""
+
+    name: str
+    extent: str = ""  # as written: 2019-01-01/2019-12-31/P1D
+    default: str = ""
+    units: str = ""
+
+
+class Item(Struct, omit_defaults=True):
+    """A layer, feature type, coverage, process, offering, collection or data set."""
+
+    type: str  # layer, feature-type, coverage, process, offering, collection, dataset, tile-map, service, folder
+    name: str = ""  # by which it is asked for; empty for groups that only hold others
+    title: str = ""
+    abstract: str = ""
+    path: tuple[str, ...] = ()  # titles of the groups around it, outermost first
+    group: bool = False  # it holds other items
+    keywords: tuple[str, ...] = ()
+    box: Box | None = None  # WGS 84
+    box_from: str = ""  # own, parent, computed (from a box in another system), unusable (stated, but not in degrees)
+    extents: tuple[Extent, ...] = ()
+    crs: tuple[str, ...] = ()  # with the inherited ones, the first MAX_ITEM_CRS
+    crs_count: int = 0
+    styles: tuple[Style, ...] = ()
+    formats: tuple[str, ...] = ()
+    metadata: tuple[Reference, ...] = ()
+    time: str = ""
+    dimensions: tuple[Dimension, ...] = ()
+    queryable: bool = False
+    address: str = ""  # of the item itself, where it has one
+    attribution: str = ""
+    licence: str = ""
+
+
+class Service(Struct, omit_defaults=True):
+    """A service as its description presents it."""
+
+    type: str  # WMS, WFS, … ATOM, OGCAPI, STAC, ARCGIS, TILEJSON, OPENSEARCH, TMS
+    version: str = ""
+    kind: str = ""  # as recognised: "ogc:wms/1.3.0"
+    endpoint: str = ""  # where it answered, without the parameters of the request
+    advertised: str = ""  # where it says that it answers
+    title: str = ""
+    abstract: str = ""
+    provider: str = ""
+    provider_site: str = ""
+    contact: Contact | None = None
+    fees: str = ""
+    constraints: str = ""
+    licence: str = ""  # a known licence that fees or constraints name
+    keywords: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    formats: tuple[str, ...] = ()
+    crs: tuple[str, ...] = ()
+    box: Box | None = None
+    metadata: tuple[Reference, ...] = ()
+    versions: tuple[str, ...] = ()  # others that it says it speaks
+    items: int = 0
+    boxes: int = 0  # items that state a box of their own
+    problem: str = ""
+
+
+class Inventory(Struct):
+    """A service and what it offers."""
+
+    service: Service
+    items: list[Item]
+
+    def records(self) -> Iterator[Record]:
+        """One record of the service, then one an item, each naming its service."""
+        service = self.service
+        yield Record("service", msgspec.to_builtins(service))
+        for item in self.items:
+            data = msgspec.to_builtins(item)
+            data["service"] = service.type
+            data["endpoint"] = service.endpoint
+            yield Record("layer", data)
+
+
+_LICENCES = (
+    (re.compile(r"\bcc[- ]?0\b|creativecommons\.org/publicdomain/zero", re.IGNORECASE), "CC0-1.0"),
+    (
+        re.compile(r"\bodbl\b|open ?data ?commons[^.]{0,20}database|opendatacommons\.org/licenses/odbl", re.I),
+        "ODbL-1.0",
+    ),
+    (re.compile(r"\bodc[- ]by\b|opendatacommons\.org/licenses/by", re.IGNORECASE), "ODC-By-1.0"),
+    (re.compile(r"open government licen[cs]e|\bogl\b|nationalarchives\.gov\.uk/doc/open-gov", re.IGNORECASE), "OGL"),
+    (re.compile(r"dl-de[/ -]zero|govdata\.de/dl-de/zero", re.IGNORECASE), "DL-DE-ZERO-2.0"),
+    (re.compile(r"dl-de[/ -]by|datenlizenz deutschland|govdata\.de/dl-de/by", re.IGNORECASE), "DL-DE-BY-2.0"),
+    (re.compile(r"licence ouverte|etalab", re.IGNORECASE), "etalab-2.0"),
+    (re.compile(r"\biodl\b", re.IGNORECASE), "IODL"),
+)
+_CREATIVE = re.compile(
+    r"\bcc[- ]by((?:[- ](?:nc|sa|nd))*)(?:[- /]v?([1-4]\.[0-9]))?|"
+    r"creativecommons\.org/licenses/by((?:-(?:nc|sa|nd))*)/([1-4]\.[0-9])|"
+    r"creative commons attribution()(?:[a-z ]{0,24}([1-4]\.[0-9]))?",
+    re.IGNORECASE,
+)
+
+
+def find_licence(*texts: str) -> str:
+    """The known licence that a text names, by its SPDX name where it has one; "" for none."""
+    for text in texts:
+        text = text[:4000]
+        if found := _CREATIVE.search(text):
+            parts = [part for part in found.groups() if part]
+            extra = next((part for part in parts if part[0] in "- "), "").replace(" ", "-").upper()
+            number = next((part for part in parts if part[0].isdigit()), "")
+            return f"CC-BY{extra}" + (f"-{number}" if number else "")
+        for pattern, name in _LICENCES:
+            if pattern.search(text):
+                return name
+    return ""

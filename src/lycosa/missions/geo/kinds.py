@@ -1,0 +1,416 @@
+"""Which service a document describes: a `Doc` flows in, a kind such as "ogc:wms/1.3.0" flows out, or None (G1).
+
+The content decides, whatever the server calls it: the root element and its namespace, or the keys of a JSON object. No
+tree is built, and most pages are told apart by what the core already knows of them.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from xml.parsers import expat
+
+import msgspec
+from msgspec import Raw, Struct
+
+from lycosa.parse import Doc, Root, xml
+
+#: How much of a document is looked at; the root of the most commented capabilities begins within a few kilobytes.
+_HEAD_BYTES = 1 << 16
+#: Where the root mostly is.
+_NEAR_BYTES = 4096
+#: A feed is one of downloads by what its entries hold: this much of it is looked at.
+_FEED_BYTES = 1 << 20
+#: Beyond this a JSON document is data, not a description.
+_JSON_BYTES = 32 << 20
+#: Where ServiceType must have come up, in elements.
+_HEAD_ELEMENTS = 400
+
+#: The services whose capabilities are known, by the names in their namespaces and in `service=`.
+SERVICES = ("wms", "wfs", "wcs", "wmts", "wps", "csw", "sos", "wcts", "sps")
+_ROOTS = {"WMT_MS_Capabilities": "wms"} | {f"{service.upper()}_Capabilities": service for service in SERVICES}
+_OGC = re.compile(r"https?://(?:www\.)?(?:opengis|opengeospatial)\.(?:net|org)/(?:cat/)?([a-z]+)(?:/|$)", re.IGNORECASE)
+_SERVICE_TYPE = re.compile(r"(?:urn:ogc:service:|ogc[: ])?\s*([a-z]{3,4})\b", re.IGNORECASE)
+_VERSION = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){0,2}(?:-[a-z]+\.?[0-9]*)?")
+_ENVELOPES = ("http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope")
+_ATOM = "http://www.w3.org/2005/Atom"
+
+_INSPIRE = re.compile(rb"""=\s*["']https?://inspire\.ec\.europa\.eu/schemas/inspire_dls/1\.0/?["']""")
+_DATASET_CODE = re.compile(rb"<(?:\w+:)?spatial_dataset_identifier_code\b")
+_CRS_CATEGORY = re.compile(
+    rb"""<(?:\w+:)?category\b[^<>]{0,300}?\bterm\s*=\s*["'](?:https?://www\.opengis\.net/def/crs/|urn:ogc:def:crs:|EPSG:)"""
+)
+_DATA_LINK = re.compile(
+    rb"""<(?:\w+:)?link\b[^<>]{0,600}?\btype\s*=\s*["'][^"'<>]{0,60}"""
+    rb"""(?:gml|shp|shape|geopackage|gpkg|geo\+json|tiff|zip|7z|kml|filegdb|las|netcdf|csv|x-ascii|dxf)""",
+    re.IGNORECASE,
+)
+_GEO_SEARCH = re.compile(
+    rb"opensearch/extensions/(?:geo|eo)|\{geo:|service=csw|inspire_dls|spatial_dataset_identifier", re.IGNORECASE
+)
+
+_ARCGIS_TITLE = re.compile(r"Folder: |.*\((?:Map|Feature|Image|Geometry|Geocode|GP|Scene|VectorTile)Server\)$")
+_ARCGIS_PAGE = re.compile(rb"Current Version:\s*(?:</b>)?\s*([0-9.]{1,8})|Service Description:|Supported Interfaces:")
+_ARCGIS_SERVER = re.compile(r"/([A-Za-z]+)Server(?:/[0-9]+)?/?(?:\?|$)")
+_LAYERS = "Feature Layer,Raster Layer,Group Layer,Table,Annotation Layer,Mosaic Layer,Raster Catalog Layer"
+_LAYER_TYPES = frozenset(_LAYERS.split(","))
+_OGCAPI_SPEC = re.compile(r"https?://www\.opengis\.net/spec/(?:ogcapi|wfs-)", re.IGNORECASE)
+_OFFERED = "items data coverage coverages tiles map tilesets-vector tilesets-map schema"
+_ITEM_RELATIONS = frozenset(_OFFERED.split())
+
+
+class Opening(Struct):
+    """The beginning of an XML document."""
+
+    root: Root
+    attributes: dict[str, str]
+    service_type: str = ""
+    service_version: str = ""
+
+
+def recognise(doc: Doc) -> str | None:
+    """The kind of service that a document describes, with its version if it states one; None for everything else."""
+    kind = doc.kind
+    if kind == "html" or kind == "xhtml":
+        return _recognise_page(doc)
+    if kind == "xml" or kind == "feed":
+        root = doc.root
+        return _recognise_root(root, doc.body, doc.charset) if root is not None else None
+    body = doc.body
+    if kind == "archive":
+        return _recognise_bytes(inflate(body[:_HEAD_BYTES], _HEAD_BYTES)) if body[:2] == b"\x1f\x8b" else None
+    # Announced as a picture or a program, JSON is not sniffed; and what cannot begin a description costs one look.
+    return recognise_json(body) if kind == "json" or body[:1] == b"{" else None
+
+
+def inflate(body: bytes, limit: int) -> bytes:
+    """What a gzip file holds, at most `limit` bytes of it; broken files give what can be read."""
+    reader = zlib.decompressobj(31)
+    try:
+        return reader.decompress(body, limit)
+    except zlib.error:
+        return b""
+
+
+def _recognise_bytes(body: bytes) -> str | None:
+    if body[:1] == b"{":
+        return recognise_json(body)
+    charset = xml.find_charset(body, "")
+    root, _ = xml.read_root(body, charset)
+    return _recognise_root(root, body, charset) if root is not None else None
+
+
+def _recognise_root(root: Root, body: bytes, charset: str) -> str | None:
+    """The kind that a root element tells; only likely ones are read again for their attributes."""
+    name = root.name
+    if name == "feed":
+        return _recognise_feed(body, charset) if root.namespace == _ATOM else None
+    if name == "OpenSearchDescription":
+        return "opensearch/1.1" if _GEO_SEARCH.search(_head(body, charset, _HEAD_BYTES)) else None
+    if name == "TileMapService":
+        return _versioned("tms", read_opening(body, charset, root).attributes.get("version", ""))
+    if name == "Envelope" and root.namespace in _ENVELOPES:
+        inner = read_opening(body, charset, root)
+        return _name_service(inner) if inner.root != root else None
+    if name.endswith("apabilities"):
+        return _name_service(read_opening(body, charset, root))
+    return None
+
+
+def _name_service(opening: Opening) -> str | None:
+    """The kind that capabilities tell by the name or the namespace of their root, else by what they call themselves."""
+    name, namespace = opening.root.name, opening.root.namespace
+    service = _ROOTS.get(name, "")
+    if name == "Capabilities":
+        spoken = _OGC.match(namespace)
+        service = spoken[1].lower() if spoken else ""
+        if service not in SERVICES:
+            told = opening.attributes.get("service") or opening.service_type
+            written = _SERVICE_TYPE.match(told)
+            service = written[1].lower() if written else ""
+    if service not in SERVICES:
+        return None
+    return _versioned(f"ogc:{service}", opening.attributes.get("version") or opening.service_version)
+
+
+def _versioned(kind: str, version: str) -> str:
+    version = version.strip()
+    return f"{kind}/{version}" if _VERSION.fullmatch(version) else kind
+
+
+class _Stop(Exception):
+    """Ends expat's work from inside a callback."""
+
+
+def read_opening(body: bytes, charset: str, root: Root) -> Opening:
+    """The root of a document, or what its SOAP envelope holds, with attributes by their local names.
+
+    What expat does not read so far is taken from the text of the start tag.
+    """
+    for size in (_NEAR_BYTES, _HEAD_BYTES):
+        data = _head(body, charset, size)
+        opening = _Reader().read(data)
+        if opening is not None and (size == _HEAD_BYTES or opening.attributes.get("version")):
+            return opening
+    tag = re.search(rb"<(?:[\w.-]+:)?" + re.escape(root.name.encode()) + rb"\b([^<>]*)", data)
+    written = xml.parse_attributes(tag[1].decode("utf-8", "replace")) if tag else {}
+    return Opening(root, {name.rpartition(":")[2]: value for name, value in written.items()})
+
+
+def _head(body: bytes, charset: str, limit: int) -> bytes:
+    """The first bytes of a document in UTF-8."""
+    return xml.transcode(body[:limit], charset)
+
+
+class _Reader:
+    """Reads an opening, as far into the document as it must."""
+
+    def __init__(self) -> None:
+        self._opening: Opening | None = None
+        self._count = 0
+        self._wanted = ""
+        self._parts: list[str] = []
+        self._parser = xml.open_parser(namespaces=True)
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.EntityDeclHandler = self._declare
+
+    def read(self, data: bytes) -> Opening | None:
+        try:
+            self._parser.Parse(data, True)
+        except (_Stop, expat.ExpatError, ValueError):
+            pass
+        return self._opening
+
+    def _declare(self, _name: str, _parameter: object, value: str | None, *_ids: str | None) -> None:
+        self._count += 1
+        if value is not None and ("&" in value or len(value) > 256 or self._count > _HEAD_ELEMENTS):
+            raise _Stop
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        namespace, _, local = name.rpartition(" ")
+        if self._opening is None:
+            if namespace in _ENVELOPES:
+                return
+            plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+            self._opening = Opening(Root(namespace, local), plain)
+            known = _OGC.match(namespace)
+            if plain.get("version") and (local != "Capabilities" or (known and known[1].lower() in SERVICES)):
+                raise _Stop
+        elif local in ("ServiceType", "ServiceTypeVersion"):
+            self._wanted = local
+            self._parser.CharacterDataHandler = self._parts.append
+        elif local == "OperationsMetadata" or self._count > _HEAD_ELEMENTS:
+            raise _Stop
+
+    def _end(self, _name: str) -> None:
+        if not self._wanted or self._opening is None:
+            return
+        text = "".join(self._parts).strip()
+        if self._wanted == "ServiceType":
+            self._opening.service_type = text
+        else:
+            self._opening.service_version = self._opening.service_version or text
+        self._wanted = ""
+        self._parts.clear()
+        self._parser.CharacterDataHandler = None
+
+
+def _recognise_feed(body: bytes, charset: str) -> str | None:
+    """A feed of downloads: INSPIRE's elements, or entries that are data sets in a reference system."""
+    data = _head(body, charset, _FEED_BYTES)
+    codes = _DATASET_CODE.search(data)
+    if _INSPIRE.search(data):
+        dataset = codes is None and _CRS_CATEGORY.search(data) and _DATA_LINK.search(data)
+        return "atom-download/dataset" if dataset else "atom-download"
+    if codes:
+        return "atom-download"
+    if b"opengis.net/owc" in data:  # an OWS context names services of others
+        return None
+    return "atom-download/dataset" if _CRS_CATEGORY.search(data) and _DATA_LINK.search(data) else None
+
+
+def _recognise_page(doc: Doc) -> str | None:
+    """A page of an ArcGIS REST directory: the one kind of service that describes itself in HTML."""
+    if "/rest/services" not in doc.url and not _ARCGIS_TITLE.match(doc.title):
+        return None
+    body = doc.body[:_HEAD_BYTES]
+    found = _ARCGIS_PAGE.search(body)
+    if found is None or b"/rest/" not in body:
+        return None
+    version = found[1].decode() if found[1] else ""
+    server = _ARCGIS_SERVER.search(doc.url) or re.search(r"\((\w+)Server\)$", doc.title)
+    return _versioned(f"arcgis:{server[1].lower()}server" if server else "arcgis:directory", version)
+
+
+class Keys(Struct):
+    """The keys by which JSON descriptions of services are known; everything else is skipped unread."""
+
+    type: Raw = Raw()
+    id: Raw = Raw()
+    links: Raw = Raw()
+    features: Raw = Raw()
+    geometry: Raw = Raw()
+    extent: Raw = Raw()
+    collections: Raw = Raw()
+    processes: Raw = Raw()
+    conforms: Raw = msgspec.field(default=Raw(), name="conformsTo")
+    item_type: Raw = msgspec.field(default=Raw(), name="itemType")
+    crs: Raw = Raw()
+    openapi: Raw = Raw()
+    swagger: Raw = Raw()
+    stac_version: Raw = Raw()
+    tilejson: Raw = Raw()
+    tiles: Raw = Raw()
+    vector_layers: Raw = Raw()
+    bounds: Raw = Raw()
+    current_version: Raw = msgspec.field(default=Raw(), name="currentVersion")
+    folders: Raw = Raw()
+    services: Raw = Raw()
+    layers: Raw = Raw()
+    tables: Raw = Raw()
+    service_description: Raw = msgspec.field(default=Raw(), name="serviceDescription")
+    map_name: Raw = msgspec.field(default=Raw(), name="mapName")
+    fields: Raw = Raw()
+    geometry_type: Raw = msgspec.field(default=Raw(), name="geometryType")
+    drawing_info: Raw = msgspec.field(default=Raw(), name="drawingInfo")
+    pixel_type: Raw = msgspec.field(default=Raw(), name="pixelType")
+    sync_enabled: Raw = msgspec.field(default=Raw(), name="syncEnabled")
+    value: Raw = Raw()
+
+
+class _Relation(Struct):
+    rel: Raw = Raw()
+
+
+class _Entry(Struct):
+    id: Raw = Raw()
+    name: Raw = Raw()
+    links: Raw = Raw()
+
+
+_keys = msgspec.json.Decoder(Keys)
+_relations = msgspec.json.Decoder(list[_Relation])
+_entries = msgspec.json.Decoder(list[_Entry])
+
+
+def strip_json(body: bytes) -> bytes:
+    """A JSON document as the decoder takes it: in UTF-8, without a mark."""
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return body.decode("utf-16", "replace").encode()
+    return body[3:] if body[:3] == b"\xef\xbb\xbf" else body
+
+
+def recognise_json(body: bytes) -> str | None:
+    """The kind that the keys of a JSON object tell."""
+    body = strip_json(body)
+    if len(body) > _JSON_BYTES or body.lstrip()[:1] != b"{":
+        return None
+    try:
+        keys = _keys.decode(body)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    if bytes(keys.features) or bytes(keys.geometry) or bytes(keys.openapi) or bytes(keys.swagger):
+        return None
+    return _name_tiles(keys) or _name_stac(keys) or _name_arcgis(keys) or _name_api(keys) or _name_things(keys)
+
+
+def text_of(raw: Raw) -> str:
+    """A JSON string, or "" for everything else."""
+    if bytes(raw)[:1] != b'"':
+        return ""
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except msgspec.MsgspecError:
+        return ""
+
+
+def _starts(raw: Raw, sign: bytes) -> bool:
+    return bytes(raw)[:1] == sign
+
+
+def _name_tiles(keys: Keys) -> str | None:
+    version = text_of(keys.tilejson)
+    tiled = _starts(keys.tiles, b"[") or _starts(keys.vector_layers, b"[") or _starts(keys.bounds, b"[")
+    return _versioned("tilejson", version) if tiled and _VERSION.fullmatch(version) else None
+
+
+def _name_stac(keys: Keys) -> str | None:
+    version = text_of(keys.stac_version)
+    kind = text_of(keys.type)
+    if not version or not bytes(keys.id) or kind not in ("Catalog", "Collection", ""):
+        return None
+    # Before 1.0 there was no type: a collection has an extent.
+    kind = kind.lower() or ("collection" if _starts(keys.extent, b"{") else "catalog")
+    return _versioned(f"stac:{kind}", version)
+
+
+def _name_arcgis(keys: Keys) -> str | None:
+    number = bytes(keys.current_version).decode("ascii", "replace")
+    version = number if _VERSION.fullmatch(number) else ""
+    if text_of(keys.type) in _LAYER_TYPES and bytes(keys.id):
+        if version or bytes(keys.geometry_type) or bytes(keys.drawing_info) or bytes(keys.fields):
+            return _versioned("arcgis:layer", version)
+        return None
+    if version and (_starts(keys.services, b"[") or _starts(keys.folders, b"[")):
+        return _versioned("arcgis:directory", version)
+    described = bytes(keys.service_description) or bytes(keys.map_name)
+    listed = _starts(keys.layers, b"[") or _starts(keys.tables, b"[") or bytes(keys.pixel_type)
+    if not (described and (version or listed)) and not (version and listed):
+        return None
+    if bytes(keys.pixel_type):
+        return _versioned("arcgis:imageserver", version)
+    feature = not bytes(keys.map_name) and bytes(keys.sync_enabled)
+    return _versioned("arcgis:featureserver" if feature else "arcgis:mapserver", version)
+
+
+def _relations_of(raw: Raw) -> list[str]:
+    """The relations of a list of links, by their last part: those of OGC are addresses."""
+    if not _starts(raw, b"["):
+        return []
+    try:
+        links = _relations.decode(raw)
+    except msgspec.MsgspecError:
+        return []
+    return [text_of(link.rel).rpartition("/")[2] for link in links]
+
+
+def _name_api(keys: Keys) -> str | None:
+    if bytes(keys.type) and text_of(keys.type) not in ("", "Collection"):
+        return None
+    relations = _relations_of(keys.links)
+    if _starts(keys.collections, b"["):
+        return "ogcapi:collections" if relations or _is_offering(keys.collections) else None
+    if _starts(keys.processes, b"[") and _is_offering(keys.processes):
+        return "ogcapi:processes"
+    described = "service-desc" in relations or "service-doc" in relations
+    if ("conformance" in relations or _starts(keys.conforms, b"[")) and (
+        described or "data" in relations or "processes" in relations or "collections" in relations
+    ):
+        return "ogcapi:landing"
+    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _OGCAPI_SPEC.search(bytes(keys.conforms).decode()):
+        return "ogcapi:conformance"
+    if bytes(keys.id) and (_starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")):
+        return "ogcapi:collection" if not _ITEM_RELATIONS.isdisjoint(relations) else None
+    return None
+
+
+def _is_offering(raw: Raw) -> bool:
+    """Whether a list is empty or its entries have identifiers and links, as collections and processes do."""
+    try:
+        entries = _entries.decode(raw)
+    except msgspec.MsgspecError:
+        return False
+    return all(bytes(entry.id) and _starts(entry.links, b"[") for entry in entries[:8])
+
+
+def _name_things(keys: Keys) -> str | None:
+    """The root of a SensorThings API lists its entity sets."""
+    if not _starts(keys.value, b"["):
+        return None
+    try:
+        names = {text_of(entry.name) for entry in _entries.decode(keys.value)[:32]}
+    except msgspec.MsgspecError:
+        return None
+    return "ogc:sta" if {"Things", "Datastreams", "Sensors"} <= names else None

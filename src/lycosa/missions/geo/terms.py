@@ -1,0 +1,97 @@
+"""The words by which addresses of services are told from others: plain data, in lower case."""
+
+from __future__ import annotations
+
+#: The services that answer GetCapabilities.
+SERVICES = ("WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS")
+
+_BY_SERVICE = {
+    "WMS": "getmap getfeatureinfo getlegendgraphic getstyles describelayer map feature_info capabilities",
+    "WFS": """getfeature describefeaturetype getpropertyvalue getfeaturewithlock liststoredqueries lockfeature
+        describestoredqueries getgmlobject""",
+    "WCS": "getcoverage describecoverage describeeocoverageset",
+    "WMTS": "gettile",
+    "WPS": "describeprocess execute getstatus getresult dismiss",
+    "CSW": "getrecords getrecordbyid describerecord getdomain getrepositoryitem harvest",
+    "SOS": "getobservation describesensor getfeatureofinterest getobservationbyid getdataavailability",
+    "WCTS": "istransformable describetransformation",
+}
+#: What each operation belongs to, where the address does not say.
+OPERATIONS = {operation: service for service, names in _BY_SERVICE.items() for operation in names.split()}
+
+_OF_THE_PROTOCOL = "service request version wmtver acceptversions acceptformats sections updatesequence"
+#: Parameters that never belong to an endpoint.
+PROTOCOL = frozenset(_OF_THE_PROTOCOL.split())
+
+_OF_REQUESTS = """
+    layers layer styles style srs crs bbox width height format transparent bgcolor exceptions time elevation sld
+    sld_body query_layers info_format feature_count x y i j typename typenames maxfeatures count startindex outputformat
+    propertyname featureid resourceid filter sortby srsname resulttype tilematrixset tilematrix tilerow tilecol coverage
+    coverageid identifier identifiers subset gridbasecrs gridorigin gridoffsets boundingbox resx resy interpolation
+    datainputs rawdataoutput responsedocument storeexecuteresponse lineage status id elementsetname elementname
+    outputschema constraint constraintlanguage constraint_language_version maxrecords startposition namespace namespaces
+    offering observedproperty procedure featureofinterest eventtime temporalfilter spatialfilter responseformat
+    responsemode outputcrs scale rule legend_options format_options tiled tilesorigin dpi map_resolution antialias
+    buffer cql_filter viewparams env storedquery_id getfeature_count opacity tolerance _ ts _ts rnd rand random
+    cachebuster nocache sourcecrs targetcrs zoom procedureid hits sensorid
+"""
+#: Parameters that belong to a request where there is one, and to the endpoint where there is none.
+REQUEST = PROTOCOL | frozenset(_OF_REQUESTS.split())
+
+#: Beginnings of parameters that name a visit.
+SESSIONS = ("jsessionid", "phpsessid", "sessionid", "aspsessionid")
+
+_OF_WRITINGS = """
+    blog blogs doc docs documentation wiki tag tags category categories categoria help ayuda standards standard manual
+    manuals tutorial tutorials news noticias forum forums questions search topic topics glossary learn article articles
+    support issues issue commit blob tree archive wp-content wp-includes examples faq schemas schema spec specs def
+"""
+#: Parts of paths under which people write about services.
+WRITINGS = frozenset(_OF_WRITINGS.split())
+
+_OF_APIS = "ogcapi ogc-api oapif oapi pygeoapi ldproxy ogcapi-features oaf"
+#: Parts of paths that name an OGC API.
+APIS = frozenset(_OF_APIS.split())
+
+_RESERVED_BELOW = """
+    opengis.net w3.org ogc.org opengeospatial.org opengeospatial.net isotc211.org iso.org purl.org schema.org epsg.io
+    epsg.org epsg-registry.org spatialreference.org georss.org a9.com inspire.ec.europa.eu xmlsoap.org apache.org
+    wikipedia.org wikimedia.org wikidata.org github.com github.io githubusercontent.com gitlab.com bitbucket.org
+    sourceforge.net stackoverflow.com stackexchange.com openlayers.org leafletjs.com docs.geoserver.org docs.qgis.org
+    docs.mapstore.geosolutionsgroup.com developers.arcgis.com enterprise.arcgis.com doc.arcgis.com resources.arcgis.com
+    desktop.arcgis.com pro.arcgis.com support.esri.com twitter.com x.com facebook.com linkedin.com youtube.com
+    creativecommons.org opensource.org gnu.org ietf.org npmjs.com unpkg.com jsdelivr.net cloudflare.com googleapis.com
+    doi.org archive.org schemas.deegree.org digitalearth.gov mozilla.org openstreetmap.org
+"""
+#: Hosts of namespaces, schemas, registers, documentation and code, with all below them.
+RESERVED_BELOW = frozenset(_RESERVED_BELOW.split())
+#: The same, but services are below them: demo.mapserver.org.
+RESERVED = frozenset(("mapserver.org", "www.mapserver.org", "geoserver.org", "www.geoserver.org", "qgis.org"))
+
+#: What a word in a protocol field, a script or a path means.
+SPOKEN = {
+    **{service.lower(): service for service in SERVICES},
+    **{f"{service.lower()}server": service for service in SERVICES},
+    **{f"{service.lower()}layer": service for service in SERVICES},
+    **{f"{form}wms": "WMS" for form in ("tile", "image", "single", "untiled")},
+    "atom": "ATOM",
+    "ogcapi": "OGCAPI",
+    "oapif": "OGCAPI",
+    "stac": "STAC",
+}
+#: The same for longer names, in lower case; the first that occurs counts.
+PHRASES = (
+    ("web map tile service", "WMTS"),
+    ("webmaptileservice", "WMTS"),
+    ("web map service", "WMS"),
+    ("webmapservice", "WMS"),
+    ("web feature service", "WFS"),
+    ("webfeatureservice", "WFS"),
+    ("web coverage service", "WCS"),
+    ("webcoverageservice", "WCS"),
+    ("web processing service", "WPS"),
+    ("catalogue service", "CSW"),
+    ("sensor observation service", "SOS"),
+    ("ogc api", "OGCAPI"),
+    ("arcgis", "ESRI-REST"),
+)
