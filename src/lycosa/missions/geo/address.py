@@ -43,6 +43,7 @@ _DOCUMENT = re.compile(
     r"ttf|qgz|sld|lyr|bib|ya?ml)$"
 )
 _PICTURE = re.compile(r"\.(?:png|jpe?g|jpgpng|gif|webp|pbf|mvt)\d?$")
+_WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
 _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
 
 _REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
@@ -87,7 +88,8 @@ def infer(url: str) -> tuple[Hint, ...]:
 @lru_cache(maxsize=16_384)
 def _infer(url: str) -> tuple[Hint, ...]:
     url = mend(url)
-    hints = _infer_address(url)
+    forwarded = url.partition("?")[2][:8].lower().startswith(("http:", "https:", "http%3a", "https%3a"))
+    hints = () if forwarded else _infer_address(url)
     if hints or "?" not in url:
         return hints
     return tuple(_nest(hint) for inner in _find_inner(url) for hint in _infer_address(inner))[:4]
@@ -137,6 +139,12 @@ def _infer_address(url: str) -> tuple[Hint, ...]:
 def is_reserved(host: str) -> bool:
     """Whether a host holds namespaces, schemas, registers or documentation."""
     return host in RESERVED or host in RESERVED_BELOW or host.endswith(_RESERVED_TAILS)
+
+
+def is_writing(url: str) -> bool:
+    """Whether an address is a page about services, as far as it shows."""
+    host, _, path = url.partition("://")[2].partition("?")[0].lower().partition("/")
+    return not WRITINGS.isdisjoint(path.split("/")) or host.startswith(_WRITING_HOSTS)
 
 
 def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[Hint, ...]:
@@ -255,7 +263,7 @@ def _find_service(path: str) -> str:
 def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
     """From an endpoint that is named like a service."""
     low = path.lower()
-    if not WRITINGS.isdisjoint(low.split("/")):
+    if is_writing(f"{site}/{path}"):
         return ()
     if _PICTURE.search(low) or _TEMPLATE.search(path):
         return _infer_tile(site, path)
@@ -263,7 +271,7 @@ def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
         service = _find_service(path) or ("WMTS" if "wmts" in low else "WMS" if "wms" in low else "")
         normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
         return (Hint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
-    if _DOCUMENT.search(low) or site.partition("://")[2].startswith(("docs.", "doc.", "wiki.", "blog.", "forum.")):
+    if _DOCUMENT.search(low):
         return ()
     pairs = _split_query(query)
     if found := _REFLECTED.match(path):

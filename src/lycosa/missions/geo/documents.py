@@ -43,19 +43,14 @@ _COMPLAINT_BYTES = 4096
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
 
-_METADATA = frozenset(
-    (
-        "MD_Metadata",
-        "MI_Metadata",
-        "GetRecordsResponse",
-        "GetRecordByIdResponse",
-        "Record",
-        "SummaryRecord",
-        "BriefRecord",
-    )
-    + ("metadata", "DIF", "RDF", "OAI-PMH", "mdb", "FeatureCatalogue", "SV_ServiceIdentification")
-)
+_RECORD_ROOTS = """
+    MD_Metadata MI_Metadata GetRecordsResponse GetRecordByIdResponse Record SummaryRecord BriefRecord metadata DIF RDF
+    OAI-PMH
+"""
+_METADATA = frozenset(_RECORD_ROOTS.split())
 _CONTEXTS = frozenset(("ViewContext", "OWSContext", "feed", "ViewContextCollection"))
+#: Roots of much else: what must be in the document to be looked at.
+_NEEDED = {"feed": b"opengis.net/owc", "RDF": b"/dcat#", "OAI-PMH": b"references"}
 _COMPLAINTS = frozenset(("ServiceExceptionReport", "ExceptionReport", "ServiceException"))
 #: Elements that hold an address.
 _ADDRESSED = """
@@ -89,7 +84,7 @@ def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
         hints = [*_read_capabilities(doc, kind)]
     elif name in _COMPLAINTS:
         hints = [*_read_complaint(doc, name)]
-    elif name in _METADATA or name in _CONTEXTS:
+    elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
         hints = [*_read_metadata(doc, name)]
     else:
         hints = pages.read_addresses(doc)

@@ -33,6 +33,10 @@ _OGC = re.compile(r"https?://(?:www\.)?(?:opengis|opengeospatial)\.(?:net|org)/(
 _SERVICE_TYPE = re.compile(r"(?:urn:ogc:service:|ogc[: ])?\s*([a-z]{3,4})\b", re.IGNORECASE)
 _VERSION = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){0,2}(?:-[a-z]+\.?[0-9]*)?")
 _ENVELOPES = ("http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope")
+_CLOSED = re.compile(rb"</(?:[\w.-]+:)?(?:\w+_)?Capabilities\s*>\s*$")
+_DECLARED = re.compile(rb"<\?xml\s[^<>]{0,200}\?>")
+_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_OPENSEARCH = re.compile(r"opensearch(?:description)?/([0-9.]+)/?$")
 _ATOM = "http://www.w3.org/2005/Atom"
 
 _INSPIRE = re.compile(rb"""=\s*["']https?://inspire\.ec\.europa\.eu/schemas/inspire_dls/1\.0/?["']""")
@@ -72,15 +76,35 @@ def recognise(doc: Doc) -> str | None:
     """The kind of service that a document describes, with its version if it states one; None for everything else."""
     kind = doc.kind
     if kind == "html" or kind == "xhtml":
-        return _recognise_page(doc)
+        return _recognise_page(doc) or _recognise_late(doc.body)
     if kind == "xml" or kind == "feed":
         root = doc.root
         return _recognise_root(root, doc.body, doc.charset) if root is not None else None
     body = doc.body
     if kind == "archive":
         return _recognise_bytes(inflate(body[:_HEAD_BYTES], _HEAD_BYTES)) if body[:2] == b"\x1f\x8b" else None
-    # Announced as a picture or a program, JSON is not sniffed; and what cannot begin a description costs one look.
-    return recognise_json(body) if kind == "json" or body[:1] == b"{" else None
+    # Announced as a picture or a program, JSON is not sniffed; cut off and without a declaration, XML looks like text.
+    if kind == "json" or body[:1] == b"{":
+        return recognise_json(body)
+    near = body[:_NEAR_BYTES]
+    if kind != "text" or b"apabilities" not in near:
+        return None
+    begins = near.lstrip(b"\xef\xbb\xbf\r\n\t ")[:1] == b"<"
+    return (_recognise_bytes(body[:_HEAD_BYTES]) if begins else None) or _recognise_late(body)
+
+
+def _recognise_late(body: bytes) -> str | None:
+    """Capabilities behind the complaints of a program: they follow, whole, where no page begins."""
+    at = find_start(body)
+    return _recognise_bytes(body[at : at + _HEAD_BYTES]) if at else None
+
+
+def find_start(body: bytes) -> int:
+    """Where capabilities begin in an answer that begins with something else; 0 where they do not."""
+    if not _CLOSED.search(body[-200:]) or _HTML.match(body):
+        return 0
+    begins = _DECLARED.search(body[:_NEAR_BYTES])
+    return begins.start() if begins else 0
 
 
 def inflate(body: bytes, limit: int) -> bytes:
@@ -106,7 +130,9 @@ def _recognise_root(root: Root, body: bytes, charset: str) -> str | None:
     if name == "feed":
         return _recognise_feed(body, charset) if root.namespace == _ATOM else None
     if name == "OpenSearchDescription":
-        return "opensearch/1.1" if _GEO_SEARCH.search(_head(body, charset, _HEAD_BYTES)) else None
+        spoken = _OPENSEARCH.search(root.namespace)
+        geographic = _GEO_SEARCH.search(_head(body, charset, _HEAD_BYTES))
+        return _versioned("opensearch", spoken[1] if spoken else "") if geographic else None
     if name == "TileMapService":
         return _versioned("tms", read_opening(body, charset, root).attributes.get("version", ""))
     if name == "Envelope" and root.namespace in _ENVELOPES:
@@ -123,7 +149,7 @@ def _name_service(opening: Opening) -> str | None:
     service = _ROOTS.get(name, "")
     if name == "Capabilities":
         spoken = _OGC.match(namespace)
-        service = spoken[1].lower() if spoken else ""
+        service = spoken[1].lower().replace("wrs", "csw") if spoken else ""
         if service not in SERVICES:
             told = opening.attributes.get("service") or opening.service_type
             written = _SERVICE_TYPE.match(told)
@@ -285,6 +311,7 @@ class _Relation(Struct):
 
 
 class _Entry(Struct):
+    type: Raw = Raw()
     id: Raw = Raw()
     name: Raw = Raw()
     links: Raw = Raw()
@@ -353,16 +380,27 @@ def _name_arcgis(keys: Keys) -> str | None:
         if version or bytes(keys.geometry_type) or bytes(keys.drawing_info) or bytes(keys.fields):
             return _versioned("arcgis:layer", version)
         return None
-    if version and (_starts(keys.services, b"[") or _starts(keys.folders, b"[")):
+    if _starts(keys.services, b"[") and (version or (_starts(keys.folders, b"[") and _lists_servers(keys.services))):
         return _versioned("arcgis:directory", version)
     described = bytes(keys.service_description) or bytes(keys.map_name)
+    if version and _starts(keys.tiles, b"["):
+        return _versioned("arcgis:vectortileserver", version)
     listed = _starts(keys.layers, b"[") or _starts(keys.tables, b"[") or bytes(keys.pixel_type)
     if not (described and (version or listed)) and not (version and listed):
         return None
     if bytes(keys.pixel_type):
         return _versioned("arcgis:imageserver", version)
-    feature = not bytes(keys.map_name) and bytes(keys.sync_enabled)
-    return _versioned("arcgis:featureserver" if feature else "arcgis:mapserver", version)
+    if not bytes(keys.map_name):
+        return _versioned("arcgis:featureserver" if bytes(keys.sync_enabled) else "arcgis:service", version)
+    return _versioned("arcgis:mapserver", version)
+
+
+def _lists_servers(raw: Raw) -> bool:
+    try:
+        entries = _entries.decode(raw)
+    except msgspec.MsgspecError:
+        return False
+    return bool(entries) and all(text_of(entry.type).endswith("Server") for entry in entries[:8])
 
 
 def _relations_of(raw: Raw) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.geo.inventory import MAX_LIST, MAX_NAME, MAX_TEXT
-from lycosa.missions.geo.kinds import inflate
+from lycosa.missions.geo.kinds import find_start, inflate
 from lycosa.parse import Doc, xml
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ def read_tree(doc: Doc) -> tuple[Element | None, str]:
     problem = ""
     if body[:2] == b"\x1f\x8b":
         body = inflate(body, xml.TREE_BYTES)
+        charset = xml.find_charset(body, "")
+    if doc.kind in ("html", "xhtml", "text"):
+        body = body[find_start(body) :]
         charset = xml.find_charset(body, "")
     if len(body) > xml.TREE_BYTES:
         problem = f"xml: only the first {xml.TREE_BYTES} of {len(body)} bytes are read"
