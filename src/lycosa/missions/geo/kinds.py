@@ -58,7 +58,7 @@ _ARCGIS_PAGE = re.compile(rb"Current Version:\s*(?:</b>)?\s*([0-9.]{1,8})|Servic
 _ARCGIS_SERVER = re.compile(r"/([A-Za-z]+)Server(?:/[0-9]+)?/?(?:\?|$)")
 _LAYERS = "Feature Layer,Raster Layer,Group Layer,Table,Annotation Layer,Mosaic Layer,Raster Catalog Layer"
 _LAYER_TYPES = frozenset(_LAYERS.split(","))
-_OGCAPI_SPEC = re.compile(r"https?://www\.opengis\.net/spec/(?:ogcapi|wfs-)", re.IGNORECASE)
+_OGCAPI_SPEC = re.compile(rb"https?://www\.opengis\.net/spec/(?:ogcapi|wfs-)", re.IGNORECASE)
 _OFFERED = "items data coverage coverages tiles map tilesets-vector tilesets-map schema"
 _ITEM_RELATIONS = frozenset(_OFFERED.split())
 
@@ -317,6 +317,8 @@ class _Entry(Struct):
     links: Raw = Raw()
 
 
+#: How a decoder ends with what is no JSON; strings that are skipped are not checked, and may be no UTF-8.
+FAULTS = (msgspec.MsgspecError, RecursionError, ValueError)
 _keys = msgspec.json.Decoder(Keys)
 _relations = msgspec.json.Decoder(list[_Relation])
 _entries = msgspec.json.Decoder(list[_Entry])
@@ -336,7 +338,7 @@ def recognise_json(body: bytes) -> str | None:
         return None
     try:
         keys = _keys.decode(body)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
+    except FAULTS:
         return None
     if bytes(keys.features) or bytes(keys.geometry) or bytes(keys.openapi) or bytes(keys.swagger):
         return None
@@ -349,7 +351,7 @@ def text_of(raw: Raw) -> str:
         return ""
     try:
         return msgspec.json.decode(raw, type=str)
-    except msgspec.MsgspecError:
+    except FAULTS:
         return ""
 
 
@@ -398,7 +400,7 @@ def _name_arcgis(keys: Keys) -> str | None:
 def _lists_servers(raw: Raw) -> bool:
     try:
         entries = _entries.decode(raw)
-    except msgspec.MsgspecError:
+    except FAULTS:
         return False
     return bool(entries) and all(text_of(entry.type).endswith("Server") for entry in entries[:8])
 
@@ -409,7 +411,7 @@ def _relations_of(raw: Raw) -> list[str]:
         return []
     try:
         links = _relations.decode(raw)
-    except msgspec.MsgspecError:
+    except FAULTS:
         return []
     return [text_of(link.rel).rpartition("/")[2] for link in links]
 
@@ -427,7 +429,7 @@ def _name_api(keys: Keys) -> str | None:
         described or "data" in relations or "processes" in relations or "collections" in relations
     ):
         return "ogcapi:landing"
-    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _OGCAPI_SPEC.search(bytes(keys.conforms).decode()):
+    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _OGCAPI_SPEC.search(bytes(keys.conforms)):
         return "ogcapi:conformance"
     if bytes(keys.id) and (_starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")):
         return "ogcapi:collection" if not _ITEM_RELATIONS.isdisjoint(relations) else None
@@ -438,7 +440,7 @@ def _is_offering(raw: Raw) -> bool:
     """Whether a list is empty or its entries have identifiers and links, as collections and processes do."""
     try:
         entries = _entries.decode(raw)
-    except msgspec.MsgspecError:
+    except FAULTS:
         return False
     return all(bytes(entry.id) and _starts(entry.links, b"[") for entry in entries[:8])
 
@@ -449,6 +451,6 @@ def _name_things(keys: Keys) -> str | None:
         return None
     try:
         names = {text_of(entry.name) for entry in _entries.decode(keys.value)[:32]}
-    except msgspec.MsgspecError:
+    except FAULTS:
         return None
     return "ogc:sta" if {"Things", "Datastreams", "Sensors"} <= names else None

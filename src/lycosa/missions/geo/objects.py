@@ -21,7 +21,7 @@ from lycosa.missions.geo.inventory import (
     Reference,
     Service,
 )
-from lycosa.missions.geo.kinds import strip_json
+from lycosa.missions.geo.kinds import FAULTS, strip_json
 from lycosa.missions.geo.tree import fold, unique
 
 Table = dict[str, Any]
@@ -31,7 +31,7 @@ def read_object(body: bytes) -> Table:
     """A JSON object; empty for what is none."""
     try:
         found = msgspec.json.decode(strip_json(body))
-    except (msgspec.MsgspecError, RecursionError, ValueError):
+    except FAULTS:
         return {}
     return found if isinstance(found, dict) else {}
 

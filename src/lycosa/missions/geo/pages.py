@@ -61,7 +61,7 @@ _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*[\"']?\Z")
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]+|/(?!/)|\.\./|\./|[\w.-]+/|\?", re.IGNORECASE)
 _LITERAL = re.compile(r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""")
 _KEYED = re.compile(
-    r"""["']?(?:\w{0,20}url|uri|href|endpoint|server|address|baseurl|host|service|src|onlineresource)["']?\s*[:=]\s*"""
+    r"""(?<!\w)(?:\w{0,20}url|uri|href|endpoint|server|address|baseurl|host|service|src|onlineresource)["']?\s*[:=]\s*"""
     r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""",
     re.IGNORECASE,
 )
@@ -306,7 +306,7 @@ def _read_configuration(source: Source, mention: tuple[int, int], script: tuple[
         if called:
             low, high = called.end(), _find_close(text, called.end(), script[1])
         else:
-            low = max(script[0], text.rfind("{", max(0, at - _WINDOW), at))
+            low = max(script[0], at - _WINDOW, text.rfind("{", max(0, at - _WINDOW), at))
             high = text.find("}", after, after + _WINDOW)
             high = min(script[1], after + _WINDOW) if high < 0 else high
         found = _KEYED.search(text, low, high) or (_LITERAL.search(text, low, high) if called else None)

@@ -52,7 +52,10 @@ def _bind_prefixes(root: Element) -> None:
     for element in root.iter():
         tag = element.tag
         if type(tag) is str and ":" in tag and tag[0] != "{":
-            element.tag = tag.rpartition(":")[2]
+            try:
+                element.tag = tag.rpartition(":")[2]
+            except ValueError:  # what is left is no name
+                continue
 
 
 def local(element: Element) -> str:
