@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Hint, find_hints, links
+from lycosa.missions.geo import Geo, Hint, find_hints, links
 from lycosa.parse import Doc, read
 
 PAGE = "http://www.example.org/mapas/index.html"
@@ -322,6 +322,18 @@ def test_links_say_their_rule() -> None:
         (caps("http://a.org/x", "WMS"), "geo: picture: getmap request"),
         (caps(ENDPOINT, "WMS"), "geo: link: named by its text"),
     ]
+
+
+def test_the_quarry_of_the_mission() -> None:
+    """The core sees one object with pure methods."""
+    quarry = Geo()
+    body = (
+        b'<?xml version="1.0"?><WMS_Capabilities version="1.3.0"><Service><Title>T</Title></Service></WMS_Capabilities>'
+    )
+    doc = read("http://a.org/ows?service=WMS&request=GetCapabilities", {}, body)
+    assert quarry.recognise(doc) == "ogc:wms/1.3.0"
+    assert [record.data["title"] for record in quarry.extract(doc)] == ["T"]
+    assert [link.kind for link in quarry.links(doc)] == ["geo: beside a WMS"] * 2
 
 
 def doc_of(body: bytes, mime: str) -> Doc:

@@ -7,9 +7,11 @@ from lycosa.missions.geo.address import Hint, infer
 from lycosa.missions.geo.hints import find_hints, links
 from lycosa.missions.geo.inventory import Inventory, Item, Service
 from lycosa.missions.geo.kinds import recognise
+from lycosa.missions.geo.quarry import Geo
 from lycosa.missions.geo.survey import extract, take_stock
 
 __all__ = [
+    "Geo",
     "Hint",
     "Inventory",
     "Item",

@@ -1,0 +1,29 @@
+"""The geographic mission as the core knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.missions.geo import hints, kinds, survey
+from lycosa.model import Link, Record
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+
+
+class Geo(Quarry):
+    """Hunts geographic services; how promising links are is for the policies to say."""
+
+    name = "geo"
+    version = "1"
+
+    def recognise(self, doc: Doc) -> str | None:
+        """The kind of service that a document describes: "ogc:wms/1.3.0"."""
+        return kinds.recognise(doc)
+
+    def links(self, doc: Doc) -> Iterable[Link]:
+        """Where services must be, by what a document mentions; the kind of each link is the rule."""
+        return hints.links(doc)
+
+    def extract(self, doc: Doc) -> Iterable[Record]:
+        """A service and what it offers: one record each."""
+        return survey.extract(doc)
