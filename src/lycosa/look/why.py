@@ -54,7 +54,7 @@ _PENDING = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? LI
 _IN_INDEX = "SELECT n FROM known WHERE host = ? AND id = ?"
 _BEHIND_INDEX = "SELECT id FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id IN ({})"
 
-_SETTING = re.compile(r"\b(limits|fetch|traps|urls|keep)\.([a-z_]+)")
+_SETTING = re.compile(r"\b([a-z]+)\.([a-z_]+)")
 
 
 class Hop(Struct, omit_defaults=True):
@@ -270,7 +270,7 @@ class _Teller:
 
     def _with_value(self, setting: re.Match[str]) -> str:
         """A setting's name with its value, so that a person sees what was allowed."""
-        value = getattr(getattr(self._from.mission, setting[1]), setting[2], None)
+        value = getattr(getattr(self._from.mission, setting[1], None), setting[2], None)
         return setting[0] if value is None else f"{setting[0]} = {value}"
 
     def _visits(self, n: int) -> list[Visit]:
