@@ -23,13 +23,12 @@ from msgspec.structs import replace
 
 from lycosa import Collection, urls
 from lycosa.cli.main import main
-from lycosa.crawl.mend import mend_archive
 from lycosa.crawl.merge import merge_collections
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, schema
 from lycosa.frontier import merge as merging
-from lycosa.keep import Archive, links
+from lycosa.keep import Archive, inspect, links, mend
 from lycosa.mission import Mission, to_toml
 from lycosa.mission.settings import Limits
 from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
@@ -316,7 +315,8 @@ def test_a_linked_file_is_mended_for_one_collection_alone(tmp_path: Path) -> Non
     size = path.stat().st_size
     os.truncate(path, size - 10)
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
-    mend_archive(tmp_path / "c", frontier)
+    for repair in inspect(tmp_path / "c/archive", frontier.warcs()):
+        mend(tmp_path / "c/archive", repair)
     frontier.close()
     assert path.stat().st_size == size - 10
     assert path.stat().st_nlink == 1
