@@ -148,6 +148,7 @@ class PageRow(Struct, gc=False):
     warc: str = ""  # file name in archive/
     offset: int = 0
     length: int = 0
+    rendered: bool = False  # what is kept is the page as its scripts made it
     links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
 
 

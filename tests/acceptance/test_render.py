@@ -139,8 +139,34 @@ def test_what_scripts_make_is_collected(web: Web, tmp_path: Path) -> None:
         assert page.text.split() == ["page", "1", "to", "/3", "to", "/4"]
         assert [link.url for link in page.links] == ["http://app.test/3", "http://app.test/4"]
         assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert page.rendered
     assert not browser_processes() - before
     check_archive(folder)
+
+
+def test_the_next_round_renders_again(web: Web, tmp_path: Path) -> None:
+    """An unchanged shell says nothing: what its scripts make decides whether the page has changed."""
+    plant_app(web, "app.test", 3)
+    for page in [reply for path, reply in web.pages.items() if "/api" not in path]:
+        page.headers["ETag"] = '"same"'
+        page.headers["Last-Modified"] = "Mon, 01 Jan 2024 00:00:00 GMT"
+    folder = tmp_path / "c"
+    crawl(web, folder, "http://app.test/")
+    web["app.test/api/1"] = Reply(json.dumps({"title": "new title", "links": ["/new"]}).encode(), headers=JSON)
+    web["app.test/new"] = html(title="plain")
+    crawl(web, folder, "--recrawl")
+    assert fates(folder) == {
+        "app.test/": "not modified", "app.test/1": "fetched rendered", "app.test/2": "not modified",
+        "app.test/new": "fetched",
+    }  # fmt: skip
+    found = dict(rows(folder, "SELECT url, title FROM pages"))
+    assert found["http://app.test/1"] == "new title"
+    assert not any("if-none-match" in one.headers or "if-modified-since" in one.headers for one in web.asked)
+    with Collection(folder) as collection:
+        same = collection.page("http://app.test/2")
+        assert same is not None
+        assert same.rendered
+        assert "page 2" in same.text
 
 
 def check_archive(folder: Path) -> None:
@@ -364,21 +390,36 @@ def crawls_again(web: Web, folder: Path) -> bool:
     return subprocess.run(command(web, folder), capture_output=True, timeout=60).returncode == 0
 
 
-def test_a_browser_that_dies_is_replaced(web: Web, tmp_path: Path) -> None:
-    """A page on which the browser is killed from outside is tried again in a new one, and rendered."""
+def find_victims(victim: str, browsers: set[int], crawl: int) -> list[int]:
+    """The main process of the browser; the parent of Playwright; the children of the crawl that have no session."""
+    if victim == "browser":
+        return [pid for pid in browsers if b"--type=" not in (line := command_of(pid)) and b"lycosa-browser-" in line]
+    if victim == "hub":
+        drivers = [pid for pid in browsers if b"playwright/driver" in command_of(pid)]
+        return [int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in drivers]
+    children = Path(f"/proc/{crawl}/task/{crawl}/children").read_text().split()
+    return [int(pid) for pid in children if os.getsid(int(pid)) != int(pid)]
+
+
+def command_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@pytest.mark.parametrize("victim", ["browser", "hub", "worker"])
+def test_who_dies_is_replaced(web: Web, tmp_path: Path, victim: str) -> None:
+    """A page during which the browser, what drives it, or a worker is killed is rendered by the next one."""
     before = browser_processes()
     web["d.test/"] = shell("fetch('/slow').then(() => {" + add("/found") + "});")
     web["d.test/slow"] = Reply(b"{}", headers=JSON, delay_s=1.0)
     web["d.test/found"] = html()
     started = subprocess.Popen(command(web, tmp_path / "c", "http://d.test/"), stderr=subprocess.PIPE, text=True)
     assert wait_for(lambda: "d.test/slow" in web.paths(), 30)
-    for pid in browser_processes() - before:
-        if b"--type=" not in (line := Path(f"/proc/{pid}/cmdline").read_bytes()) and b"lycosa-browser-" in line:
-            os.kill(pid, signal.SIGKILL)
+    for pid in find_victims(victim, browser_processes() - before, started.pid):
+        os.kill(pid, signal.SIGKILL)
     _, said = started.communicate(timeout=60)
     assert started.returncode == 0, said
     assert fates(tmp_path / "c") == {"d.test/": "fetched rendered", "d.test/found": "fetched"}
-    assert web.paths().count("d.test/") == 1
+    assert web.paths().count("d.test/") == 1 + (victim == "worker")
     assert not browser_processes() - before
 
 

@@ -64,7 +64,7 @@ class Browsers:
                 return f"Pages that need a browser are kept as they came: {keeper.problem}."
         elif self._missing and board.total(Cell.SHELLS):
             missing, self._missing = self._missing, ""
-            return f'Some pages are empty until scripts run: {missing}, or set render = "never".'
+            return f"Some pages are empty until scripts run: {missing}, or say --render never."
         return ""
 
     def close(self) -> None:

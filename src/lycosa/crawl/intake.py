@@ -298,7 +298,7 @@ class Intake:
             answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
             self.quarry.recognise(doc) or "" if self.quarry is not None else doc.kind,
             answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
-            warc, offset, length, packed,
+            warc, offset, length, bool(html), packed,
         )  # fmt: skip
         # Whether a rendered page is still the same does not show in the answer that it was made from.
         lied = target.modified if target.digest else ""

@@ -18,7 +18,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 4
+VERSION = 5
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -55,7 +55,8 @@ AND NOT coalesce((
 PAGES = """
     SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
            page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
-           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round
+           page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round,
+           page.rendered
     FROM page JOIN url USING (n) JOIN host USING (host)
     WHERE url.via IS NOT 'sitemap' AND {}"""  # which is no page
 
@@ -123,7 +124,7 @@ CREATE TABLE known (host INTEGER, id INTEGER, n INTEGER, PRIMARY KEY (host, id))
 CREATE TABLE page (
     n INTEGER, round INTEGER, fetched_at REAL, status INTEGER, mime TEXT, charset TEXT, title TEXT, language TEXT,
     kind TEXT, size INTEGER, digest BLOB, etag TEXT, last_modified TEXT, server_date TEXT, warc TEXT, offset INTEGER,
-    length INTEGER, PRIMARY KEY (n, round)
+    length INTEGER, rendered INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (n, round)
 ) WITHOUT ROWID;
 {_LINK_TABLE};
 
@@ -180,7 +181,8 @@ INSERT INTO round (round, at, started, ended, why)
 INSERT INTO figure SELECT 'pages', '', count FROM figure WHERE name = 'stored' AND key = '1';
 INSERT INTO figure SELECT 'new', '1', count(*) FROM page JOIN url USING (n) WHERE url.via IS NOT 'sitemap';
 INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 'status';
-{_VIEWS}""",
+""",
+    4: f"ALTER TABLE page ADD COLUMN rendered INTEGER NOT NULL DEFAULT 0;{_VIEWS}",
 }
 
 

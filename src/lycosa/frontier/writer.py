@@ -31,7 +31,7 @@ _SETTLE_BARE = f"{_SETTLE} WHERE n = ?"
 _SETTLE_SEEN = f"{_SETTLE}, {_LEARN}, etag = coalesce(?, etag), modified = coalesce(?, modified) WHERE n = ?"
 _SETTLE_PAGE = f"{_SETTLE}, {_LEARN}, etag = ?, modified = ?, digest = ? WHERE n = ?"
 _VISIT = "INSERT OR REPLACE INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT OR REPLACE INTO link (key, links) VALUES (? << 20 | ?, ?)"
 _HOST = """
 INSERT INTO host (host, name, next_at, delay_s, visited, errors, round) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -280,7 +280,7 @@ class Writer:
                 (
                     n, round_number, page.fetched_at, page.status, page.mime, page.charset, page.title, page.language,
                     page.kind, page.size, page.digest, page.etag, page.last_modified, page.server_date, page.warc,
-                    page.offset, page.length,
+                    page.offset, page.length, page.rendered,
                 )
                 for n, page in pages
             ),

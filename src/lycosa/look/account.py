@@ -160,9 +160,10 @@ def _state_lines(fate: Fate) -> list[str]:
         kind = f", {page.kind}" if page.kind else ""
         title = f', "{page.title}"' if page.title else ""
         lines.append(f"{page.mime or 'no type'}{kind}, {page.charset or 'no charset'}, {page.size:,} bytes{title}")
+        made = ", as its scripts made it in a browser" if page.rendered else ""
         copies = f" ({fate.copies} copies)" if fate.copies > 1 else ""
         if page.warc:
-            lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}")
+            lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}{made}")
     if fate.visits:
         told = ", ".join(f"{visit.event} in round {visit.round}" for visit in fate.visits)
         pace = f"; visited every {fate.interval_s / 3600:,.1f} hours" if fate.interval_s else ""

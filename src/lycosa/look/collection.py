@@ -43,7 +43,7 @@ _PAGES = """
     SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at,
            url.url, url.depth, iif(url.state IN (1, 2, 3), url.state, url.was) = 3,
            page.status, page.mime, page.charset, page.title, page.language, page.kind, page.size,
-           page.etag, page.last_modified, page.server_date,
+           page.etag, page.last_modified, page.server_date, page.rendered,
            coalesce(nullif(url.original, ''), url.url)
     FROM page JOIN url USING (n) WHERE """
 
@@ -107,6 +107,7 @@ class Page:
     etag: str
     last_modified: str  # as the header gave it
     server_date: str
+    rendered: int  # 1 if text and links are what its scripts made of it in a browser
     original: str  # the address as it was written, before it was normalised
 
     def __repr__(self) -> str:

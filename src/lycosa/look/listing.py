@@ -23,7 +23,7 @@ COLUMNS: dict[List, str] = {
     "urls": "url, state, reason, http, depth, score, seed, via, parent, anchor, context, original, fetched, retries,"
     " redirect, round, interval_h",
     "pages": "url, status, mime, charset, title, language, kind, size, fetched, last_modified, server_date, digest,"
-    " warc, offset, length, round",
+    " warc, offset, length, round, rendered",
     "links": "source, target, anchor, accepted",
 }
 

@@ -38,7 +38,7 @@ _ROW = """
 _VISIT = "SELECT round, event, at, http FROM visit WHERE round = ? AND n = ?"
 _PAGE = """
     SELECT round, fetched_at, status, mime, charset, title, language, kind, size, lower(hex(digest)), etag,
-           last_modified, server_date, warc, offset, length
+           last_modified, server_date, warc, offset, length, rendered
     FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"""
 _HOLDER = """
     SELECT url.url FROM content JOIN url USING (n) WHERE content.n <> ?2 AND content.seq = (
@@ -93,6 +93,7 @@ class Copy(Struct):
     warc: str
     offset: int
     length: int
+    rendered: int  # 1 if it was run in a browser
 
 
 class Visit(Struct):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -38,7 +39,8 @@ class Keeper:
     """Starts a hub when asked to, and again when it dies; `close` leaves no process behind."""
 
     def __init__(self, plan: Callable[[str], Plan], *, errors: Path) -> None:
-        self.folder = tempfile.mkdtemp(prefix="lycosa-browser-")
+        # Of a short name, as a socket wants it; made when it is needed.
+        self.folder = os.path.join(tempfile.gettempdir(), f"lycosa-browser-{os.getpid()}-{secrets.token_hex(4)}")
         self.problem = ""  # why there is no browser after all, for people
         self._plan = plan
         self._errors = errors
@@ -82,9 +84,13 @@ class Keeper:
             self.problem = self.problem or "the browser does not start"
 
     def _start(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.socket_path)
-        listener = listen(self.socket_path)
+        try:
+            shutil.rmtree(self.folder, ignore_errors=True)  # what a hub before this one left
+            os.mkdir(self.folder, 0o700)
+            listener = listen(self.socket_path)
+        except OSError as error:
+            self.problem = f"{self.folder} cannot be made: {error.strerror}"
+            return
         self._started_at = time.monotonic()
         parent = os.getpid()
         self._warden = os.fork()

@@ -39,6 +39,7 @@ _READ = """(max) => {
   const walk = (top) => {
     for (const e of top.querySelectorAll('*')) if (e.shadowRoot) { roots.push(e.shadowRoot); walk(e.shadowRoot); }
   };
+  for (const e of document.querySelectorAll('noscript')) e.remove();  // it is for others
   walk(document);
   const html = document.documentElement;
   if (!html) return {text: '', size: 0, url: location.href};
