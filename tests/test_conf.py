@@ -198,3 +198,17 @@ def test_arbitrary_bytes_never_break_the_parser(tmp_path_factory: pytest.TempPat
         load(path)
     except UsageError as error:
         assert "any.conf" in str(error)
+
+
+def test_long_lines_end_at_once(tmp_path: Path) -> None:
+    """Thousands of blanks, or of parts of a key, are refused without being tried in every way."""
+    assert not looks_like_conf("seeds =" + " " * 9_000)
+    path = tmp_path / "mission.toml"
+    for text in (
+        "a." * 50_000 + "b = 1",
+        "[x]\n[" + "'a' . " * 20_000 + "b]",
+        'scope = "host"\nx = {' + "a." * 50_000 + "b = 1}",
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError, match="nested too deeply"):
+            load(path)

@@ -211,3 +211,11 @@ def test_nothing_raises(announced: str) -> None:
         doc = read(URL, {"content-type": announced}, junk[start:])
         assert isinstance(doc.text, str)
         assert doc.etree is None or doc.kind not in ("html", "text")
+
+
+@pytest.mark.parametrize(
+    "start", [b"<!DOCTYPE " + b"h" * 60_000, b"<!DOCTYPE h" + b" " * 60_000, b"<" + b"a." * 30_000]
+)
+def test_long_prologs_end_at_once(start: bytes) -> None:
+    """A declaration that is never closed costs its length, not the square of it (found by tests/bench/mutate.py)."""
+    assert sniff("", start)[0]

@@ -48,7 +48,7 @@ _STRING = re.compile(r"\"((?:[^\"\\\n]++|\\[^\n])*+)\"|'([^'\n]*)'")
 _BARE = re.compile(r'[^;\n#"]*')
 _BARE_ITEM = re.compile(r'[^,;}\n#"]+')
 #: An assignment that ends in ; or opens a brace that it does not close on its line: TOML has neither.
-_UNLIKE_TOML = re.compile(r"""[^="'#]*=\s*(?:(?:"[^"]*"|'[^']*'|\{[^}]*\}|[^"'#;{]*)\s*;|\{[^}]*$)""")
+_UNLIKE_TOML = re.compile(r"""[^="'#]*+=\s*+(?:(?:"[^"]*+"|'[^']*+'|\{[^}]*+\}|[^"'#;{]*+)\s*+;|\{[^}]*+$)""")
 
 
 class _Malformed(Exception):

@@ -21,6 +21,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _TELLING = r"(?i)((?:passw|auth|cookie|token|secret|key)[^=]*=).*"
+#: A key of more parts than any setting has; the standard library's reader takes the square of them in time.
+_DEEP_KEY = re.compile(
+    r"""(?:^[ \t]*+\[{0,2}|[{,])[ \t]*+(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
+    re.MULTILINE,
+)
+_TOO_DEEP = "the TOML is nested too deeply; allowed are tables and lists of texts"
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -28,10 +34,12 @@ def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
     """The values that a TOML mission gives, and what is wrong with its keys or its syntax."""
     import tomllib
 
+    if deep := _DEEP_KEY.search(text):
+        return [], [Problem(source, text.count("\n", 0, deep.end()) + 1, _TOO_DEEP)]
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        return [], [Problem(source, 0, "the TOML is nested too deeply; allowed are tables and lists of texts")]
+        return [], [Problem(source, 0, _TOO_DEEP)]
     except ValueError as error:
         return [], [_syntax_problem(text, source, error)]
     return flatten(data, source, find_lines(text))

@@ -18,9 +18,9 @@ _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:!doctype[\t\n\f\r ]
 _JUNK = re.compile(rb"(?:[\t\n\f\r ]|\xef\xbb\xbf|[A-Za-z][A-Za-z-]{2,40}:[^\n<]{0,200}\n)*+(?=<\?xml\s)")
 _PROLOG = re.compile(
     rb"(?>[\t\n\f\r ]+|<!--.*?-->|<\?(?!xml\s).*?\?>|<\?(?P<xml>xml)\s.*?\?>"
-    rb"|<!DOCTYPE\s+(?P<doctype>[^\s<>\[]+)[^<>\[]*(?:\[.*?\]\s*)?>)*+"
+    rb"|<!DOCTYPE\s++(?P<doctype>[^\s<>\[]++)[^<>\[]*+(?:\[.*?\]\s*+)?>)*+"
     rb"(?:(?P<dtd><!(?:ELEMENT|ENTITY|ATTLIST|NOTATION|\[)[\s%]?)"
-    rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]+):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
+    rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]++):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
     re.DOTALL | re.IGNORECASE,
 )
 _JSON_START = re.compile(rb'[\[{]\s*(?:["\[{\]}]|-?\d|true|false|null)')
