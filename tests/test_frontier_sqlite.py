@@ -20,7 +20,7 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of, schema
 from lycosa.frontier.index import Filter
 from lycosa.frontier.parts import host_key, part_of_key, spans
-from lycosa.model import Batch, Done, Found, PageRow, Past, State, WarcRow
+from lycosa.model import Batch, Done, Found, Hint, PageRow, Past, State, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -224,6 +224,7 @@ steps = st.lists(
         st.tuples(st.just("repend"), st.integers(0, 23)),
         st.tuples(st.just("seed"), st.integers(0, 23)),
         st.tuples(st.just("round"), st.integers(0, 30), st.booleans()),
+        st.tuples(st.just("hint"), st.lists(st.tuples(st.integers(0, 23), st.integers(1, 3)), max_size=12)),
     ),
     max_size=25,
 )
@@ -242,6 +243,10 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
     if verb == "round":
         number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
         return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
+    if verb == "hint":
+        hints = [Hint(url_id(URLS[number]), host_of(URLS[number]), float(date)) for number, date in rest[0]]
+        told = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints)
+        return frontier.commit(told, owner=ME, now=0.0).hosts
     if verb == "seed":
         return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds()
     founds = []

@@ -207,6 +207,23 @@ def test_robots_and_sitemaps_are_asked_again(web: Careful, tmp_path: Path) -> No
     assert rows(folder, "SELECT count(*) FROM pages") == [(5,)]
 
 
+def test_a_sitemap_tells_what_changed(web: Careful, tmp_path: Path) -> None:
+    """A page that is not due is visited all the same when its sitemap has a new date for it."""
+    folder = tmp_path / "c"
+    listed = "<urlset><url><loc>/x</loc><lastmod>2024-03-0{}</lastmod></url><url><loc>/y</loc></url></urlset>"
+    web["a.test/robots.txt"] = Reply(b"Sitemap: http://a.test/map.xml")
+    web["a.test/"] = page(Last_Modified=OLD)
+    for name in "xy":
+        web[f"a.test/{name}"] = page(text=name, Last_Modified=OLD)
+    for number, text in enumerate("1112", 1):
+        web["a.test/map.xml"] = Reply(listed.format(text).encode(), headers={"Content-Type": "application/xml"})
+        if text == "2":
+            web["a.test/x"] = page(text="edited", Last_Modified="Tue, 05 Mar 2024 10:00:00 GMT")
+        crawl(web, folder, *(("--recrawl",) if number > 1 else ("http://a.test/",)))
+        assert len(web.paths()) == (4 if number < 3 else number - 2)
+    assert events(folder, 4) == {"x": "changed"}
+
+
 def test_limits_are_those_of_a_round(web: Careful, tmp_path: Path) -> None:
     """A round stores or confirms so many pages; one that its limit ended is over, and the next one begins."""
     folder = tmp_path / "c"

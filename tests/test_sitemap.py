@@ -8,6 +8,7 @@ import pytest
 
 from lycosa.model import Link
 from lycosa.parse import read, read_sitemap
+from lycosa.parse.sitemap import read_time
 
 URL = "http://example.org/sitemap.xml"
 OPEN = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -198,3 +199,11 @@ def test_hostile_sitemaps_end(tail: str) -> None:
     """Markup that never closes costs time in proportion to its length."""
     result = read_sitemap(f"{OPEN}<url><loc>http://e.org/1</loc></url>{tail}".encode())
     assert result.links[0].href == "http://e.org/1"
+
+
+def test_dates_are_read_in_the_forms_that_there_are() -> None:
+    """W3C dates of any precision, those of mail, and nothing for what is no date."""
+    for text in ("2024-03-05", "2024-03-05T00:00:00Z", "2024-03-05T01:00+01:00", "Tue, 05 Mar 2024 00:00:00 GMT"):
+        assert read_time(text) == 1_709_596_800.0
+    for text in ("", "yesterday", "2024-13-45", "0000-00-00T00:00:00", "9" * 10_000, "Tue, 99 Foo 2024", "\0"):
+        assert read_time(text) is None

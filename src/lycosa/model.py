@@ -127,7 +127,6 @@ class Found(Struct, gc=False):
     anchor: str = ""
     context: str = ""
     original: str = ""  # the address as it was written, where that was absolute and not normalised
-    modified: float = 0.0  # when a sitemap says that it last changed, Unix time; 0: it says nothing
 
 
 class PageRow(Struct, gc=False):
@@ -198,6 +197,14 @@ class WarcRow(Struct, gc=False):
     stamp: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
 
 
+class Hint(Struct, gc=False):
+    """A host's word on one of its own pages, in a sitemap or feed: when it last changed, by that host's clock."""
+
+    id: int
+    host: str
+    modified: float  # Unix time
+
+
 class Batch(Struct, gc=False):
     """What one worker commits at once; the archive already holds its bytes."""
 
@@ -209,6 +216,7 @@ class Batch(Struct, gc=False):
     warc: str = ""
     warc_size: int = 0
     warc_synced: int = 0
+    hints: list[Hint] = []
     lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lycosa.frontier import PARTITIONS, Frontier
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, Past, State
+from lycosa.model import Batch, Done, Found, Hint, HostRow, PageRow, Past, State
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -242,6 +242,43 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
     assert (frontier.stored(), frontier.pages(), frontier.content_holder(b"a")) == (1, 1, None)
     assert put(frontier, done=(end(frontier, "a", State.FETCHED, b"a"),)).stored == 1
     assert (frontier.stored(), frontier.pages()) == (2, 2)
+
+
+def tell(frontier: Frontier, **dates: float):  # type: ignore[no-untyped-def]
+    """A sitemap says when these pages changed."""
+    hints = [Hint(found(name).id, "a.test", date) for name, date in dates.items()]
+    return frontier.commit(
+        Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints), owner=ME, now=0.0
+    ).hosts
+
+
+def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> None:
+    """Another date than the last time opens it, unless this round has visited it; unknown pages are passed over."""
+    visited(frontier, "abc", interval_s=20 * DAY)
+    assert tell(frontier, a=1.0, b=1.0, x=1.0) == set()
+    assert next_round(frontier) == []
+    assert tell(frontier, a=2.0, b=1.0, c=5.0, x=2.0) == {"a.test"}
+    assert pending(frontier) == ["a"]
+    put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", past=Past(interval=20 * DAY)),))
+    assert tell(frontier, a=3.0) == set()
+    assert next_round(frontier) == []
+    assert tell(frontier, a=3.0, c=4.0) == {"a.test"}
+    assert pending(frontier) == ["c"]
+
+
+def test_a_host_that_is_wrong_too_often_is_not_heeded(frontier: Frontier) -> None:
+    """Ten words that proved wrong, and none right, are enough."""
+    visited(frontier, "abcdefghijkl", interval_s=20 * DAY)
+    names = "abcdefghij"
+    tell(frontier, **dict.fromkeys("abcdefghijkl", 1.0))
+    next_round(frontier)
+    tell(frontier, **dict.fromkeys(names, 2.0))
+    assert pending(frontier) == list(names)
+    past = Past(interval=20 * DAY)
+    put(frontier, done=tuple(end(frontier, name, State.UNCHANGED, http=304, past=past) for name in names))
+    assert tell(frontier, k=2.0) == set()
+    next_round(frontier, everything=False)
+    assert tell(frontier, l=2.0) == set()
 
 
 def test_whoever_opens_the_collection_is_in_its_round(open_frontier: Callable[[], Frontier]) -> None:

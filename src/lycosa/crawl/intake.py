@@ -25,8 +25,9 @@ from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
 from lycosa.keep import Archive, Profile, links
 from lycosa.mission import Mission
-from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, RobotsRow, State, Target, Verdict
+from lycosa.model import Answer, Batch, Done, Found, Hint, Link, PageRow, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
+from lycosa.parse.sitemap import read_time
 from lycosa.quarry import Quarry
 from lycosa.render.wire import Result
 
@@ -200,7 +201,17 @@ class Intake:
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         self.link_count += len(rows)
+        if doc.modified:
+            self._take_hints(doc, target.host)
         return rows
+
+    def _take_hints(self, doc: Doc, host: str) -> None:
+        """What a sitemap or feed says of when its host's own pages changed."""
+        for link, text in zip(doc.links, doc.modified, strict=False):
+            modified = read_time(text) if text and link.kind != "sitemap" else None
+            address = self.resolver.find(link.href, doc.base) if modified is not None else None
+            if address is not None and modified is not None and urls.host_of(address.url) == host:
+                self.batch.hints.append(Hint(urls.url_id(address.url), host, modified))
 
     def _page_nofollow(self, doc: Doc) -> bool:
         if self.mission.fetch.nofollow == "ignore" or not doc.robots:
@@ -376,7 +387,7 @@ class Intake:
 
 
 def new_batch() -> Batch:
-    return Batch(found=[], done=[], hosts=[], robots=[], tallies={})
+    return Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=[])
 
 
 def _digest(answer: Answer) -> bytes:

@@ -8,6 +8,8 @@ from lycosa.model import Done, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
+#: The visit brought an answer that tells something of the page.
+SETTLED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 #: There is no page at the address now, though there may have been one.
 AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
@@ -20,6 +22,7 @@ class Before(Struct, gc=False):
     via: str
     was: int  # the state that the last round left it in
     digest: bytes  # of the newest copy; empty: there is none
+    due: float = 0.0
 
 
 def event_of(done: Done, before: Before, state: int) -> str:

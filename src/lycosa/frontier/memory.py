@@ -8,74 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.frontier.events import HELD, Before, event_of, owns_before
+from lycosa.frontier.events import HELD, SETTLED, event_of, owns_before
 from lycosa.frontier.figures import explain
-from lycosa.frontier.parts import PARTITIONS, part_of
+from lycosa.frontier.hints import HINTED, is_trusted
+from lycosa.frontier.parts import part_of
 from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
 from lycosa.frontier.rounds import POISON, REASONS
+from lycosa.frontier.world import Lease, Url, World, make_row, make_target, open_url
 from lycosa.frontier.writer import REOPENED
-from lycosa.model import Batch, Committed, Done, Found, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
-
-
-class _Url(Struct):
-    n: int
-    found: Found
-    state: int
-    reason: str
-    depth: int
-    http: int = 0
-    due: float = 0.0
-    retries: int = 0
-    redirect: str = ""
-    pages: dict[int, PageRow] = {}  # by round
-    events: dict[int, str] = {}  # by round
-    digest: bytes = b""
-    keys: tuple[str, str] = ("", "")
-    past: Past = Past()
-    round: int = 0
-    was: int = 0
-    lowered: bool = False  # its depth changed while it may have been under way
-
-    @property
-    def page(self) -> PageRow | None:
-        return self.pages[max(self.pages)] if self.pages else None
-
-    @property
-    def before(self) -> Before:
-        return Before(self.state, self.reason, self.found.via, self.was, self.digest)
-
-
-class _Lease(Struct):
-    owner: str = ""
-    epoch: int = 0
-    until: float = 0.0
-
-
-class _World:
-    """What several frontiers on one collection share."""
-
-    def __init__(self) -> None:
-        self.urls: list[_Url] = []
-        self.by_id: dict[int, _Url] = {}
-        self.seeds: dict[int, bool] = {}  # whether it was given; else a seed moved to it
-        self.hosts: dict[str, HostRow] = {}
-        self.leases = [_Lease() for _ in range(PARTITIONS)]
-        self.inbox: dict[str, None] = {}
-        self.holders: dict[bytes, tuple[int, int]] = {}  # row and round
-        self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
-        self.opened = [True]
-        self.stored = Counter[int]()
-        self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
-        self.robots: dict[str, RobotsRow] = {}
-        self.tallies: Counter[tuple[str, str]] = Counter()
-        self.warcs: dict[str, WarcRow] = {}
-        self.strikes: Counter[int] = Counter()
-        self.statuses: Counter[tuple[int, str]] = Counter()
-        self.meta: dict[str, str] = {"round": "1"}
+from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Past, RobotsRow, State, Target, WarcRow
 
 
 class MemoryFrontier:
@@ -83,7 +27,7 @@ class MemoryFrontier:
 
     def __init__(self, *, unpack_links: Callable[[bytes], list[str]] | None = None) -> None:
         self._unpack = unpack_links
-        self._world = _World()
+        self._world = World()
         self._epochs: dict[int, int] = {}
 
     def twin(self) -> MemoryFrontier:
@@ -136,7 +80,7 @@ class MemoryFrontier:
     def clear_leases(self) -> None:
         self._free(self._world.leases)
 
-    def _free(self, leases: Iterable[_Lease]) -> None:
+    def _free(self, leases: Iterable[Lease]) -> None:
         for lease in leases:
             lease.owner, lease.epoch, lease.until = "", lease.epoch + 1, 0.0
 
@@ -158,10 +102,10 @@ class MemoryFrontier:
         for url in opens:
             url.was = url.state if url.state < State.FAILED else url.was
             url.retries = 0
-            _open(url)
+            open_url(url)
         return len(opens)
 
-    def _is_visited(self, url: _Url, max_s: float) -> bool:
+    def _is_visited(self, url: Url, max_s: float) -> bool:
         rows = self._world.rounds
         now = rows[-1].at + (rows[-1].at - rows[-2].at) / 2
         due = (
@@ -191,7 +135,7 @@ class MemoryFrontier:
     def _round(self) -> int:
         return self._world.rounds[-1].round
 
-    def _of(self, parts: Iterable[int], state: int) -> list[_Url]:
+    def _of(self, parts: Iterable[int], state: int) -> list[Url]:
         wanted = set(parts)
         return [url for url in self._world.urls if url.state == state and part_of(url.found.host) in wanted]
 
@@ -205,7 +149,7 @@ class MemoryFrontier:
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
         pending = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
         pending.sort(key=lambda url: (-url.found.score, url.n))
-        return [_target(url) for url in pending if url.n not in set(skip)][:limit]
+        return [make_target(url) for url in pending if url.n not in set(skip)][:limit]
 
     def target(self, n: int) -> Target | None:
         url = next((url for url in self._world.urls if url.n == n and url.state == State.PENDING), None)
@@ -214,7 +158,7 @@ class MemoryFrontier:
     def due(self, parts: Iterable[int], now: float) -> list[str]:
         ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
         for url in ready:
-            _open(url)
+            open_url(url)
         return sorted({url.found.host for url in ready})
 
     def next_due(self, parts: Iterable[int]) -> float | None:
@@ -244,7 +188,7 @@ class MemoryFrontier:
         url.found.seed = True
         if url.state in REOPENED[given] and seed.state == State.PENDING:
             url.was = url.state if url.state < State.FAILED else url.was
-            _open(url)
+            open_url(url)
             woken.add(seed.host)
         self._world.seeds[url.n] = given or self._world.seeds.get(url.n, False)
 
@@ -260,6 +204,8 @@ class MemoryFrontier:
             self._add(found, woken, max_depth)
         for done in batch.done:
             self._settle(world.urls[done.n - 1], done, committed)
+        for hint in batch.hints:
+            self._take_hint(hint, woken)
         for done in batch.done:
             url = world.urls[done.n - 1]
             if url.lowered and max_depth >= 0:
@@ -279,12 +225,24 @@ class MemoryFrontier:
         world.inbox.update(dict.fromkeys(woken - committed.hosts))
         return committed
 
+    def _take_hint(self, hint: Hint, woken: set[str]) -> None:
+        url = self._world.by_id.get(hint.id)
+        if url is None:
+            return
+        news = url.lastmod not in (None, hint.modified) and is_trusted(*self._world.words.get(hint.host, (0, 0)))
+        url.lastmod = hint.modified
+        if news and State.FETCHED <= url.state <= State.GONE and url.round < self._round > 1:
+            url.was = url.state
+            open_url(url)
+            url.due, url.retries = HINTED, 0
+            woken.add(hint.host)
+
     def _add(self, found: Found, woken: set[str], max_depth: int) -> None:
         world = self._world
         known = world.by_id.get(found.id)
         if known is None:
             state = State(found.state)
-            url = _Url(len(world.urls) + 1, found, state, found.reason if state else "", found.depth)
+            url = Url(len(world.urls) + 1, found, state, found.reason if state else "", found.depth)
             world.urls.append(url)
             world.by_id[found.id] = url
             world.hosts.setdefault(found.host, HostRow(found.host))
@@ -293,19 +251,19 @@ class MemoryFrontier:
         elif max_depth >= 0:
             self._lower(known, found.depth, woken, max_depth, fits=found.state == State.PENDING)
 
-    def _lower(self, url: _Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
+    def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
         lower = depth < url.depth
         url.depth = min(depth, url.depth)
         if url.state == State.REJECTED:
             if url.reason == "depth" and (fits or url.depth <= max_depth):
-                _open(url)
+                open_url(url)
                 woken.add(url.found.host)
         elif lower and url.state in (State.PENDING, State.WAITING):
             url.lowered = True
         elif lower:
             self._spread(url, woken, max_depth)
 
-    def _spread(self, url: _Url, woken: set[str], max_depth: int) -> None:
+    def _spread(self, url: Url, woken: set[str], max_depth: int) -> None:
         children = [(url.redirect, 0)] if url.redirect else []
         if url.page is not None and url.page.links and self._unpack is not None:
             children += [(address, 1) for address in self._unpack(url.page.links)]
@@ -315,7 +273,7 @@ class MemoryFrontier:
                 refreshed = child.found.via == "refresh" and child.found.parent == url.n
                 self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
 
-    def _settle(self, url: _Url, done: Done, committed: Committed) -> None:
+    def _settle(self, url: Url, done: Done, committed: Committed) -> None:
         world, number, page = self._world, self._round, done.page
         before, state = url.before, done.state
         if state == State.FETCHED and page is not None:
@@ -332,7 +290,11 @@ class MemoryFrontier:
         ):
             committed.stored += 1
             world.stored[number] += 1
-        if event := event_of(done, before, state):
+        event = event_of(done, before, state)
+        if before.due == HINTED and state in SETTLED:
+            told, wrong = world.words.get(done.host, (0, 0))
+            world.words[done.host] = told + 1, wrong + (event in ("", "unchanged"))
+        if event:
             url.events = url.events | {number: event}
         url.state, url.reason = state, done.reason if state != State.PENDING else ""
         url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
@@ -381,7 +343,7 @@ class MemoryFrontier:
         return self._fetch_again(lost)
 
     def _fetch_again(self, lost: list[tuple[int, int]]) -> int:
-        world, opened = self._world, dict[int, _Url]()
+        world, opened = self._world, dict[int, Url]()
         digests = {digest for digest, holder in world.holders.items() if holder in lost}
         twins = [url for url in world.urls if url.digest in digests and url.state in (*HELD, State.DUPLICATE)]
         for digest in digests:
@@ -399,7 +361,7 @@ class MemoryFrontier:
             if url.state in HELD and digest and max(url.round, 1) == self._round and url.found.via != "sitemap":
                 world.stored[self._round] -= 1
         for url in opened.values():
-            _open(url)
+            open_url(url)
             world.inbox[url.found.host] = None
         return len(opened)
 
@@ -410,7 +372,7 @@ class MemoryFrontier:
                 verdict = judge(url.found.url, url.depth, url.found.host)
                 url.reason = verdict.reason
                 if verdict.ok:
-                    _open(url)
+                    open_url(url)
                     self._world.inbox[url.found.host] = None
                     total += 1
         return total
@@ -423,7 +385,7 @@ class MemoryFrontier:
 
     def find(self, url: str) -> UrlRow | None:
         known = self._world.by_id.get(urls.url_id(url))
-        return None if known is None else _row(known)
+        return None if known is None else make_row(known)
 
     def seeds(self) -> list[str]:
         return [self._world.urls[n - 1].found.url for n in sorted(self._world.seeds)]
@@ -495,23 +457,3 @@ class MemoryFrontier:
 
     def set_meta(self, key: str, value: str) -> None:
         self._world.meta[key] = value
-
-
-def _open(url: _Url) -> None:
-    url.state, url.reason, url.due = State.PENDING, "", 0.0
-
-
-def _target(url: _Url) -> Target:
-    found = url.found
-    return Target(
-        url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
-        found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
-    )  # fmt: skip
-
-
-def _row(url: _Url) -> UrlRow:
-    found = url.found
-    return UrlRow(
-        url.n, found.url, url.state, url.reason, url.depth, found.score, url.http, url.retries, url.due, found.seed,
-        found.parent, url.redirect,
-    )  # fmt: skip

@@ -18,7 +18,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 5
+VERSION = 6
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -89,7 +89,7 @@ CREATE TABLE visit (
     PRIMARY KEY (round, n)
 ) WITHOUT ROWID;
 CREATE INDEX turned ON visit (n, round) WHERE event IN ('gone', 'back');
--- When a sitemap says that a page last changed.
+-- When a sitemap or feed says that a page last changed.
 CREATE TABLE lastmod (n INTEGER PRIMARY KEY, modified REAL);
 """
 
@@ -104,7 +104,8 @@ CREATE TABLE part (
 CREATE TABLE host (
     host INTEGER PRIMARY KEY, name TEXT NOT NULL, next_at REAL NOT NULL DEFAULT 0, delay_s REAL NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, part INTEGER AS ({PART_SQL}),
-    visited INTEGER NOT NULL DEFAULT 0, round INTEGER NOT NULL DEFAULT 1  -- pages of its last round
+    visited INTEGER NOT NULL DEFAULT 0, round INTEGER NOT NULL DEFAULT 1,  -- pages of its last round
+    told INTEGER NOT NULL DEFAULT 0, wrong INTEGER NOT NULL DEFAULT 0  -- changes that its sitemaps told of
 );
 
 -- Every URL ever seen, numbered in the order of its finding.
@@ -183,6 +184,9 @@ INSERT INTO figure SELECT 'new', '1', count(*) FROM page JOIN url USING (n) WHER
 INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 'status';
 """,
     4: f"ALTER TABLE page ADD COLUMN rendered INTEGER NOT NULL DEFAULT 0;{_VIEWS}",
+    5: """
+ALTER TABLE host ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
 }
 
 

@@ -13,9 +13,10 @@ import apsw
 from lycosa.frontier.counts import Counts, statuses_of
 from lycosa.frontier.depth import Depths
 from lycosa.frontier.desk import Desk
-from lycosa.frontier.events import HELD, Before, event_of, owns_after, owns_before
+from lycosa.frontier.events import HELD, SETTLED, Before, event_of, owns_after, owns_before
+from lycosa.frontier.hints import HINTED, is_trusted
 from lycosa.frontier.parts import host_key, part_of
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, Past, State
+from lycosa.model import Batch, Done, Found, Hint, HostRow, PageRow, Past, State
 
 _INSERT = """
 INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
@@ -23,13 +24,17 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 #: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
 REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 _REOPEN = "UPDATE url SET was = iif(state < 7, state, was), state = 0, reason = '', due = 0 WHERE n = ?"
-_BEFORE = "SELECT n, state, reason, via, was, digest FROM url WHERE n IN carray(?)"
+_BEFORE = "SELECT n, state, reason, via, was, digest, due FROM url WHERE n IN carray(?)"
 _SETTLE = """
 UPDATE url SET state = ?, reason = ?, http = ?, fetched_at = ?, due = ?, retries = ?, redirect = ?"""
 _LEARN = "round = ?, interval = ?, changes = ?, watched = ?, checked = ?"
 _SETTLE_BARE = f"{_SETTLE} WHERE n = ?"
 _SETTLE_SEEN = f"{_SETTLE}, {_LEARN}, etag = coalesce(?, etag), modified = coalesce(?, modified) WHERE n = ?"
 _SETTLE_PAGE = f"{_SETTLE}, {_LEARN}, etag = ?, modified = ?, digest = ? WHERE n = ?"
+_TOLD = "SELECT state, reason, url.round, lastmod.modified FROM url JOIN lastmod USING (n) WHERE n = ?"
+_LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES (?, ?)"
+_OPEN_TOLD = "UPDATE url SET was = state, state = 0, reason = '', due = ?, retries = 0 WHERE n = ?"
+_TRUST = "UPDATE host SET told = told + 1, wrong = wrong + ? WHERE host = ?"
 _VISIT = "INSERT OR REPLACE INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT OR REPLACE INTO link (key, links) VALUES (? << 20 | ?, ?)"
@@ -80,12 +85,35 @@ class Writer:
             db.executemany("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", rows)
         if batch.tallies:
             db.executemany(_TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.tallies.items()))
+        if batch.hints:
+            self._take_hints(batch.hints)
         if batch.warc:
             db.execute(_WARC, (batch.warc, batch.warc_size, batch.warc_synced))
         self._meet(again, done=batch.done)
         moved = [found for found in batch.found if found.seed]
         if moved:
             self._crown(moved, given=False)
+
+    def _take_hints(self, hints: list[Hint]) -> None:
+        """Note the dates; in a later round, open the pages whose date is another one than the last time."""
+        index, db, number = self._desk.urls, self._db, self._desk.round
+        dates = [(index.find(hint.id, host_key(hint.host), hint.id), hint) for hint in hints]
+        if number > 1:
+            trusted: dict[str, bool] = {}
+            for n, hint in dates:
+                row = db.execute(_TOLD, (n,)).get if n is not None else None
+                if row is None or row[3] == hint.modified:
+                    continue
+                if hint.host not in trusted:
+                    words = db.execute("SELECT told, wrong FROM host WHERE host = ?", (host_key(hint.host),)).get
+                    trusted[hint.host] = is_trusted(*words)
+                state, reason, visited, _ = row
+                if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
+                    db.execute(_OPEN_TOLD, (HINTED, n))
+                    self._counts.state(state, reason, -1)
+                    self._counts.state(State.PENDING, "", 1)
+                    self.woken.add(hint.host)
+        db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates if n is not None))
 
     def finish(self) -> None:
         """Tell other workers of their new URLs and write the counters."""
@@ -240,6 +268,8 @@ class Writer:
             key = host_key(done.host)
             self._grown[key] = self._grown.get(key, 0) + change
         event = event_of(done, old, state)
+        if old.due == HINTED and state in SETTLED:
+            self._db.execute(_TRUST, (event in ("", "unchanged"), host_key(done.host)))
         if event:
             self._counts.figure(event, str(self._desk.round), 1)
             if self._desk.round > 1:

@@ -49,6 +49,7 @@ class Doc:
         "language",
         "links",
         "mime",
+        "modified",
         "problem",
         "refresh",
         "robots",
@@ -70,6 +71,7 @@ class Doc:
         self.robots = _NOTHING
         self.refresh: tuple[float, str] | None = None
         self.links: list[Link] = []
+        self.modified: list[str] = []  # of sitemaps and feeds: the date of each link as written, or empty
         self._anchors: list[Element] = []
         self._root: xml.Root | None = None
         self._tree: Document | None = None
@@ -182,7 +184,7 @@ def _read_xml(doc: Doc, max_links: int) -> None:
     doc._root, doc.problem = xml.read_root(doc.body, doc.charset)
     if doc.kind == "feed":
         found = feed.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
-        doc.title, doc.links = found.title, found.links
+        doc.title, doc.links, doc.modified = found.title, found.links, found.modified
         doc.problem = doc.problem or found.problem
     elif doc.kind != "xml":
         _read_sitemap(doc)
@@ -190,7 +192,7 @@ def _read_xml(doc: Doc, max_links: int) -> None:
 
 def _read_sitemap(doc: Doc) -> None:
     result = sitemap.read_sitemap(doc.body)
-    doc.links = result.links
+    doc.links, doc.modified = result.links, result.modified
     doc.problem = doc.problem or result.problem
 
 

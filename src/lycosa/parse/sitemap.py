@@ -6,6 +6,8 @@ Sitemap files and indexes with any namespace, RSS and Atom feeds, lists of addre
 from __future__ import annotations
 
 import zlib
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
@@ -19,6 +21,7 @@ MAX_BYTES = 50 << 20
 
 #: One line of a list of addresses; longer ones are no addresses.
 _MAX_LINE = 8192
+_MAX_DATE = 64
 
 
 class SitemapResult(Struct):
@@ -123,6 +126,16 @@ def read_entries(body: bytes, kind: str, *, max_urls: int = MAX_URLS) -> Sitemap
     if len(walker.links) >= max_urls:
         problem = problem or f"sitemap: only the first {max_urls} addresses are taken"
     return SitemapResult(walker.links, walker.modified, problem)
+
+
+def read_time(text: str) -> float | None:
+    """The Unix time of a date as sitemaps (ISO 8601) and feeds (also RFC 822) write it; None when it is none."""
+    text = text.strip()[:_MAX_DATE]
+    try:
+        found = datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _read_lines(body: bytes, max_urls: int) -> SitemapResult:

@@ -1,0 +1,18 @@
+"""Words of hosts on their own pages in, pages that are due at once out.
+
+A sitemap that gives a page another date than the last time says that it changed. That is believed of a host until most
+of its words have proved wrong: there are sitemaps that give every page the date of the day.
+"""
+
+from __future__ import annotations
+
+#: A host's words are no longer heeded when this many were wrong, and more than four for each that was right.
+WRONG_LEAST = 10
+WRONG_SHARE = 4
+#: In the column `due` of a pending URL: it is visited because of a hint.
+HINTED = -1.0
+
+
+def is_trusted(told: int, wrong: int) -> bool:
+    """Whether a host is worth listening to, which told of so many changes and was wrong so often."""
+    return wrong < WRONG_LEAST or wrong <= WRONG_SHARE * (told - wrong)

@@ -1,0 +1,98 @@
+"""What the frontiers in memory share: every URL with all that is known of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import Struct
+
+from lycosa.frontier.events import Before
+from lycosa.frontier.parts import PARTITIONS
+from lycosa.frontier.protocol import RoundRow, UrlRow
+from lycosa.model import Found, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
+
+
+class Url(Struct):
+    """One URL."""
+
+    n: int
+    found: Found
+    state: int
+    reason: str
+    depth: int
+    http: int = 0
+    due: float = 0.0
+    retries: int = 0
+    redirect: str = ""
+    pages: dict[int, PageRow] = {}  # by round
+    events: dict[int, str] = {}  # by round
+    digest: bytes = b""
+    keys: tuple[str, str] = ("", "")
+    past: Past = Past()
+    round: int = 0
+    was: int = 0
+    lastmod: float | None = None
+    lowered: bool = False  # its depth changed while it may have been under way
+
+    @property
+    def page(self) -> PageRow | None:
+        return self.pages[max(self.pages)] if self.pages else None
+
+    @property
+    def before(self) -> Before:
+        return Before(self.state, self.reason, self.found.via, self.was, self.digest, self.due)
+
+
+class Lease(Struct):
+    """Who holds a partition."""
+
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0
+
+
+class World:
+    """What several frontiers on one collection share."""
+
+    def __init__(self) -> None:
+        self.urls: list[Url] = []
+        self.by_id: dict[int, Url] = {}
+        self.seeds: dict[int, bool] = {}  # whether it was given; else a seed moved to it
+        self.hosts: dict[str, HostRow] = {}
+        self.leases = [Lease() for _ in range(PARTITIONS)]
+        self.inbox: dict[str, None] = {}
+        self.holders: dict[bytes, tuple[int, int]] = {}  # row and round
+        self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
+        self.opened = [True]
+        self.stored = Counter[int]()
+        self.words: dict[str, tuple[int, int]] = {}  # hints that each host gave, and those that were wrong
+        self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
+        self.robots: dict[str, RobotsRow] = {}
+        self.tallies: Counter[tuple[str, str]] = Counter()
+        self.warcs: dict[str, WarcRow] = {}
+        self.strikes: Counter[int] = Counter()
+        self.statuses: Counter[tuple[int, str]] = Counter()
+        self.meta: dict[str, str] = {"round": "1"}
+
+
+def open_url(url: Url) -> None:
+    """Make it pending."""
+    url.state, url.reason, url.due = State.PENDING, "", 0.0
+
+
+def make_target(url: Url) -> Target:
+    """It as it is handed out."""
+    found = url.found
+    return Target(
+        url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
+        found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
+    )  # fmt: skip
+
+
+def make_row(url: Url) -> UrlRow:
+    """It as it is told."""
+    found = url.found
+    return UrlRow(
+        url.n, found.url, url.state, url.reason, url.depth, found.score, url.http, url.retries, url.due, found.seed,
+        found.parent, url.redirect,
+    )  # fmt: skip
