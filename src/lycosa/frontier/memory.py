@@ -153,7 +153,7 @@ class MemoryFrontier:
 
     def target(self, n: int) -> Target | None:
         url = next((url for url in self._world.urls if url.n == n and url.state == State.PENDING), None)
-        return None if url is None else _target(url)
+        return None if url is None else make_target(url)
 
     def due(self, parts: Iterable[int], now: float) -> list[str]:
         ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
