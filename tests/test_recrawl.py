@@ -23,10 +23,14 @@ OLD = "Mon, 04 Mar 2024 10:00:00 GMT"
 
 
 class Careful(Web):
-    """A web that answers conditional requests as HTTP wants it."""
+    """A web that answers conditional requests as HTTP wants it, and none beyond `most` until there is more."""
+
+    most = 10**9
 
     def answer(self, asked: Asked) -> Reply:
         reply = super().answer(asked)
+        while len(self.asked) > self.most:
+            time.sleep(0.01)
         etag, modified = reply.headers.get("ETag"), reply.headers.get("Last-Modified")
         if "if-none-match" in asked.headers:
             same = etag is not None and etag == asked.headers["if-none-match"]
@@ -243,27 +247,27 @@ def test_an_unfinished_round_is_continued(web: Careful, tmp_path: Path) -> None:
     for n in range(80):
         web[f"a.test/{n or ''}"] = page(f"/{n + 1}", f"/{n + 2}", text=str(n), ETag=f'"{n}"')
     crawl(web, folder, "http://a.test/")
-    for reply in web.pages.values():
-        reply.delay_s = 0.05
     web.asked.clear()
     killed_at = 0
     for end in (signal.SIGKILL, signal.SIGINT):
+        web.most = len(web.asked) + 20
         running = subprocess.Popen(
-            command(web, folder, "--recrawl"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            command(web, folder, "--recrawl"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             start_new_session=True,
         )  # fmt: skip
-        seen = len(web.asked)
-        while len(web.asked) < seen + 20:
+        assert running.stderr is not None
+        while len(web.asked) <= web.most:
             time.sleep(0.02)
         if end == signal.SIGKILL:
             os.killpg(running.pid, end)
             killed_at = len(web.asked)
         else:
             running.send_signal(end)
-        running.wait(20)
+            while "Finishing" not in running.stderr.readline():
+                pass
+        web.most = 10**9
+        running.communicate(timeout=30)
     assert rows(folder, "SELECT round, ended IS NULL, why FROM round ORDER BY round")[1] == (2, 1, "interrupt")
-    for reply in web.pages.values():
-        reply.delay_s = 0.0
     said = subprocess.run(command(web, folder, "--recrawl"), capture_output=True, text=True, timeout=60)
     assert "Round 2 was not finished" in said.stderr
     assert set(web.paths()) == set(web.pages)
