@@ -343,6 +343,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     assert frontier.warcs() == [WarcRow("w.warc.gz", 10)]
     assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1")]
     assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\1"
+    assert db.execute("SELECT count(*) FROM record LEFT JOIN extracted USING (n, round, quarry)").get == 0
     (first,) = frontier.rounds()
     assert (first.started, first.ended, first.why, first.answers, first.new) == (1000.0, 1020.5, "", 4, 2)
     assert (frontier.pages(), frontier.stored(), frontier.host("a.test").pages) == (1, 1, 1)

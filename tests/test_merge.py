@@ -238,7 +238,7 @@ def test_rounds_keep_the_newest_copy_on_top(tmp_path: Path) -> None:
 
 
 def test_small_things_are_united(tmp_path: Path) -> None:
-    """The newer robots.txt, the higher trap counter, seeds, strikes, records once."""
+    """The newer robots.txt, the higher trap counter, seeds, strikes, records of each content and quarry once."""
     folders = []
     for at, name in ((AT, "a"), (AT + 10, "b")):
         half = Half(tmp_path / name, at=at)
@@ -249,17 +249,28 @@ def test_small_things_are_united(tmp_path: Path) -> None:
         half.frontier.strike(2)
         folders.append(half.close())
         with closing(apsw.Connection(str(tmp_path / name / "crawl.db"))) as db:
-            cells = "'m', 'k', ?"
-            for text in ("{}", f'{{"by": "{name}"}}'):
-                db.execute(f"INSERT INTO record (n, round, mission, kind, json) VALUES (1, 1, {cells})", (text,))
+            for n, quarry in ((1, "both"), (1, name), (-1, name)):
+                at_round = 1 if n > 0 else 0
+                db.execute(
+                    "INSERT INTO extracted (n, round, quarry, outcome) VALUES (?, ?, ?, 'done')", (n, at_round, quarry)
+                )
+                cells = (n, at_round, quarry, name)
+                db.execute("INSERT INTO record (n, round, quarry, kind, json) VALUES (?, ?, ?, ?, '{}')", cells)
+            db.execute("INSERT INTO guest (url, warc, offset) VALUES ('http://g.test/', ?, 5)", (f"/{name}.warc",))
     merge_collections(folders, into=tmp_path / "c")
     merged = tmp_path / "c"
     assert rows(merged, "SELECT body FROM robots") == [(b"b",)]
     assert rows(merged, "SELECT count FROM tally") == [(30,)]
     assert rows(merged, "SELECT count FROM strike") == [(1,)]
     assert rows(merged, "SELECT url, given FROM seed JOIN url USING (n)") == [(SEED, 1)]
-    texts = rows(merged, "SELECT round, json FROM record ORDER BY round, json")
-    assert texts == [(1, '{"by": "a"}'), (1, "{}"), (2, '{"by": "b"}'), (2, "{}")]
+    found = rows(merged, "SELECT quarry, kind, n > 0 FROM record ORDER BY 1, 3 DESC")
+    assert found == [("a", "a", 1), ("a", "a", 0), ("b", "b", 1), ("b", "b", 0), ("both", "a", 1)]
+    assert rows(merged, "SELECT quarry, n > 0 FROM extracted ORDER BY 1, 2 DESC") == [
+        ("a", 1), ("a", 0), ("b", 1), ("b", 0), ("both", 1)
+    ]  # fmt: skip
+    assert rows(merged, "SELECT quarry, warc FROM extracted JOIN guest ON id = -n ORDER BY 1") == [
+        ("a", "/a.warc"), ("b", "/b.warc")
+    ]  # fmt: skip
 
 
 def test_depths_are_exact_after_a_merge(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ class Quarry:
     The defaults hunt nothing; a mission overrides what it needs.
     """
 
+    #: Under what name its records are kept; empty: the name of the class.
+    name: str = ""
+    #: Of the rules in `extract`: with another version, pages that were done are due again.
+    version: str = "1"
+
     def recognise(self, doc: Doc) -> str | None:
         """The refined kind if this document is quarry ("ogc:wms/1.3.0"), else None."""
         return None
@@ -37,3 +42,15 @@ class Quarry:
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What is kept of this document as data."""
         return ()
+
+
+def has_extract(quarry: Quarry | type[Quarry]) -> bool:
+    """Whether there is anything to run over kept documents."""
+    kind = quarry if isinstance(quarry, type) else type(quarry)
+    return kind.extract is not Quarry.extract
+
+
+def name_of(quarry: Quarry | type[Quarry]) -> str:
+    """The name under which its records are kept."""
+    kind = quarry if isinstance(quarry, type) else type(quarry)
+    return str(kind.name) or kind.__name__

@@ -62,7 +62,8 @@ def crawl(
     if rounds < 0:
         raise UsageError("--rounds is a number from 0 on.")
 
-    from lycosa.crawl import CrawlOptions, Report, run
+    from lycosa.crawl.report import Report
+    from lycosa.crawl.run import CrawlOptions, run
     from lycosa.look.table import printable
 
     def tell(report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,9 @@ from lycosa.look.listing import Filter
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
+    from lycosa.look.records import Wanted
 
-KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks")
+KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records")
 OF_A_ROUND = ("mirror", "index", "warc", "pages")
 LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
 
@@ -39,6 +41,9 @@ LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
 @click.option(
     "--round", "number", type=int, metavar="N", help="Pages as they were after round N; default: newest copies."
 )
+@click.option(
+    "--kind", "record_kind", default="", metavar="NAME", help="Only records of this kind; ogc:* takes several."
+)
 @click.option("--state", default="", metavar="NAME", help="Only URLs of this state: fetched, gone, rejected…")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
@@ -53,6 +58,7 @@ def export(
     host: str,
     mime: str,
     number: int | None,
+    record_kind: str,
     state: str,
     raw: bool,
 ) -> None:
@@ -68,6 +74,7 @@ def export(
     links   who links to whom
     graph   the same as a graph of pages, hosts or domains, with weights
     inlinks who is linked from where, sorted by the target
+    records what was extracted
 
     \b
     lycosa export mirror -o site
@@ -77,7 +84,20 @@ def export(
     wanted = Filter(host=host, state=state, mime=mime, round=number)
     if number is not None and kind not in OF_A_ROUND:
         raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")
-    _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
+    _refuse(
+        kind,
+        {
+            "graph": {"--by": by, "--format graphml": form == "graphml"},
+            "inlinks": {"--url": url},
+            "records": {"--kind": record_kind},
+        },
+    )
+    if kind == "records":
+        _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
+        from lycosa.look.records import Wanted
+
+        write_records(collection, output, Wanted(kind=record_kind, host=host), form=form, raw=raw)
+        return
     if kind in ("graph", "inlinks"):
         _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
         if kind == "graph":
@@ -92,6 +112,18 @@ def export(
         if given:
             raise UsageError(f"{option} goes with {', '.join(LISTINGS)}, not with {kind}.")
     _export_view(kind, output, collection, wanted=wanted)
+
+
+def write_records(
+    collection: str | os.PathLike[str], output: str, wanted: Wanted, *, form: str | None, raw: bool = False
+) -> None:
+    """Write records to a file or the pipe."""
+    from lycosa.look import records
+
+    with opened(output, form) as (out, settled):
+        count = records.write_records(collection, out, wanted, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
 
 
 def _export_list(kind: str, output: str, collection: str, *, form: str | None, wanted: Filter, raw: bool) -> None:

@@ -41,7 +41,7 @@ def status(collection: str, form: str | None) -> None:
 def query(sql: str, collection: str, form: str | None, output: str, raw: bool, timeout: float) -> None:
     """Ask the collection's database in SQL; it can only be read.
 
-    Views: pages, urls, links, hosts. The tables behind them are described in docs/commands.md.
+    Views: pages, urls, links, hosts, records. The tables behind them are described in docs/commands.md.
 
     \b
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"

@@ -21,6 +21,7 @@ from lycosa.errors import LycosaError
 VERBS = {
     "crawl": "crawl",
     "check": "check",
+    "extract": "extract",
     "status": "look",
     "changes": "changes",
     "query": "look",

@@ -43,6 +43,7 @@ class Cell(IntEnum):
     RENDERED = 21
     EXTRAS = 22  # requests made for pages in a browser
     SHELLS = 23  # pages that should have been rendered and could not be
+    QUARRY_ERRORS = 24  # answers that the mission's quarry owed
 
 
 class Board:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.crawl.scout import Scout
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
-from lycosa.quarry import Quarry
 
 #: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is.
 _OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "tmp"})
@@ -24,7 +24,7 @@ class Plan(Struct, frozen=True):
 
     folder: Path
     mission: Mission
-    quarry: Quarry | None
+    scout: Scout | None
     open: Open  # opens a database
 
     @property

@@ -15,6 +15,7 @@ from typing import TextIO
 from lycosa import urls
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle
+from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
@@ -28,7 +29,6 @@ from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Done, Found, Hint, Link, PageRow, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.parse.sitemap import read_time
-from lycosa.quarry import Quarry
 from lycosa.render.wire import Result
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
@@ -51,7 +51,7 @@ class Intake:
         archive: Archive,
         frontier: Frontier,
         visits: Visits,
-        quarry: Quarry | None,
+        scout: Scout | None,
         log_file: TextIO | None,
     ) -> None:
         self.mission = mission
@@ -59,7 +59,7 @@ class Intake:
         self.archive = archive
         self.frontier = frontier
         self.visits = visits
-        self.quarry = quarry
+        self.scout = scout
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
         self.batch = new_batch()
@@ -173,8 +173,8 @@ class Intake:
     def _take_links(self, doc: Doc, target: Target, answer: Answer) -> list[tuple[str, str, bool]]:
         """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
         found_links = doc.links
-        if self.quarry is not None:
-            found_links = [*found_links, *self.quarry.links(doc)]
+        if self.scout is not None:
+            found_links = [*found_links, *self.scout.links(doc)]
         if "link" in answer.headers:
             found_links = [*found_links, *_header_links(answer.headers["link"])]
         blocked = self._page_nofollow(doc)
@@ -230,7 +230,7 @@ class Intake:
             self.journal.refusal(url, verdict, source=target.url, link=link)
         if not self._is_news(address, ident, depth):
             return verdict.ok
-        link_score = self.quarry.score(link, doc) if self.quarry is not None else 0.0
+        link_score = self.scout.score(link, doc) if self.scout is not None else 0.0
         self.batch.found.append(
             Found(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
@@ -307,7 +307,7 @@ class Intake:
         self.bytes += answer.size
         done.page = PageRow(
             answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
-            self.quarry.recognise(doc) or "" if self.quarry is not None else doc.kind,
+            self.scout.recognise(doc) if self.scout is not None else doc.kind,
             answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
             warc, offset, length, bool(html), packed,
         )  # fmt: skip

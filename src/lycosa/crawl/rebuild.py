@@ -97,7 +97,7 @@ def _add(plan: Plan, catalogue: Catalogue, *, board: mmap.mmap, poison: set[int]
     """Put answers into the collection's own database; runs in a child."""
     catalogue.reopen()
     frontier = plan.open(plan.folder / "crawl.db")
-    Replay(plan.mission, frontier, catalogue, quarry=plan.quarry, bounded=True).run(board, poison)
+    Replay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=True).run(board, poison)
     frontier.close()
 
 
@@ -113,7 +113,7 @@ def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap,
         ],
         max_depth=plan.mission.limits.depth,
     )
-    replay = Replay(plan.mission, frontier, catalogue, quarry=plan.quarry, bounded=False)
+    replay = Replay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=False)
     replay.believe(saved.robots)
     replay.run(board, poison)
     for url, count in saved.strikes.items():

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.crawl.intake import Intake, new_batch
+from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
@@ -25,7 +26,6 @@ from lycosa.mission import Mission
 from lycosa.mission.settings import Limits
 from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
 from lycosa.parse import read
-from lycosa.quarry import Quarry
 from lycosa.render.wire import Result
 
 BATCH = 200  # answers that are committed at once
@@ -56,7 +56,7 @@ class Replay:
     """Takes in the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
 
     def __init__(
-        self, mission: Mission, frontier: Frontier, catalogue: Catalogue, *, quarry: Quarry | None, bounded: bool
+        self, mission: Mission, frontier: Frontier, catalogue: Catalogue, *, scout: Scout | None, bounded: bool
     ) -> None:
         """`bounded`: the limits of the mission count, as they did when the answers were fetched."""
         self.mission = mission
@@ -67,7 +67,7 @@ class Replay:
         rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         visits = Visits(mission.recrawl, frontier.rounds())
         self._intake = Intake(
-            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, quarry=quarry, log_file=None
+            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, scout=scout, log_file=None
         )
         self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
         self._pages: dict[str, int] = {}  # stored of each host

@@ -36,6 +36,8 @@ class Report(Struct):
     visited: int = 0  # pages of the round, by this run and those before
     found: dict[str, int] = {}  # what the round found of its pages: new, changed, unchanged, gone, back
     next_round: float = 0.0  # when it begins, Unix time; 0: when it is asked for
+    quarry_errors: int = 0
+    extracted: list[str] = []  # what the extraction beside the crawl has to tell
 
     def as_json(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -75,6 +77,7 @@ def make_report(
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
         reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
         seeds=failed, cpu_us=cpu, round=row.round, visited=stored, found=found,
+        quarry_errors=int(board.total(Cell.QUARRY_ERRORS)),
     )  # fmt: skip
 
 
@@ -112,4 +115,6 @@ def _lines(report: Report) -> list[str]:
         lines.append(f"  seed {seed}: {why}")
     if len(report.seeds) > TOP:
         lines.append(f"  and {len(report.seeds) - TOP:,} more seeds that could not be fetched")
-    return lines
+    if report.quarry_errors:
+        lines.append(f"  the quarry raised {report.quarry_errors:,} exceptions, see logs/errors.log")
+    return lines + report.extracted

@@ -9,8 +9,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,11 +27,13 @@ from lycosa.crawl.process import tune, write_error
 from lycosa.crawl.progress import Progress
 from lycosa.crawl.rebuild import rebuild
 from lycosa.crawl.report import Report, make_report
+from lycosa.crawl.scout import Scout
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
+from lycosa.extract.loader import load_quarry
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
@@ -40,6 +43,9 @@ from lycosa.keep import Archive, links
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
 from lycosa.quarry import Quarry
+
+if TYPE_CHECKING:
+    from lycosa.crawl.beside import Beside
 
 #: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
 _REOPENED = (
@@ -56,7 +62,7 @@ class CrawlOptions(Struct, frozen=True):
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     quiet: bool = False
-    quarry: Quarry | None = None
+    quarry: Quarry | None = None  # the object that mission.quarry names, where it is at hand already
     output: TextIO | None = None  # where progress goes; None: standard error
     written: dict[str, str] = {}  # by URL, how a seed was written where that differs
 
@@ -77,8 +83,12 @@ def run(
     Rules(mission, mission.seeds)
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
+    if mission.quarry and options.quarry is None:
+        options = replace(options, quarry=load_quarry(mission.quarry))
     open_folder(folder, mission, new=options.new)
-    plan = Plan(folder, mission, options.quarry, lambda path: SqliteFrontier(path, unpack_links=_unpack))
+    plan = Plan(
+        folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=_unpack)
+    )
     done = 0
     with lock(folder) as hold:
         while True:
@@ -158,17 +168,20 @@ def _run_open(
         progress=progress, look_again=_late_seeds(mission, frontier, seeds), browsers=browsers,
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
-    supervisor.run()
-    if supervisor.ended_by == "damaged":
-        raise Damaged(f"{folder / 'crawl.db'} is damaged.")
-    frontier.resume()
-    for note in mend_archive(plan, frontier, at_end=True):
-        progress.say(note)
-    shutil.rmtree(spool, ignore_errors=True)
-    report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
-    rounds.leave(frontier, report.ended_by)
-    if mission.recrawl.period_h:
-        report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
+    with _beside(mission, options, folder) as extraction:
+        supervisor.run()
+        if supervisor.ended_by == "damaged":
+            raise Damaged(f"{folder / 'crawl.db'} is damaged.")
+        frontier.resume()
+        for note in mend_archive(plan, frontier, at_end=True):
+            progress.say(note)
+        shutil.rmtree(spool, ignore_errors=True)
+        report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
+        rounds.leave(frontier, report.ended_by)
+        if mission.recrawl.period_h:
+            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
+        if extraction is not None:
+            extraction.finish(report, options.output or sys.stderr, quiet=options.quiet)
     frontier.set_meta("last_run", report.as_json())
     return report
 
@@ -210,7 +223,7 @@ def _starter(
         with _open_log(mission, folder) as log_file:
             intake = Intake(
                 mission, rules, archive=archive, frontier=frontier, visits=Visits(mission.recrawl, frontier.rounds()),
-                quarry=options.quarry, log_file=log_file,
+                scout=_scout(mission, options, folder), log_file=log_file,
             )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / "tmp"))
             post = Post(
@@ -222,6 +235,21 @@ def _starter(
         frontier.close()
 
     return start
+
+
+def _beside(mission: Mission, options: CrawlOptions, folder: Path) -> AbstractContextManager[Beside | None]:
+    """Extraction while the crawl runs; without a quarry not even its modules are loaded."""
+    if options.quarry is None:
+        return contextlib.nullcontext()
+    from lycosa.crawl.beside import beside
+
+    return beside(mission, options.quarry, folder=folder)
+
+
+def _scout(mission: Mission, options: CrawlOptions, folder: Path) -> Scout | None:
+    if options.quarry is None:
+        return None
+    return Scout(options.quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)
 
 
 def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Callable[[], bool]:

@@ -213,14 +213,14 @@ def stamp_of(database: Path) -> str:
 
 
 @contextmanager
-def lock(folder: Path) -> Iterator[Hold]:
+def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[Hold]:
     """Hold the collection for this process alone; the kernel frees it if we die."""
     try:
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
     try:
-        before = _take(handle, folder)
+        before = _take(handle, f"The collection {folder} is {what}")
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield Hold(handle, before)
@@ -228,7 +228,7 @@ def lock(folder: Path) -> Iterator[Hold]:
         os.close(handle)
 
 
-def _take(handle: int, folder: Path) -> str:
+def _take(handle: int, fault: str) -> str:
     """Take the lock and give what stood there; the workers of a crawl that was killed take a moment to let it go."""
     deadline = time.monotonic() + ORPHANS_S
     while True:
@@ -238,10 +238,7 @@ def _take(handle: int, folder: Path) -> str:
         except OSError:
             before = _read(handle)
             if not _is_gone(before) or time.monotonic() > deadline:
-                raise CollectionError(
-                    f"The collection {folder} is in use by another crawl (process {before or 'unknown'}): "
-                    "wait for it to end."
-                ) from None
+                raise CollectionError(f"{fault} (process {before or 'unknown'}): wait for it to end.") from None
         time.sleep(TICK_S)
 
 

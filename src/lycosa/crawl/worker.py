@@ -480,6 +480,7 @@ class Worker:
             (Cell.LINKS, intake.link_count),
             (Cell.HOSTS, len(self.lanes)),
             (Cell.BACKING_OFF, self._backing_off),
+            (Cell.QUARRY_ERRORS, intake.scout.errors if intake.scout else 0),
             (Cell.CPU_PARSE, intake.cpu["parse"]),
             (Cell.CPU_LINKS, intake.cpu["links"]),
             (Cell.CPU_KEEP, intake.cpu["keep"]),

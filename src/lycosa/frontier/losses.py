@@ -91,6 +91,8 @@ class _Losses:
             self.digests.add(digest)
         self._db.execute("DELETE FROM page WHERE n = ? AND round = ?", (n, number))
         self._db.execute("DELETE FROM link WHERE key = ? << 20 | ?", (n, number))
+        for table in ("extracted", "record"):
+            self._db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, number))
 
     def _drop_last(self, host: int, mime: str, *, owned: bool) -> None:
         """The only copy of a page is lost: it is none of the collection's pages any more."""

@@ -34,7 +34,7 @@ TABLES = {
     "meta": "own", "part": "keep", "host": "own", "url": "own", "known": "own", "page": "own", "link": "own",
     "content": "own", "holder": "own", "moved": "own", "inbox": "keep", "lowered": "map", "robots": "own",
     "tally": "own", "seed": "own", "warc": "own", "strike": "map", "record": "own", "stat": "own", "figure": "own",
-    "round": "own", "visit": "own", "lastmod": "map",
+    "round": "own", "visit": "own", "lastmod": "map", "extracted": "own", "guest": "own",
 }  # fmt: skip
 
 #: What tells of a URL's finding, and of its newest copy; every other column tells of its fate and goes with the better.
@@ -252,7 +252,7 @@ class _Merger:
                 self._run("INSERT INTO scratch.place VALUES (?, ?, ?, 0)", (old, was, last))
 
     def _move_ours(self) -> None:
-        for table in ("page", "content", "record", "visit"):
+        for table in ("page", "content", "record", "extracted", "visit"):
             self._run(f"""
                 UPDATE {table} SET round = o.round + {_ASIDE} FROM scratch.ours AS o
                 WHERE {table}.n = o.n AND {table}.round = o.was""")
@@ -365,14 +365,27 @@ class _Merger:
             ON CONFLICT ({key}) DO UPDATE SET {changes} WHERE {newer}""")
 
     def _add_records(self) -> None:
-        """Records have no key of their own: those that are here already, letter by letter, are left out."""
-        columns = self._columns("record", but=("id", "n", "round"))
-        names = ", ".join(columns)
-        self._run(f"""
-            INSERT INTO record (n, round, {names})
-            SELECT {self._mapped("record.n")}, {self._placed("record")}, {names} FROM other.record
-            EXCEPT SELECT n, round, {names} FROM record
-            WHERE n IN (SELECT n FROM scratch.twin)""")
+        """What quarries made of a content goes to the page that holds it here, unless that has its own already."""
+        guests = ", ".join(self._columns("guest", but=("id",)))
+        self._run(f"INSERT OR IGNORE INTO guest ({guests}) SELECT {guests} FROM other.guest ORDER BY id")
+        self._run("CREATE TABLE scratch.mined (old INTEGER, was INTEGER, quarry TEXT, n INTEGER, round INTEGER,"
+                  " PRIMARY KEY (n, round, quarry)) WITHOUT ROWID")  # fmt: skip
+        self._run("""
+            INSERT OR IGNORE INTO scratch.mined
+            SELECT e.n, e.round, e.quarry, c.n, c.round FROM other.extracted AS e
+                CROSS JOIN other.page AS p ON p.n = e.n AND p.round = e.round
+                CROSS JOIN holder AS h ON h.digest = p.digest CROSS JOIN content AS c ON c.seq = h.seq
+            UNION ALL SELECT e.n, e.round, e.quarry, -g.id, 0 FROM other.extracted AS e
+                CROSS JOIN other.guest AS o ON o.id = -e.n
+                CROSS JOIN guest AS g ON g.warc = o.warc AND g.offset = o.offset""")
+        self._run("DELETE FROM scratch.mined WHERE (n, round, quarry) IN (SELECT n, round, quarry FROM extracted)")
+        for table in ("extracted", "record"):
+            columns = self._columns(table, but=("id", "n", "round"))
+            order = " ORDER BY o.id" if table == "record" else ""
+            self._run(f"""
+                INSERT INTO {table} (n, round, {", ".join(columns)})
+                SELECT m.n, m.round, {", ".join(f"o.{name}" for name in columns)} FROM scratch.mined AS m
+                CROSS JOIN other.{table} AS o ON o.n = m.old AND o.round = m.was AND o.quarry = m.quarry{order}""")
         self._done.records = self._db.changes()
 
     def _spread_depths(self, max_depth: int, unpack: Callable[[bytes], list[str]]) -> None:

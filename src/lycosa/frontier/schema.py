@@ -18,7 +18,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 6
+VERSION = 7
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -59,6 +59,23 @@ PAGES = """
            page.rendered
     FROM page JOIN url USING (n) JOIN host USING (host)
     WHERE url.via IS NOT 'sitemap' AND {}"""  # which is no page
+
+#: What quarries took out of documents, by the page that brought the content first. A document of an archive file that
+#: is not the collection's own is a guest: its number is -id, its round 0.
+_RECORD_TABLES = """
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY, n INTEGER, round INTEGER, quarry TEXT, mission TEXT, kind TEXT, json TEXT
+);
+CREATE INDEX record_of ON record (n, round, quarry);
+CREATE TABLE extracted (
+    n INTEGER, round INTEGER, quarry TEXT, version TEXT, outcome TEXT, error TEXT, strikes INTEGER, records INTEGER,
+    at REAL, PRIMARY KEY (n, round, quarry)
+) WITHOUT ROWID;
+CREATE INDEX set_aside ON extracted (quarry) WHERE outcome <> 'done';
+CREATE TABLE guest (
+    id INTEGER PRIMARY KEY, url TEXT, fetched_at REAL, digest BLOB, warc TEXT, offset INTEGER, length INTEGER,
+    UNIQUE (warc, offset)
+);"""
 
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
 
@@ -147,7 +164,7 @@ CREATE TABLE warc (
     name TEXT PRIMARY KEY, size INTEGER, synced INTEGER NOT NULL DEFAULT 0, stamp INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
-CREATE TABLE record (id INTEGER PRIMARY KEY, n INTEGER, round INTEGER, mission TEXT, kind TEXT, json TEXT);
+{_RECORD_TABLES}
 
 -- Counted as it happens, because counting ten million rows takes seconds.
 CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
@@ -187,6 +204,7 @@ INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 
     5: """
 ALTER TABLE host ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
+    6: f"DROP TABLE record;{_RECORD_TABLES}",  # nothing wrote to the old one
 }
 
 

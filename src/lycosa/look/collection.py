@@ -27,6 +27,7 @@ from lycosa.look.database import Row
 from lycosa.look.graph import InLink
 from lycosa.look.listing import state_name
 from lycosa.look.query import select
+from lycosa.look.records import RecordInfo, Wanted, list_records
 from lycosa.look.table import Value
 from lycosa.mission import Mission, load
 from lycosa.model import STATE_NAMES
@@ -50,9 +51,9 @@ _PAGES = """
 #: A sitemap is kept, and found by its URL, but it is a list of pages rather than one of them.
 _IS_PAGE = "url.via IS NOT 'sitemap'"
 
-#: Where the first page lies that brought a body; as schema.FIND_URL, in the index or behind its end.
+#: The first page that brought a body; as schema.FIND_URL, in the index or behind its end.
 _HOLDER = """
-    SELECT page.warc, page.offset, page.length FROM content JOIN page USING (n, round)
+    FROM content JOIN page USING (n, round)
     WHERE content.seq = (
         SELECT seq FROM holder WHERE digest = ?1
         UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
@@ -157,6 +158,10 @@ class Page:
         """The links of the page, resolved and normalised."""
         return self._source._links(self._n, self._round)
 
+    def records(self, *, kind: str = "", quarry: str = "") -> Iterator[RecordInfo]:
+        """What quarries extracted from this page's content, whichever page brought it first."""
+        return self._source._records_of(self._digest, kind=kind, quarry=quarry)
+
     @cached_property
     def _record(self) -> StoredAnswer:
         return self._source._read(self._warc, self._offset, self._length)
@@ -238,8 +243,15 @@ class Collection:
         """
         return list_changes(self.database, *settle_span(self.database, since, until), host=host)
 
+    def records(self, *, kind: str = "", quarry: str = "", url: str = "") -> Iterator[RecordInfo]:
+        """What quarries extracted: all, of a kind (`*`: anything), by one quarry, or from the page at one URL."""
+        if not url:
+            return list_records(self.database, Wanted(kind=kind, quarry=quarry))
+        page = self.page(url)
+        return page.records(kind=kind, quarry=quarry) if page else iter(())
+
     def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Iterator[Row]:
-        """The rows of a SELECT over the tables and the views `pages`, `urls`, `links`, `hosts`; nothing can be written.
+        """The rows of a SELECT over tables and views (`pages`, `urls`, `links`, `hosts`, `records`); it can only read.
 
         `seconds` ends a statement that takes longer; 0 lets it run.
         """
@@ -317,8 +329,12 @@ class Collection:
         return self._read(*place) if place else None
 
     def _holder_place(self, digest: bytes) -> tuple[str, int, int] | None:
-        row = next(self.rows(_HOLDER, [digest]), None)
+        row = next(self.rows(f"SELECT page.warc, page.offset, page.length {_HOLDER}", [digest]), None)
         return (os.path.basename(row[0]), row[1], row[2]) if row else None
+
+    def _records_of(self, digest: bytes, *, kind: str, quarry: str) -> Iterator[RecordInfo]:
+        holder = next(self.rows(f"SELECT content.n, content.round {_HOLDER}", [digest]), None)
+        return list_records(self.database, Wanted(kind=kind, quarry=quarry, holder=holder)) if holder else iter(())
 
     def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
         # The name comes from a database that may have been handed on: it must not lead out of the collection.

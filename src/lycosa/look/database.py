@@ -36,6 +36,15 @@ VIEWS = {
         SELECT host.name AS host, host.pages, host.errors, host.delay_s,
                (SELECT count(*) FROM url WHERE url.host = host.host AND url.state = 0) AS unfetched
         FROM host""",
+    "records": """
+        SELECT coalesce(url.url, guest.url) AS url, record.kind, record.json AS data, record.mission, record.quarry,
+               extracted.version, datetime(nullif(coalesce(page.fetched_at, guest.fetched_at), 0), 'unixepoch')
+               AS fetched, coalesce(page.warc, guest.warc) AS warc, coalesce(page.offset, guest.offset) AS offset,
+               lower(hex(coalesce(page.digest, guest.digest))) AS digest, host.name AS host, record.round,
+               coalesce(url.digest = page.digest, 1) AS current, coalesce(page.fetched_at, guest.fetched_at) AS at,
+               record.n, record.id
+        FROM record JOIN extracted USING (n, round, quarry) LEFT JOIN page USING (n, round) LEFT JOIN url USING (n)
+             LEFT JOIN host USING (host) LEFT JOIN guest ON guest.id = -record.n""",
 }
 
 #: What a statement of a user may do; everything else is refused before it runs.

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from lycosa.errors import NothingFetched
+from lycosa.errors import LycosaError, NothingFetched, UsageError
+from lycosa.extract.loader import find_name, loading
 from lycosa.look.collection import Collection
 from lycosa.look.export import finish
 from lycosa.mission import Mission, find_mission, load, read_seeds
 from lycosa.mission.layers import OPTIONS
+from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.crawl import Report
+    from lycosa.crawl.report import Report
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
@@ -30,6 +32,7 @@ def crawl(
     recrawl: bool = False,
     full: bool = False,
     rounds: int = 0,
+    quarry: str | Quarry | type[Quarry] | None = None,
     quiet: bool = True,
     **settings: Any,
 ) -> Collection:
@@ -39,21 +42,32 @@ def crawl(
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
     `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not. With a
     period it goes on for so many `rounds`; 0: until it is interrupted.
+    `quarry` is what is hunted: a class at the top of a module, or its name; worker processes load it from there.
     """
-    from lycosa.crawl import CrawlOptions, run
+    if loading:
+        raise UsageError(
+            f"crawl() was called while the quarry {loading[-1]} was being loaded: put the call under"
+            ' `if __name__ == "__main__":`, because worker processes load the same file.'
+        )
+    from lycosa.crawl.run import CrawlOptions, run
 
     overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
+    if quarry is not None:
+        overrides["quarry"] = quarry if isinstance(quarry, str) else find_name(quarry)
+    at_hand = quarry() if isinstance(quarry, type) else None if isinstance(quarry, str) else quarry
     file = None if mission is None else find_mission(os.fspath(mission)) or Path(mission)
     settled = load(file, environ=os.environ, overrides=overrides).mission
     words = [seeds] if isinstance(seeds, str) else list(seeds)
     found = read_seeds(words or settled.seeds)
     planted = replace(settled, seeds=found.urls)
-    options = CrawlOptions(recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=found.written)
-    report = run(planted, options, after=lambda report: _export(planted, report))
+    chosen = CrawlOptions(recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written)
+    report = run(planted, chosen, after=lambda report: _export(planted, report))
     if report.exit_code == 4:
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
         )
+    if report.exit_code == 1 and report.extracted:
+        raise LycosaError("\n".join(report.extracted))
     return Collection(collection)
 
 

@@ -22,6 +22,15 @@ _ROUND = """
     FROM round ORDER BY round DESC LIMIT 1"""
 
 
+_OUTCOMES = """
+    SELECT quarry, outcome, count(*), sum(records) FROM extracted GROUP BY quarry, outcome
+    ORDER BY quarry, count(*) DESC, outcome"""
+_ASIDE = """
+    SELECT coalesce(url.url, guest.url), outcome, error FROM extracted LEFT JOIN url USING (n)
+    LEFT JOIN guest ON guest.id = -extracted.n
+    WHERE outcome <> 'done' AND outcome NOT IN ('strike', 'due') AND quarry = ? LIMIT 10"""
+
+
 class LastRun(Struct):
     """What the report of the last run said of its speed."""
 
@@ -32,6 +41,16 @@ class LastRun(Struct):
     round: int = 1
     visited: int = 0  # of its round, by this run and those before
     next_round: float = 0.0
+
+
+class Extracted(Struct):
+    """What one quarry took out of the collection."""
+
+    quarry: str
+    documents: int
+    records: int
+    outcomes: dict[str, int]
+    aside: list[tuple[str, str]]  # the first documents that were set aside, and why
 
 
 class Status(Struct):
@@ -52,6 +71,7 @@ class Status(Struct):
     pages_per_s: float  # of the run under way, or else of the last one
     next_round: float  # when the crawl begins it, Unix time; 0: it waits for none
     last_run: LastRun | None
+    extracted: list[Extracted]
 
 
 def read_status(folder: str | os.PathLike[str]) -> Status:
@@ -66,6 +86,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
         last_run = _last_run(connection)
+        extracted = _extracted(connection)
     finally:
         connection.close()
     running = running_crawl(folder)
@@ -87,6 +108,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         pages_per_s=_speed(folder, int(visited) - before, last_run, began=started if running else None),
         next_round=last_run.next_round if last_run and waits else 0.0,
         last_run=last_run,
+        extracted=extracted,
     )
 
 
@@ -125,7 +147,25 @@ def tell(status: Status) -> str:
     elif status.last_run:
         run = status.last_run
         lines.append(f"  last run: {run.pages:,} pages in {run.seconds:,.1f} s, {status.pages_per_s:,.1f} pages/s")
+    for one in status.extracted:
+        outcomes = ", ".join(f"{name} {count:,}" for name, count in one.outcomes.items())
+        lines.append(f"  {one.quarry}: {one.records:,} records from {one.documents:,} documents ({outcomes})")
+        lines += [f"    set aside {url}: {why}" for url, why in one.aside]
     return "\n".join(lines)
+
+
+def _extracted(connection: apsw.Connection) -> list[Extracted]:
+    found: dict[str, Extracted] = {}
+    for quarry, outcome, count, records in _rows(connection, _OUTCOMES):
+        one = found.setdefault(quarry, Extracted(quarry, 0, 0, {}, []))
+        one.documents += count
+        one.records += records
+        one.outcomes[outcome] = count
+    for one in found.values():
+        one.aside = [
+            (url, f"{outcome}: {error}") for url, outcome, error in database.rows(connection, _ASIDE, [one.quarry])
+        ]
+    return list(found.values())
 
 
 def _rows(connection: apsw.Connection, sql: str) -> list[database.Row]:

@@ -6,7 +6,9 @@ Text goes in; the value comes out, or `Wrong` with what is allowed there. The pa
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -27,6 +29,8 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _PRODUCT = r"[A-Za-z0-9_-]+"
 _PROXY = r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?(?:\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)(?::[0-9]{1,5})?/?"
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
+_FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
+_MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 _CONTROL = r"[\x00-\x1f\x7f]"
 
 
@@ -168,6 +172,22 @@ def check_token(text: str) -> str:
     if not re.fullmatch(_TOKEN, text):
         raise Wrong("a name of letters, digits and any of !#$%&'*+-.^_`|~")
     return text
+
+
+def check_quarry(text: str) -> str:
+    """The name of a quarry's class, left as written but for the file, which gets its whole path."""
+    word = text.strip()
+    if not word or re.fullmatch(_MODULE_CLASS, word):
+        return word
+    part = re.fullmatch(_FILE_CLASS, word)
+    if not part:
+        raise Wrong("FILE.py:CLASS or package.module:CLASS")
+    return os.path.abspath(part[1]) + (part[2] or "")
+
+
+def anchor_quarry(text: str, folder: Path) -> str:
+    """The same name as a file in `folder` means it, where files are looked up from that folder."""
+    return str(folder / text.strip()) if re.fullmatch(_FILE_CLASS, text.strip()) else text
 
 
 def check_user(text: str) -> str:

@@ -208,6 +208,19 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
     """hours within which a page is looked at again, however seldom it changes"""
 
 
+class Extract(Struct, frozen=True, forbid_unknown_fields=True):
+    """How records are taken out of kept documents, in processes that may be killed."""
+
+    workers: Annotated[int, Meta(ge=0, le=256)] = 1
+    """processes that extract beside the crawl; 0: none, `lycosa extract` does it later"""
+    timeout_s: Patience = 60.0
+    """seconds for one document, after which its process is killed"""
+    cpu_s: Patience = 30.0
+    """seconds of processor time for one document"""
+    memory_bytes: Annotated[int, Meta(ge=128 * MIB)] = 1024 * MIB
+    """bytes of memory of one process"""
+
+
 class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings for the hosts that a name, *.name or * matches; the nearest rule counts, the rest is as usual."""
 
@@ -246,6 +259,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """regular expressions; a URL is visited only if one matches (all, when there is none)"""
     reject: tuple[str, ...] = ()
     """regular expressions; a match rejects, and wins over accept"""
+    quarry: str = ""
+    """what is hunted: a class in FILE.py:CLASS (seen from the mission file) or package.module:CLASS; empty: nothing"""
     workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
     limits: Limits = Limits()
@@ -257,5 +272,6 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     keep: Keep = Keep()
     log: Log = Log()
     recrawl: Recrawl = Recrawl()
+    extract: Extract = Extract()
     hosts: dict[str, HostRule] = {}
     """settings for single hosts, by name, *.name or *"""

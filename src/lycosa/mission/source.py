@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from lycosa.errors import UsageError
 from lycosa.mission import conf, toml
 from lycosa.mission.fields import Given, Problem, nearest
+from lycosa.mission.forms import anchor_quarry
 
 #: Where the built-in missions are.
 MISSIONS = Path(__file__).resolve().parent.parent / "missions"
@@ -45,7 +48,15 @@ def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
     if conf.looks_like_conf(text):
         return conf.read(text, source)
     given, problems = toml.read(text, source)
+    given = [_anchored(item, file.parent) for item in given]
     return conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
+
+
+def _anchored(item: Given, folder: Path) -> Given:
+    """A quarry's file is looked up from the mission's folder, where it lies beside it."""
+    if item.path != ("quarry",) or not isinstance(item.value, str):
+        return item
+    return replace(item, value=anchor_quarry(item.value, folder))
 
 
 def _load(file: Path) -> bytes:

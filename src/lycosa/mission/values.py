@@ -30,6 +30,7 @@ CHECKS: dict[Path, Callable[[str], str]] = {
     ("seeds",): forms.check_seed,
     ("accept",): forms.check_pattern,
     ("reject",): forms.check_pattern,
+    ("quarry",): forms.check_quarry,
     ("agent", "name"): forms.check_product,
     ("agent", "contact"): forms.check_contact,
     ("agent", "header"): forms.check_line,

@@ -5,7 +5,7 @@ Nothing here raises on content: what is wrong with a document stands in its `pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lycosa import urls
@@ -17,6 +17,8 @@ from lycosa.parse.mime import extract_mime
 if TYPE_CHECKING:
     from lxml import etree
     from turbohtml import Document, Element
+
+    from lycosa.parse.pdf import Pdf
 
 _MAX_HEADER = 8192
 #: How much of a gzip file is inflated to see whether a sitemap is in it.
@@ -38,6 +40,8 @@ class Doc:
         "_anchors",
         "_etree",
         "_header_charset",
+        "_pdf",
+        "_read_pdf",
         "_root",
         "_text",
         "_tree",
@@ -78,6 +82,8 @@ class Doc:
         self._etree: etree._Element | None = None
         self._text: str | None = None
         self._header_charset = ""
+        self._pdf: Pdf | None = None
+        self._read_pdf: Callable[[bytes], Pdf] | None = None
 
     @property
     def tree(self) -> Document | None:
@@ -100,6 +106,14 @@ class Doc:
         return self._etree
 
     @property
+    def pdf(self) -> Pdf | None:
+        """The pages of a PDF; None for other kinds, and everywhere but in `extract`, whose process may be killed."""
+        if self._pdf is None and self.kind == "pdf" and self._read_pdf is not None:
+            self._pdf = self._read_pdf(self.body)
+            self.problem = self.problem or self._pdf.problem
+        return self._pdf
+
+    @property
     def text(self) -> str:
         """The plain text, markup removed; empty for kinds that hold none."""
         if self._text is None:
@@ -111,6 +125,10 @@ class Doc:
             return html.read_text(self._tree)
         if self.kind in _TEXT_KINDS or self.mime == sniff.DTD:
             return charsets.settle(self.body, self._header_charset).text
+        if self.pdf is not None:
+            text = "\n".join(self.pdf)
+            self.problem = self.problem or self.pdf.problem
+            return text
         tree = self.etree
         if tree is None:
             return ""
@@ -124,13 +142,23 @@ class Doc:
 
 
 def read(
-    url: str, headers: Mapping[str, str], body: bytes, *, links_per_page: int = 6000, agent: str = "lycosa"
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    links_per_page: int = 6000,
+    agent: str = "lycosa",
+    read_pdf: Callable[[bytes], Pdf] | None = None,
 ) -> Doc:
-    """Read an answer: `headers` have lower-case names, `body` is content-decoded, `agent` is our name for robots."""
+    """Read an answer: `headers` have lower-case names, `body` is content-decoded, `agent` is our name for robots.
+
+    `read_pdf` (parse.pdf.Pdf) is for a process that may be killed; without it a PDF has no text.
+    """
     mime = extract_mime(headers.get("content-type", ""))
     kind, essence = sniff.sniff(mime.essence, body)
     doc = Doc(url, body, kind=kind, mime=essence)
     doc._header_charset = mime.charset
+    doc._read_pdf = read_pdf
     directives: tuple[str, ...] = ()
     try:
         if kind == "html" or kind == "xhtml":

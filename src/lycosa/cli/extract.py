@@ -1,0 +1,78 @@
+"""The verb `extract`: kept documents in, records out, with the network off."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from lycosa.cli.main import INTERRUPTED
+from lycosa.cli.options import default_collection
+from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+from lycosa.mission import Mission, load
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE.warc.gz…]")
+@click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
+@click.option("--quarry", metavar="NAME", help="FILE.py:CLASS or package.module:CLASS; default: the mission's.")
+@click.option("-o", "--output", metavar="FILE", help="Write the records here; - is the pipe.")
+@click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
+@click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
+@click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting: extract.timeout_s=5m.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def extract(
+    files: tuple[str, ...],
+    collection: str | None,
+    quarry: str | None,
+    output: str | None,
+    workers: int,
+    again: bool,
+    retry: bool,
+    sets: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Take records out of what is kept, as a quarry says.
+
+    Documents that were done are not done again, unless the quarry's version has changed. Archive files of any tool
+    (WARC, ARC) are read as well: without --collection their records go to -o or the pipe, as lines of JSON.
+
+    \b
+    lycosa extract --quarry examples/contacts.py:Contacts
+    lycosa extract --quarry examples/contacts.py:Contacts other.warc.gz -o contacts.jsonl
+    """
+    from lycosa.crawl.extraction import Errand, extract_collection, extract_files
+    from lycosa.look.table import printable
+
+    errand = Errand(workers=workers, again=again, retry=retry, quiet=quiet)
+    folder = Path(collection or default_collection())
+    alone = bool(files) and collection is None  # files without a collection
+    if alone and (again or retry):
+        raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
+    mission = _settle(None if alone else folder / "lycosa.toml", quarry, sets)
+    if alone:
+        with opened(output or "-", "jsonl") as (out, _):
+            tally = extract_files(files, mission, errand, out=out)
+    else:
+        tally = extract_collection(folder, mission, errand, files=files)
+    if not quiet:
+        click.echo("\n".join(printable(line) for line in tally.lines), err=alone or output == "-")
+    if output and not alone:
+        _write_records(folder, tally.quarry, output)
+    return INTERRUPTED if tally.ended_by else 0
+
+
+def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
+    found = file if file is not None and file.is_file() else None
+    return load(found, environ=os.environ, overrides={"quarry": quarry} if quarry else {}, sets=sets).mission
+
+
+def _write_records(folder: Path, quarry: str, output: str) -> None:
+    """All records of this quarry, those of earlier runs included."""
+    from lycosa.cli.export import write_records
+    from lycosa.look.records import Wanted
+
+    write_records(folder, output, Wanted(quarry=quarry), form=None)

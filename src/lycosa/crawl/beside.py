@@ -1,0 +1,168 @@
+"""Extraction beside the crawl: a process of its own, with its own workers, that follows what the crawl commits.
+
+The crawl starts it, never waits for it while crawling, and lets it finish what is left at the end. Orders go in as
+single letters over a pipe (`f` finish, `s` stop; a closed pipe means stop); figures come back as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+from lycosa.crawl.extraction import BUSY, LOCK
+from lycosa.crawl.harvest import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
+from lycosa.crawl.meter import Meter, Tally
+from lycosa.crawl.report import Report
+from lycosa.crawl.supervisor import lock
+from lycosa.errors import LycosaError
+from lycosa.extract.job import Setup
+from lycosa.extract.pool import Pool
+from lycosa.frontier.records import Label
+from lycosa.mission import Mission
+from lycosa.quarry import Quarry, has_extract
+
+NICE = 10  # the crawl goes first
+_PROGRAM = "from lycosa.crawl.beside import main; main()"
+TELL_S = 0.5
+#: Ends of a crawl after which nobody waits for what is left.
+HASTY = ("interrupt", "disk", "deaths")
+
+
+class Beside:
+    """The crawl's end of it."""
+
+    def __init__(self, folder: Path, setup: Setup, *, workers: int, mission: str) -> None:
+        (folder / "logs").mkdir(exist_ok=True)
+        command = [sys.executable, "-P", "-c", _PROGRAM, str(folder), str(workers), mission]
+        with open(folder / "logs" / "extract.log", "ab") as log:
+            self._process = subprocess.Popen(
+                [*command, msgspec.json.encode(setup).decode()],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+
+    def finish(self, report: Report, output: TextIO, *, quiet: bool) -> None:
+        """Let it do what is left, or only what it has begun if the crawl ended in haste; the report tells the rest."""
+        meter = Meter(output, quiet=quiet)
+        interrupts = Interrupts(meter.say, hurry=self._process.kill)
+        tally = Tally(ended_by="error", notes=["See logs/extract.log."])
+        with interrupts.caught():
+            self._order(b"s" if report.ended_by in HASTY else b"f")
+            assert self._process.stdout
+            for line in _lines(self._process.stdout.fileno(), every_s=TELL_S):
+                if interrupts.count:
+                    self._order(b"s")
+                if line:
+                    tally = msgspec.json.decode(line, type=Tally)
+                    meter.tell(tally)
+            meter.clear()
+        self._process.wait()
+        report.extracted = tally.lines
+        if report.exit_code in (0, 5) and tally.ended_by == "interrupt":
+            report.ended_by, report.exit_code = "interrupt", 130
+        elif report.exit_code in (0, 5) and tally.ended_by:
+            report.exit_code = 1
+
+    def kill(self) -> None:
+        """End it at once; what it had not committed is done again another time."""
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def _order(self, letter: bytes) -> None:
+        assert self._process.stdin
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(letter)
+            self._process.stdin.flush()
+
+    def _close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _lines(pipe: int, *, every_s: float) -> Iterator[bytes]:
+    """The lines that come through a pipe until it is closed; an empty one when none came for a while."""
+    rest = b""
+    while True:
+        if not select.select([pipe], [], [], every_s)[0]:
+            yield b""
+            continue
+        data = os.read(pipe, 65536)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
+
+
+@contextlib.contextmanager
+def beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> Iterator[Beside | None]:
+    """Extract while the block runs, if the mission has anything to extract; nothing stays behind."""
+    if quarry is None or not has_extract(quarry) or not mission.extract.workers:
+        yield None
+        return
+    setup = make_setup(mission, nice=NICE, log=str(folder / "logs" / "extract.log"))
+    extraction = Beside(folder, setup, workers=mission.extract.workers, mission=mission.name)
+    try:
+        yield extraction
+    finally:
+        extraction.kill()
+
+
+class _Orders:
+    """The other end: what the crawl wants now."""
+
+    def __init__(self) -> None:
+        self.now: Order = "follow"
+        os.set_blocking(0, False)
+
+    def __call__(self) -> Order:
+        try:
+            data = os.read(0, 16)
+        except BlockingIOError:
+            return self.now
+        if not data or b"s" in data:
+            self.now = "stop"
+        elif b"f" in data:
+            self.now = "finish"
+        return self.now
+
+
+def main() -> None:
+    """The process: extracts until the crawl has ended and nothing is left."""
+    folder, workers, mission = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    setup = msgspec.json.decode(sys.argv[4], type=Setup)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawl decides
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    orders = _Orders()
+    told_at = 0.0
+
+    def tell(tally: Tally) -> None:
+        nonlocal told_at
+        if orders.now != "follow" and time.monotonic() - told_at >= TELL_S:
+            told_at = time.monotonic()
+            out.write(tally.as_json() + b"\n")
+
+    tally = Tally()
+    try:
+        with lock(folder, name=LOCK, what=BUSY), contextlib.closing(Pool(NURSERY, setup, workers=workers)) as pool:
+            tally.quarry, tally.version = pool.ready.name, pool.ready.version
+            shelf = Shelf(folder, Label(pool.ready.name, pool.ready.version, mission))
+            with contextlib.closing(shelf.records):
+                harvest(pool, shelf, tally=tally, order=orders, tell=tell)
+    except LycosaError as problem:
+        tally.ended_by = "error"
+        tally.notes.append(str(problem))
+    out.write(tally.as_json() + b"\n")

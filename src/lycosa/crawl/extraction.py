@@ -1,0 +1,133 @@
+"""A quarry and a collection, or archive files, go in; records and a tally of what was done come out.
+
+The network is not used. What was done stands in the collection, so that the same command continues, and a second run
+does only what is new.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.crawl.files import Documents, Stream
+from lycosa.crawl.harvest import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
+from lycosa.crawl.meter import Meter, Tally
+from lycosa.crawl.supervisor import lock
+from lycosa.errors import CollectionError, UsageError
+from lycosa.extract.pool import Pool
+from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.records import Label
+from lycosa.mission import Mission, to_toml
+
+LOCK = "extract.lock"
+BUSY = "being extracted from"
+
+
+class Errand(Struct, frozen=True):
+    """How an extraction is run, beside its mission."""
+
+    workers: int = 0  # 0: one for each processor
+    again: bool = False  # every document, whatever was done
+    retry: bool = False  # those that were set aside
+    quiet: bool = False
+    output: TextIO | None = None  # where progress goes; None: standard error
+
+
+def extract_collection(folder: Path, mission: Mission, errand: Errand, *, files: Sequence[str] = ()) -> Tally:
+    """Extract what is new in a collection; with files, the documents in them instead, into the collection."""
+    documents = Documents(files) if files else None
+    if files and not (folder / "crawl.db").exists():
+        _make_collection(folder, mission)
+    elif not (folder / "crawl.db").exists():
+        what = "is not a collection: it has no crawl.db" if folder.exists() else "cannot be found"
+        raise CollectionError(f"The collection {folder} {what}; name one with --collection.")
+    with lock(folder, name=LOCK, what=BUSY):
+        (folder / "logs").mkdir(exist_ok=True)
+        pool = _open_pool(mission, errand, log=str(folder / "logs" / "extract.log"))
+        try:
+            label = Label(pool.ready.name, pool.ready.version, mission.name)
+            shelf = Shelf(folder, label, guests=iter(documents) if documents else None)
+            try:
+                if errand.again or errand.retry:
+                    shelf.records.forget(aside_only=not errand.again)
+                tally = _run(pool, shelf, errand, left=shelf.count())
+            finally:
+                shelf.records.close()
+        finally:
+            pool.close()
+            if documents:
+                documents.close()
+    _add_notes(tally, documents)
+    return tally
+
+
+def extract_files(files: Sequence[str], mission: Mission, errand: Errand, *, out: TextIO) -> Tally:
+    """Extract the documents of archive files, without a collection: one line of JSON a record."""
+    documents = Documents(files)
+    pool = _open_pool(mission, errand)
+    try:
+        stream = Stream(iter(documents), out, Label(pool.ready.name, pool.ready.version))
+        tally = _run(pool, stream, errand)
+        stream.finish()
+    finally:
+        pool.close()
+        documents.close()
+    _add_notes(tally, documents)
+    return tally
+
+
+def _open_pool(mission: Mission, errand: Errand, *, log: str = "") -> Pool:
+    if not mission.quarry:
+        raise UsageError(
+            "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
+        )
+    pool = Pool(NURSERY, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
+    if not pool.ready.extracts:
+        pool.close()
+        raise UsageError(f"The quarry {mission.quarry} has no method extract(self, doc).")
+    return pool
+
+
+def _run(pool: Pool, ledger: Shelf | Stream, errand: Errand, *, left: int = 0) -> Tally:
+    meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
+    tally = Tally(quarry=pool.ready.name, version=pool.ready.version, left=left)
+    interrupts = Interrupts(meter.say, hurry=pool.close)
+
+    def order() -> Order:
+        return "stop" if interrupts.count else "finish"
+
+    with interrupts.caught():
+        try:
+            harvest(pool, ledger, tally=tally, order=order, tell=meter.tell)
+        finally:
+            meter.clear()
+    return tally
+
+
+def _add_notes(tally: Tally, documents: Documents | None) -> None:
+    if documents is not None:
+        tally.notes += documents.notes
+        if documents.revisits:
+            count = f"{documents.revisits:,} {'record' if documents.revisits == 1 else 'records'}"
+            tally.notes.append(f"{count} without a body were passed over: the content stands in another record.")
+
+
+def _make_collection(folder: Path, mission: Mission) -> None:
+    """An empty collection to put the records into."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CollectionError(f"{folder} is not empty and not a collection: name another with --collection DIR.")
+    keep = msgspec.structs.replace(mission.keep, collection=str(folder))
+    text = to_toml(msgspec.structs.replace(mission, keep=keep))
+    try:
+        (folder / "archive").mkdir(parents=True, exist_ok=True)
+        (folder / "lycosa.toml").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CollectionError(f"The folder {folder} cannot be written to: {error.strerror}.") from None
+    SqliteFrontier.create(folder / "crawl.db", mission_toml=text, now=time.time())

@@ -1,0 +1,187 @@
+"""Archive files of any tool go in (WARC, ARC; gzipped or plain); the documents in them come out, ready to be extracted.
+
+Only the heads of the records are looked at here; the workers read the documents themselves.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TextIO
+
+import msgspec
+from isal import igzip
+from msgspec import Raw, Struct
+
+from lycosa.crawl.meter import Tally
+from lycosa.errors import UsageError
+from lycosa.extract.job import Job, Result
+from lycosa.frontier.records import Guest, Label
+from lycosa.keep.warc import StoredAnswer, iter_records
+
+_HEAD_BYTES = 64 * 1024
+#: A file gzipped as a whole is unpacked to disk, unless it grows like a bomb.
+_GROWTH, _ANYWAY_BYTES = 200, 1 << 30
+_AHEAD = 20_000  # results that wait for one before them, so that the order stays that of the files
+
+
+class Documents:
+    """The documents of archive files, each with the path that its bytes lie in; `close` removes what was unpacked."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            if not os.path.isfile(path):
+                what = "is a folder: name the archive files in it" if os.path.isdir(path) else "cannot be found"
+                raise UsageError(f"The file {path} {what}.")
+            if not os.access(path, os.R_OK):
+                raise UsageError(f"The file {path} cannot be read: Permission denied.")
+        self._paths = paths
+        self._unpacked = ExitStack()
+        self.revisits = 0  # records without a body: another record holds it
+        self.notes: list[str] = []
+
+    def close(self) -> None:
+        self._unpacked.close()
+
+    def __iter__(self) -> Iterator[tuple[Guest, str]]:
+        for path in self._paths:
+            yield from self._read(os.path.abspath(path), path)
+
+    def _read(self, path: str, name: str) -> Iterator[tuple[Guest, str]]:
+        source, documents, broken = path, 0, 0
+        if _is_one_member(path):
+            unpacked = self._unpack(path, name)
+            if unpacked is None:
+                return
+            source = unpacked
+        for record in iter_records(source, limit=_HEAD_BYTES):
+            if record.kind == "unreadable":
+                broken += 1
+            elif record.kind == "revisit":
+                self.revisits += 1
+            elif _is_document(record):
+                documents += 1
+                yield _guest(record, path), source
+        if broken:
+            self.notes.append(f"{name}: {broken:,} {'place' if broken == 1 else 'places'} cannot be read.")
+        elif not documents:
+            self.notes.append(f"{name} holds no document.")
+
+    def _unpack(self, path: str, name: str) -> str | None:
+        limit = os.path.getsize(path) * _GROWTH + _ANYWAY_BYTES
+        file = self._unpacked.enter_context(tempfile.NamedTemporaryFile(prefix="lycosa-", suffix=".warc"))  # noqa: SIM115
+        try:
+            with igzip.IGzipFile(path, "rb") as packed:  # type: ignore[no-untyped-call]
+                while chunk := packed.read(1 << 20):
+                    file.write(chunk)
+                    if file.tell() > limit:
+                        self.notes.append(f"{name} was not read: it grows more than {_GROWTH}-fold.")
+                        return None
+        except (OSError, EOFError, igzip.BadGzipFile) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
+            self.notes.append(f"{name} breaks off: {error}.")
+        file.flush()
+        return file.name
+
+
+def _is_one_member(path: str) -> bool:
+    """Whether several records share a gzip member, so that none of them can be reached alone."""
+    first = [record for record in islice(iter_records(path, limit=0), 2) if record.kind != "unreadable"]
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b" and len(first) == 2 and not first[0].length
+
+
+def _is_document(record: StoredAnswer) -> bool:
+    if not record.url.lower().startswith(("http:", "https:")):
+        return False
+    return (record.kind == "response" and 200 <= record.status < 300) or record.kind == "resource"
+
+
+def _guest(record: StoredAnswer, path: str) -> Guest:
+    try:
+        at = datetime.fromisoformat(record.date).astimezone(UTC).timestamp() if record.date else 0.0
+    except (ValueError, OverflowError):
+        at = 0.0
+    return Guest(record.url, at, _digest(record.digest), path, record.offset, record.length)
+
+
+def _digest(text: str) -> bytes:
+    """The SHA-1 that a WARC writes in base 32 (or, some tools, in hexadecimal digits); empty for other kinds."""
+    kind, _, value = text.partition(":")
+    if kind.lower() != "sha1":
+        return b""
+    try:
+        return bytes.fromhex(value) if len(value) == 40 else base64.b32decode(value.upper())
+    except (ValueError, binascii.Error):
+        return b""
+
+
+class Line(Struct):
+    """A record as it stands in a text file."""
+
+    url: str
+    kind: str
+    data: Raw
+    quarry: str
+    version: str
+    fetched: str
+    warc: str
+    offset: int
+    digest: str
+
+
+class Stream:
+    """A ledger that writes records as lines of JSON, in the order of the documents."""
+
+    def __init__(self, documents: Iterator[tuple[Guest, str]], out: TextIO, label: Label) -> None:
+        self._documents = documents
+        self._out = out
+        self._label = label
+        self._key = 0  # of the last job
+        self._next = 1  # the document whose records are to be written next
+        self._under_way: dict[int, Guest] = {}
+        self._waiting: dict[int, Result] = {}
+
+    def take(self, limit: int) -> list[Job]:
+        if len(self._waiting) > _AHEAD:
+            return []
+        jobs = []
+        for guest, path in islice(self._documents, limit):
+            self._key += 1
+            self._under_way[self._key] = guest
+            jobs.append(Job(self._key, path, guest.offset, guest.length, guest.url))
+        return jobs
+
+    def put(self, results: list[Result], tally: Tally) -> None:
+        for result in results:
+            if result.outcome != "strike":
+                self._waiting[result.key] = result
+                kinds = [item.kind for item in result.items]
+                tally.count(self._under_way[result.key].url, result.outcome, result.error, kinds)
+        while self._next in self._waiting:
+            self._write(self._under_way.pop(self._next), self._waiting.pop(self._next))
+            self._next += 1
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Write what waits for documents that were never begun."""
+        for key in sorted(self._waiting):
+            self._write(self._under_way[key], self._waiting[key])
+        self._out.flush()
+
+    def _write(self, guest: Guest, result: Result) -> None:
+        at = datetime.fromtimestamp(guest.fetched_at, UTC)
+        fetched = at.strftime("%Y-%m-%dT%H:%M:%SZ") if guest.fetched_at else ""
+        for item in result.items:
+            line = Line(
+                guest.url, item.kind, Raw(item.json.encode()), self._label.quarry, self._label.version,
+                fetched, guest.warc, guest.offset, guest.digest.hex(),
+            )  # fmt: skip
+            self._out.write(msgspec.json.encode(line).decode() + "\n")

@@ -1,0 +1,60 @@
+"""A quarry as the crawl asks it: what it raises costs one answer, is counted and written down, and no more."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from itertools import islice
+from pathlib import Path
+
+from lycosa.extract.loader import tell
+from lycosa.model import Link
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+
+LOGGED = 1000  # complaints of one worker that are written down; all are counted
+
+
+class Scout:
+    """One worker's view of the quarry."""
+
+    def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
+        self.errors = 0
+        self._quarry = quarry
+        self._log = log
+        self._max_links = max_links or None
+
+    def links(self, doc: Doc) -> list[Link]:
+        """Links that the quarry sees beside those of the document."""
+        try:
+            return [link for link in islice(self._quarry.links(doc), self._max_links) if isinstance(link, Link)]
+        except (Exception, SystemExit) as error:
+            self._complain("links", doc, error)
+            return []
+
+    def score(self, link: Link, doc: Doc) -> float:
+        """How promising a link is, 0 to 1."""
+        try:
+            score = float(self._quarry.score(link, doc))
+        except (Exception, SystemExit) as error:
+            self._complain("score", doc, error)
+            return 0.0
+        return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
+
+    def recognise(self, doc: Doc) -> str:
+        """The refined kind; empty where there is none."""
+        try:
+            return str(self._quarry.recognise(doc) or "")[:200]
+        except (Exception, SystemExit) as error:
+            self._complain("recognise", doc, error)
+            return ""
+
+    def _complain(self, method: str, doc: Doc, error: BaseException) -> None:
+        self.errors += 1
+        if self.errors > LOGGED:
+            return
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with contextlib.suppress(OSError):
+            self._log.parent.mkdir(exist_ok=True)
+            with open(self._log, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{stamp} quarry {method} {doc.url} {tell(error)}\n")

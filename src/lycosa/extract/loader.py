@@ -1,0 +1,133 @@
+"""The name of a quarry goes in, as the user wrote it; an object of that class comes out.
+
+`FILE.py:CLASS` is a file, `package.module:CLASS` an installed module. This is the one place where code is loaded by
+name, and the name comes from the command line, a mission file or a program: never from a collection's pages.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from lycosa.errors import UsageError
+from lycosa.quarry import Quarry
+
+#: Names of quarries whose module is being loaded: its top level must not start anything.
+loading: list[str] = []
+
+
+def load_quarry(name: str) -> Quarry:
+    """Load the class that is meant and make one; UsageError says what is wrong with the name or the code."""
+    loading.append(name)
+    try:
+        return _load(name)
+    finally:
+        loading.remove(name)
+
+
+def _load(name: str) -> Quarry:
+    where, _, wanted = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
+    if not where:
+        raise UsageError(f"The quarry {name} cannot be found: write FILE.py:CLASS or package.module:CLASS.")
+    module = _load_file(where, name) if where.endswith(".py") else _load_module(where, name)
+    kind = _find_class(module, wanted, name)
+    try:
+        return kind()
+    except Exception as error:
+        raise UsageError(f"The quarry {name} cannot be made without arguments: {tell(error)}.") from error
+
+
+def find_name(quarry: Quarry | type[Quarry]) -> str:
+    """The name by which `load_quarry` finds the class of an object that a program has at hand."""
+    kind = quarry if isinstance(quarry, type) else type(quarry)
+    if not isinstance(quarry, type) and vars(quarry):
+        raise UsageError(
+            f"The quarry {kind.__qualname__} holds values of its own, which worker processes cannot get: "
+            "make them attributes of the class."
+        )
+    if "." in kind.__qualname__:
+        raise UsageError(
+            f"The quarry {kind.__qualname__} must stand at the top of its module: worker processes load it by name."
+        )
+    if kind.__module__ != "__main__":
+        return f"{kind.__module__}:{kind.__qualname__}"
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    if not file or not file.endswith(".py"):
+        raise UsageError(f"The quarry {kind.__qualname__} must stand in a file: worker processes load it from there.")
+    return f"{os.path.abspath(file)}:{kind.__qualname__}"
+
+
+def tell(error: BaseException) -> str:
+    """An exception in one line: what it says, and the last line of the user's code that it came through."""
+    said = " ".join(str(error).split())[:400]
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if isinstance(error, SyntaxError):
+        return text
+    ours = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((ours, "<")):
+            return f"{text} ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return text
+
+
+def _load_file(where: str, name: str) -> ModuleType:
+    path = Path(where)
+    if not path.is_file():
+        raise UsageError(f"The quarry {name} cannot be found: there is no file {where}.")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # its neighbours may be imported; at the end, so that they hide nothing
+    spec = importlib.util.spec_from_file_location(f"lycosa_quarry_{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[spec.name]
+        raise _refuse(name, error) from error
+    return module
+
+
+def _load_module(where: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        if error.name and (where == error.name or where.startswith(f"{error.name}.")):
+            raise UsageError(
+                f"The quarry {name} cannot be found: there is no module {error.name} (a file is named FILE.py:CLASS)."
+            ) from error
+        raise _refuse(name, error) from error
+    except BaseException as error:
+        raise _refuse(name, error) from error
+
+
+def _refuse(name: str, error: BaseException) -> BaseException:
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    return UsageError(f"The quarry {name} cannot be loaded: {tell(error)}.")
+
+
+def _find_class(module: ModuleType, wanted: str, name: str) -> type[Quarry]:
+    offered = {
+        key: kind
+        for key, kind in vars(module).items()
+        if inspect.isclass(kind) and issubclass(kind, Quarry) and kind.__module__ == module.__name__
+    }
+    if not wanted:
+        if len(offered) == 1:
+            return next(iter(offered.values()))
+        found = f"it has {', '.join(offered)}: write {name}:CLASS" if offered else "it has no class that is a Quarry"
+        raise UsageError(f"The quarry {name} is not one class: {found}.")
+    kind = getattr(module, wanted, None)
+    if inspect.isclass(kind) and issubclass(kind, Quarry):
+        return kind
+    fault = "is not a class that inherits from lycosa.quarry.Quarry" if kind is not None else "is not in it"
+    others = f"; there is {', '.join(offered)}" if offered else ""
+    raise UsageError(f"The quarry {name} cannot be used: {wanted} {fault}{others}.")

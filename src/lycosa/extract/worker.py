@@ -1,0 +1,118 @@
+"""One worker process: jobs come in over a socket, the records of each document go back, until it is told to end.
+
+It may die at any job. What it is at stands in a cell of shared memory, so that the document is known; what it has not
+sent yet is done again by its successor.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterable
+from socket import socket
+from typing import Any
+
+import msgspec
+
+from lycosa.extract.job import Frames, Item, Job, Result, Setup, decode_jobs, frame
+from lycosa.extract.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
+from lycosa.extract.loader import tell
+from lycosa.model import Record
+
+#: Gives the records of one document; raises Unreadable when it cannot be read.
+Extract = Callable[[Job], Iterable[Record]]
+
+SEND_S = 0.05
+SEND_BYTES = 256 << 10
+RECORDS_MAX = 100_000  # of one document
+RECORD_BYTES = 64 << 20  # all records of one document together
+_to_json = msgspec.json.Encoder().encode
+
+
+class Unreadable(Exception):
+    """The archive does not hold the document; the text says why."""
+
+
+def serve(channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
+    """Work until the channel is closed, or until it is time for a fresh process."""
+    confine(setup)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    frames, done = Frames(), 0
+    while data := channel.recv(1 << 18):
+        for message in frames.feed(data):
+            jobs = decode_jobs(message)[: setup.recycle - done]
+            _work(jobs, channel, setup, extract=extract, cell=cell)
+            done += len(jobs)
+            if done >= setup.recycle:
+                return  # what is left of the batch goes to the successor
+
+
+def _work(jobs: list[Job], channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
+    results: list[Result] = []
+    size, sent_at = 0, time.monotonic()
+    for nth, job in enumerate(jobs):
+        cell[0] = job.key
+        arm(setup)
+        try:
+            result = dig(job, extract)
+        except MemoryError:
+            os._exit(MEMORY_CODE)
+        disarm()
+        results.append(result)
+        size += sum(len(item.json) for item in result.items)
+        now = time.monotonic()
+        if now - sent_at >= SEND_S or size >= SEND_BYTES or nth + 1 == len(jobs):
+            cell[0] = 0
+            channel.sendall(frame(results))
+            results, size, sent_at = [], 0, now
+            if resident_bytes() > setup.memory_bytes // 2:
+                os._exit(0)  # something leaks: a fresh process goes on, and nobody is to blame
+
+
+def dig(job: Job, extract: Extract) -> Result:
+    """The records of one document, or what went wrong; raises nothing but MemoryError."""
+    try:
+        return Result(job.key, "done", items=_gather(extract(job)))
+    except MemoryError:
+        raise
+    except Unreadable as problem:
+        return Result(job.key, "unreadable", str(problem))
+    except BaseException as error:  # sys.exit() in a quarry is a mistake like any other
+        return Result(job.key, "error", tell(error))
+
+
+def _gather(records: Iterable[Record]) -> list[Item]:
+    items: list[Item] = []
+    size = 0
+    for record in records:
+        if not isinstance(record, Record):
+            raise TypeError(f"extract gave a {type(record).__name__}, not a Record")
+        text = _write(record.data)
+        size += len(text)
+        items.append(Item(_plain(str(record.kind))[:200], text))
+        if len(items) > RECORDS_MAX or size > RECORD_BYTES:
+            raise ValueError(f"more than {RECORDS_MAX:,} records or {RECORD_BYTES >> 20} MiB from one document")
+    return items
+
+
+def _write(data: object) -> str:
+    if not isinstance(data, dict):
+        raise TypeError(f"a record's data is a {type(data).__name__}, not a dict")
+    try:
+        return _to_json(data).decode()
+    except UnicodeEncodeError:  # half a character, as broken pages have them
+        return _to_json(_clean(msgspec.to_builtins(data))).decode()
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(text: str) -> str:
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,181 @@
+"""Which kept documents a quarry has not seen yet flow out; what it made of them flows in, a batch in one transaction.
+
+A body is extracted once, for the page that brought it first; pages with the same content, in whatever round, share its
+records through their digest. A crash between two batches repeats at most what was under way, and doubles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import apsw
+from msgspec import Struct
+
+from lycosa.frontier import schema
+from lycosa.frontier.fault import translate
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_UNDONE = """
+NOT EXISTS (
+    SELECT 1 FROM extracted AS had WHERE had.n = content.n AND had.round = content.round
+    AND had.quarry = ?1 AND had.version = ?2 AND had.outcome NOT IN ('strike', 'due'))"""
+_DUE = f"""
+SELECT content.seq, content.n, content.round, page.warc, page.offset, page.length, url.url, coalesce(
+    (SELECT strikes FROM extracted AS had WHERE had.n = content.n AND had.round = content.round AND had.quarry = ?1
+     AND had.version = ?2), 0)
+FROM content CROSS JOIN page USING (n, round) CROSS JOIN url USING (n)
+WHERE content.seq > ?3 AND url.via IS NOT 'sitemap' AND {_UNDONE} ORDER BY content.seq LIMIT ?4"""
+_COUNT = f"""
+SELECT count(*) FROM content CROSS JOIN url USING (n)
+WHERE content.seq > ?3 AND url.via IS NOT 'sitemap' AND {_UNDONE}"""
+_DONE = "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DROP = "DELETE FROM record WHERE n = ? AND round = ? AND quarry = ?"
+_RECORD = "INSERT INTO record (n, round, quarry, mission, kind, json) VALUES (?, ?, ?, ?, ?, ?)"
+_STILL = "SELECT 1 FROM page WHERE n = ? AND round = ? AND warc = ? AND offset = ?"
+_GUEST = """
+INSERT INTO guest (url, fetched_at, digest, warc, offset, length) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (warc, offset) DO UPDATE SET url = excluded.url RETURNING id"""
+_GUEST_HAD = "SELECT version, outcome, strikes FROM extracted WHERE n = ? AND round = 0 AND quarry = ?"
+
+
+class Due(Struct, frozen=True, gc=False):
+    """A document that is to be extracted."""
+
+    seq: int  # where it stands in the order of arrival; 0 for a guest
+    n: int
+    round: int
+    warc: str
+    offset: int
+    length: int
+    url: str
+    strikes: int = 0
+
+
+class Guest(Struct, frozen=True, gc=False):
+    """A document of an archive file that is not the collection's own."""
+
+    url: str
+    fetched_at: float
+    digest: bytes
+    warc: str  # absolute path
+    offset: int
+    length: int
+
+
+class Extracted(Struct, frozen=True, gc=False):
+    """What came of one document."""
+
+    due: Due
+    outcome: str
+    error: str = ""
+    strikes: int = 0
+    records: tuple[tuple[str, str], ...] = ()  # kind and JSON of each
+
+
+class Label(Struct, frozen=True):
+    """Whose records these are."""
+
+    quarry: str
+    version: str
+    mission: str = ""
+
+
+Method = Callable[Concatenate["Records", P], R]
+
+
+def _spoken(method: Method[P, R]) -> Method[P, R]:
+    @wraps(method)
+    def call(self: Records, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(self, *args, **kwargs)
+        except apsw.Error as problem:
+            raise translate(problem, self.path) from problem
+
+    return call  # type: ignore[return-value]  # wraps() names the first argument
+
+
+class Records:
+    """The records of a collection, for one quarry; opens a connection of its own."""
+
+    def __init__(self, path: Path, label: Label) -> None:
+        self.path = path
+        self.label = label
+        self._db = schema.connect(path)
+
+    def close(self) -> None:
+        self._db.close()
+
+    @_spoken
+    def due(self, *, after: int, limit: int) -> list[Due]:
+        """The next documents beyond a place in the order of arrival that have no result of this version."""
+        bindings = (self.label.quarry, self.label.version, after, limit)
+        return [Due(*row) for row in self._db.execute(_DUE, bindings)]
+
+    @_spoken
+    def count_due(self, *, after: int = 0) -> int:
+        """How many there are; in one pass over all contents."""
+        return int(self._db.execute(_COUNT, (self.label.quarry, self.label.version, after)).get)
+
+    @_spoken
+    def forget(self, *, aside_only: bool = False) -> None:
+        """Make documents due again, all or those that were set aside; their records stay until there are new ones."""
+        aside = " AND outcome <> 'done'" if aside_only else ""
+        with self._db:
+            sql = f"UPDATE extracted SET outcome = 'due', error = '', strikes = 0 WHERE quarry = ?{aside}"
+            self._db.execute(sql, (self.label.quarry,))
+
+    @_spoken
+    def invite(self, guests: Iterable[Guest]) -> list[Due | None]:
+        """Give documents of other archives their numbers; None for those that are done."""
+        found: list[Due | None] = []
+        with self._db:
+            for guest in guests:
+                row = (guest.url, guest.fetched_at, guest.digest, guest.warc, guest.offset, guest.length)
+                n = -int(self._db.execute(_GUEST, row).get)
+                had: Any = self._db.execute(_GUEST_HAD, (n, self.label.quarry)).fetchone()
+                same = had is not None and had[0] == self.label.version
+                if same and had[1] not in ("strike", "due"):
+                    found.append(None)
+                else:
+                    strikes = had[2] if same else 0
+                    found.append(Due(0, n, 0, guest.warc, guest.offset, guest.length, guest.url, strikes))
+        return found
+
+    @_spoken
+    def commit(self, rows: Iterable[Extracted], *, now: float) -> None:
+        """Put these results in the place of earlier ones, all of them or none.
+
+        A page whose bytes were lost in the meantime is left out: it is fetched, and then due, again.
+        """
+        db = self._db
+        rows = sorted(rows, key=lambda row: (row.due.n, row.due.round))
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            self._write([row for row in rows if self._is_there(row.due)], now)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    def _is_there(self, due: Due) -> bool:
+        return due.n < 0 or self._db.execute(_STILL, (due.n, due.round, due.warc, due.offset)).get is not None
+
+    def _write(self, rows: list[Extracted], now: float) -> None:
+        quarry, version, mission = self.label.quarry, self.label.version, self.label.mission
+        keys = [(row.due.n, row.due.round, quarry) for row in rows]
+        self._db.executemany(_DROP, keys)
+        records = (
+            (*key, mission, kind, text) for key, row in zip(keys, rows, strict=True) for kind, text in row.records
+        )
+        self._db.executemany(_RECORD, records)
+        done = (
+            (*key, version, row.outcome, row.error, row.strikes, len(row.records), now)
+            for key, row in zip(keys, rows, strict=True)
+        )
+        self._db.executemany(_DONE, done)

@@ -1,0 +1,164 @@
+"""A collection in, the records that quarries took out of its documents out: as objects, or as text for other programs.
+
+A record belongs to a content, not to one address: `pages` names every page that has it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TextIO
+
+import apsw
+import msgspec
+from msgspec import Raw, Struct
+
+from lycosa.look import database
+from lycosa.look.database import Row
+from lycosa.look.table import Format, Value, printable, write
+
+#: More keys than this are no columns: the data then stands in one, as JSON.
+_COLUMNS_MAX = 200
+
+_RECORDS = "SELECT url, kind, data, mission, quarry, version, at, warc, offset, digest FROM records"
+_KEYS = "SELECT DISTINCT item.key FROM records, json_each(records.data) AS item"
+#: Pages beside the one that brought a content first; their own bytes were never kept.
+_TWINS = """
+    SELECT lower(hex(url.digest)), url.url FROM url
+    WHERE digest IN (SELECT page.digest FROM extracted JOIN page USING (n, round) WHERE records > 0)
+    AND NOT EXISTS (
+        SELECT 1 FROM extracted JOIN page USING (n, round) WHERE extracted.n = url.n AND page.digest = url.digest)
+    ORDER BY url.n"""
+_to_json = msgspec.json.Encoder().encode
+
+
+class Wanted(Struct, frozen=True):
+    """Which records; empty: all. `*` in kind and host stands for anything."""
+
+    kind: str = ""
+    quarry: str = ""
+    host: str = ""
+    holder: tuple[int, int] | None = None  # those of one content: row number and round of who brought it
+
+
+class RecordInfo(NamedTuple):
+    """One record and where it comes from."""
+
+    url: str  # of the page that brought the content first
+    kind: str
+    data: dict[str, Any]
+    mission: str
+    quarry: str
+    version: str  # of the quarry's rules
+    fetched: datetime | None  # in UTC; None where the archive does not tell
+    warc: str  # archive file, in the collection's archive/ unless it is a path
+    offset: int  # of the record in it
+    digest: str  # SHA-1 of the body, as hexadecimal digits
+    pages: tuple[str, ...]  # every page with this content, `url` first
+
+
+class _Line(Struct):
+    url: str
+    kind: str
+    data: Raw
+    mission: str
+    quarry: str
+    version: str
+    fetched: str | None
+    warc: str
+    offset: int
+    digest: str
+    pages: tuple[str, ...]
+
+
+def list_records(source: apsw.Connection, wanted: Wanted) -> Iterator[RecordInfo]:
+    """The records of the pages as they are now, in the order in which the pages were found."""
+    twins = _twins(source)
+    for row in _rows(source, wanted):
+        url, kind, data, mission, quarry, version, at, warc, offset, digest = row
+        fetched = datetime.fromtimestamp(at, UTC) if at else None
+        pages = (url, *twins.get(digest, ()))
+        fields = msgspec.json.decode(data)
+        yield RecordInfo(url, kind, fields, mission, quarry, version, fetched, warc, offset, digest, pages)
+
+
+def write_records(
+    folder: str | os.PathLike[str], out: TextIO, wanted: Wanted, *, form: Format, raw: bool = False
+) -> int:
+    """Write the records and return how many there were; in lines of JSON as they are, else one column a key."""
+    source = database.connect(folder)
+    try:
+        if form == "jsonl":
+            return _write_lines(source, out, wanted)
+        keys = [str(key) for (key,) in database.rows(source, *_filtered(_KEYS, wanted))]
+        return _write_columns(source, out, wanted, keys=keys, form=form, raw=raw)
+    finally:
+        source.close()
+
+
+def _write_lines(source: apsw.Connection, out: TextIO, wanted: Wanted) -> int:
+    twins, count, shown = _twins(source), 0, out.isatty()
+    for row in _rows(source, wanted):
+        url, kind, data, mission, quarry, version, at, warc, offset, digest = row
+        line = _Line(
+            url, kind, Raw(data.encode()), mission, quarry, version, _date(at), warc, offset, digest,
+            (url, *twins.get(digest, ())),
+        )  # fmt: skip
+        text = _to_json(line).decode()
+        out.write((printable(text) if shown else text) + "\n")
+        count += 1
+    return count
+
+
+def _write_columns(
+    source: apsw.Connection, out: TextIO, wanted: Wanted, *, keys: Sequence[str], form: Format, raw: bool
+) -> int:
+    twins = _twins(source)
+    fixed = ("mission", "quarry", "version", "fetched", "warc", "offset", "digest", "pages")
+    whole = len(keys) > _COLUMNS_MAX
+    taken = {"url", "kind", *fixed}
+    names = ["data"] if whole else [f"data.{key}" if key in taken else key for key in keys]
+
+    def rows() -> Iterator[list[Value]]:
+        for url, kind, data, mission, quarry, version, at, warc, offset, digest in _rows(source, wanted):
+            fields = msgspec.json.decode(data)
+            cells: list[Value] = [data] if whole else [_cell(fields.get(key)) for key in keys]
+            pages = " ".join((url, *twins.get(digest, ())))
+            yield [url, kind, *cells, mission, quarry, version, _date(at), warc, offset, digest, pages]
+
+    return write(rows(), ("url", "kind", *names, *fixed), out, form=form, raw=raw)
+
+
+def _cell(value: Any) -> Value:
+    if value is None or isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return _to_json(value).decode()
+
+
+def _date(at: float | None) -> str | None:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+
+
+def _twins(source: apsw.Connection) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for digest, url in database.rows(source, _TWINS):
+        found.setdefault(digest, []).append(url)
+    return found
+
+
+def _rows(source: apsw.Connection, wanted: Wanted) -> Iterator[Row]:
+    sql, values = _filtered(_RECORDS, wanted)
+    return database.rows(source, f"{sql} ORDER BY records.n, records.round, records.id", values)
+
+
+def _filtered(sql: str, wanted: Wanted) -> tuple[str, list[Value]]:
+    """What a page held in an earlier round is given only to who asks for that content."""
+    where, values = ["current"], list[Value]()
+    if wanted.holder:
+        where, values = ["records.n = ?", "records.round = ?"], [*wanted.holder]
+    for column, value in (("records.kind", wanted.kind), ("quarry", wanted.quarry), ("host", wanted.host.lower())):
+        if value:
+            where.append(f"{column} GLOB ?")
+            values.append(value)
+    return f"{sql} WHERE {' AND '.join(where)}", values
