@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from lycosa import Collection, urls
 from lycosa.cli.main import main
+from lycosa.crawl.mend import clear_merge
 from lycosa.crawl.merge import merge_collections
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
@@ -404,16 +405,34 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
     check(one)
 
 
+#: Merges into the first collection, and is gone when the archive files are there and the database is next.
+KILLED = """
+import os, sys
+from pathlib import Path
+from lycosa.crawl import merge
+merge.merge = lambda *_, **__: os._exit(9)
+merge.merge_collections([Path(word) for word in sys.argv[1:]])"""
+
+
 def test_a_killed_merge_is_done_anew(tmp_path: Path) -> None:
-    """What a killed one left is cleared away."""
+    """What a killed one left is cleared away, by the next merge or the next crawl."""
     one = crawl_half(tmp_path / "a", [(0, "fetched")])
-    two = crawl_half(tmp_path / "b", [(0, "fetched"), (2, "fetched")])
+    two = crawl_half(tmp_path / "b", [(0, "fetched"), (2, "fetched")], at=AT + 1, tag=" two")
     part = tmp_path / "c.merging"
     shutil.copytree(one, part)
     (part / "archive/half-20240101000000-00000.warc.gz").write_bytes(b"half")
     merge_collections([one, two], into=tmp_path / "c")
     check(tmp_path / "c")
     assert not part.exists()
+    files = sorted(path.name for path in (one / "archive").iterdir())
+    done = subprocess.run([sys.executable, "-c", KILLED, str(one), str(two)], timeout=60)
+    assert done.returncode == 9
+    assert len(list((one / "archive").iterdir())) == len(files) + 1
+    clear_merge(one, {name for name, _ in dump(one)["warc"]})
+    assert sorted(path.name for path in (one / "archive").iterdir()) == files
+    merge_collections([one, two])
+    clear_merge(one, set())
+    check(one)
 
 
 def test_two_crawls_become_one_that_goes_on(web: Web, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

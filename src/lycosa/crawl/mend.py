@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Container
+from pathlib import Path
+
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.rebuild import rebuild, take_in
 from lycosa.crawl.supervisor import stamp_of
@@ -11,6 +15,9 @@ from lycosa.frontier.health import THOROUGH_BYTES, find_harm
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.recovery import Span, cut
 from lycosa.model import WarcRow
+
+#: A file that names the archive files which a merge is putting here.
+MERGING = "merging"
 
 
 def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
@@ -37,6 +44,7 @@ def mend_archive(plan: Plan, frontier: Frontier, *, at_end: bool = False) -> lis
     """
     notes: list[str] = []
     tails: dict[str, Span] = {}
+    clear_merge(plan.folder, {row.name for row in frontier.warcs()})
     for repair in inspect(plan.archive, frontier.warcs()):
         if repair.tail[0] < repair.tail[1] and not at_end:
             tails[repair.name] = repair.tail
@@ -51,6 +59,16 @@ def mend_archive(plan: Plan, frontier: Frontier, *, at_end: bool = False) -> lis
     if changed:
         frontier.note_warcs(changed)
     return notes
+
+
+def clear_merge(folder: Path, known: Container[str]) -> None:
+    """Remove what a merge that was killed had put into the archive; `known` are the files that were committed."""
+    note = folder / MERGING
+    if note.exists():
+        for name in note.read_text(encoding="utf-8").splitlines():
+            if name not in known:
+                (folder / "archive" / os.path.basename(name)).unlink(missing_ok=True)
+        note.unlink()
 
 
 def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:

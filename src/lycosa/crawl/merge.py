@@ -1,8 +1,8 @@
 """Collections in, one collection with all that they hold out: database, archives, mission.
 
 A new collection is built under another name and gets its own when it is whole and on the disk. In the first collection
-the archive files of the others come first, then one transaction of its database: a crash in between leaves files that
-the next crawl removes, because nothing of them was committed.
+the archive files of the others come first, then one transaction of its database: what a crash in between leaves behind
+is removed by the next crawl or merge, because nothing of it was committed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lycosa.crawl.mend import MERGING, clear_merge
 from lycosa.crawl.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
@@ -88,11 +89,14 @@ def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy
         for folder in others if into is None else folders:
             stack.enter_context(_hold(folder))
         if into is None:
-            stack.enter_context(lock(first))
-            return _merge(first, others, name=first, copy=copy, began=began)
+            hold = stack.enter_context(lock(first))
+            report = _merge(first, others, name=first, copy=copy, began=began)
+            hold.leave(first / "crawl.db")
+            return report
         with _unborn(into) as part:
             _copy_database(first / "crawl.db", part / "crawl.db")
             _place_archives(first, part, copy=copy)
+            (part / MERGING).unlink()
             (part / "lycosa.toml").write_text(to_toml(_mission_of(first)), encoding="utf-8")
             return _merge(part, others, name=into, copy=copy, began=began)
 
@@ -105,6 +109,8 @@ def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, bega
     notes: list[str] = []
     try:
         for folder in others:
+            with _opened(target / "crawl.db") as db:
+                clear_merge(target, {name for (name,) in db.execute("SELECT name FROM warc")})
             source = _prepare(folder, spool)
             placed = _place_archives(folder, target, copy=copy)
             try:
@@ -112,6 +118,7 @@ def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, bega
                     target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
                     max_depth=mission.limits.depth, unpack=_unpack,
                 )  # fmt: skip
+                (target / MERGING).unlink(missing_ok=True)
             except BaseException as error:
                 placed.undo()
                 if merged and isinstance(error, LycosaError) and target == name:
@@ -198,7 +205,7 @@ def _unborn(into: Path) -> Iterator[Path]:
         part.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise make_fault(error, str(into)) from None
-    with lock(part):
+    with lock(part) as hold:
         try:
             for entry in part.iterdir():  # of an attempt that was killed
                 if entry.is_dir():
@@ -207,6 +214,7 @@ def _unborn(into: Path) -> Iterator[Path]:
                     entry.unlink()
             (part / "archive").mkdir()
             yield part
+            hold.leave(part / "crawl.db")
             sync_folder(part)
             part.rename(into)
             sync_folder(into.parent)
@@ -270,64 +278,74 @@ def _differences(mission: Mission, source: Source) -> list[str]:
 class Placed(Struct):
     """The archive files of a collection in their new place."""
 
+    target: Path
     names: dict[str, str]  # old name -> new name
-    made: list[Path]  # those that were not there before
+    made: list[tuple[Path, str, int]]  # source, name and size of those that are not there yet
     notes: list[str]
 
     def undo(self) -> None:
-        for path in self.made:
-            path.unlink(missing_ok=True)
+        for _, name, _ in self.made:
+            (self.target / "archive" / name).unlink(missing_ok=True)
+        (self.target / MERGING).unlink(missing_ok=True)
 
 
 def _place_archives(folder: Path, target: Path, *, copy: bool) -> Placed:
-    """Put the archive files of a collection into another one's folder, under names that are free there."""
+    """Put the archive files of a collection into another one's folder, under names that are free there.
+
+    Their names are written down first: what a kill leaves behind can be told from what a crawl wrote.
+    """
     with _opened(folder / "crawl.db") as db:
-        rows: list[tuple[str, int]] = [
-            (str(name), int(size)) for name, size in db.execute("SELECT name, size FROM warc")
-        ]
-    placed = Placed({}, [], [])
+        rows = [(str(name), int(size)) for name, size in db.execute("SELECT name, size FROM warc")]
+    placed = Placed(target, {}, [], [])
     try:
         for name, size in rows:
-            plain = os.path.basename(name)  # a database may have been handed on: its names must not lead elsewhere
-            source = folder / "archive" / plain
+            # A database may have been handed on: its names must not lead elsewhere.
+            source = folder / "archive" / os.path.basename(name)
             if not source.is_file() or source.stat().st_size < size:
                 placed.notes.append(f"{source} is missing or too short: its lost pages are fetched again by a crawl.")
-            if not source.is_file():
-                placed.names[name] = plain
-                continue
-            placed.names[name] = _place(source, target / "archive", size, copy=copy, placed=placed)
+            placed.names[name] = _name(source, size, placed)
+        replace_text(target / MERGING, "".join(f"{name}\n" for _, name, _ in placed.made))
+        for source, name, size in placed.made:
+            _place(source, target / "archive" / name, size, copy=copy)
         sync_folder(target / "archive")
     except OSError as error:
         placed.undo()
         raise make_fault(error, str(target / "archive")) from error
+    except BaseException:
+        placed.undo()
+        raise
     return placed
 
 
-def _place(source: Path, folder: Path, size: int, *, copy: bool, placed: Placed) -> str:
-    """Link or copy one file; the name it has there, which is its own if that is free or the very same file."""
-    name = source.name
-    while True:
-        path = folder / name
-        if not path.exists():
-            break
-        if path.samefile(source) or (path.stat().st_size == size and filecmp.cmp(path, source, shallow=False)):
-            return name
+def _name(source: Path, size: int, placed: Placed) -> str:
+    """The name that a file gets: its own if that is free, or taken by the very same file."""
+    name, taken = source.name, {name for _, name, _ in placed.made}
+    while (path := placed.target / "archive" / name).exists() or name in taken:
+        if name not in taken and source.is_file():
+            same_size = path.stat().st_size == size
+            if path.samefile(source) or (same_size and filecmp.cmp(path, source, shallow=False)):
+                return name
         name = _next_name(name)
-    placed.made.append(path)
+    if source.is_file():
+        placed.made.append((source, name, size))
+    return name
+
+
+def _place(source: Path, path: Path, size: int, *, copy: bool) -> None:
+    """Link or copy one file, as far as it was committed."""
     if not copy and source.stat().st_size <= size:
         with contextlib.suppress(OSError):  # another disk, or one without links
             os.link(source, path)
-            return name
-    part = path.with_name(f"{name}.part")
+            return
+    part = path.with_name(f"{path.name}.part")
     try:
-        with open(source, "rb") as old, open(part, "xb") as new:
+        with open(source, "rb") as old, open(part, "wb") as new:
             _copy_bytes(old.fileno(), new.fileno(), size)
         shutil.copystat(source, part)  # its time says that it was found in order
         sync_file(part)
         part.rename(path)
     finally:
         part.unlink(missing_ok=True)
-    return name
 
 
 def _copy_bytes(source: int, target: int, size: int) -> None:
