@@ -201,6 +201,16 @@ def test_hosts_below_one_domain_are_bounded() -> None:
     assert taken(first + more + open_still, bounds) == first + open_still
 
 
+def test_names_in_one_folder_are_bounded_where_asked() -> None:
+    """Ever new pages in one folder end, and ever new folders with a page each; queries have their own bound."""
+    bounds = mission.Traps(names_per_folder=5)
+    pages = [f"{SITE}/new/{n}" for n in range(50)]
+    folders = [f"{SITE}/deep/{n}/page" for n in range(50)]
+    others = [f"{SITE}/q?x={n}" for n in range(50)] + [f"{SITE}/a", f"{SITE}/deep/1/another"]
+    assert taken(pages + folders + others, bounds) == pages[:5] + folders[:5] + others
+    assert taken(pages + folders, mission.Traps()) == pages + folders
+
+
 def test_a_refusal_tells_count_and_setting() -> None:
     """A person learns what was counted, where, and which setting to change."""
     traps = Traps(mission.Traps(calendar=2, queries_per_path=3, hosts_per_domain=1, sessions=1), Tallies())

@@ -41,6 +41,9 @@ RULES = {
     "trap:queries": Reason(
         "traps.queries_per_path query strings were taken under this path", "raise traps.queries_per_path"
     ),
+    "trap:names": Reason(
+        "traps.names_per_folder pages and folders were taken in this folder", "raise traps.names_per_folder"
+    ),
     "trap:hosts": Reason(
         "traps.hosts_per_domain hosts were taken below the registered domain", "raise traps.hosts_per_domain"
     ),
@@ -63,7 +66,7 @@ FAILURES = {
     "empty-answer": Reason("the host closed the connection without an answer"),
     "cut-short": Reason("the connection ended before the end of the answer"),
     "protocol": Reason("the answer is not HTTP"),
-    "header-too-large": Reason("the header of the answer is larger than 300 KB"),
+    "header-too-large": Reason("the header of the answer is larger than 300 KB or has more than 1,000 lines"),
     "too-large": Reason(
         "the answer is larger than limits.html_bytes or limits.body_bytes; what came before that is kept",
         "raise the limit",
@@ -80,10 +83,11 @@ FAILURES = {
 ANSWERS = {
     "redirect-without-location": Reason("the answer is a redirect that leads nowhere"),
     "bad-redirect": Reason("the answer is a redirect to something that is no address"),
-    "redirect-loop": Reason("the page redirects to itself"),
+    "redirect-loop": Reason("the page redirects to itself, or its redirects lead back to it"),
+    "partial": Reason("the host sent a part of the page (206) although nobody asked for one; the part is kept"),
     "redirect-limit": Reason("more redirects followed each other than fetch.redirects", "raise fetch.redirects"),
-    "truncated": Reason("the compressed answer ends too early; the page is kept"),
-    "corrupt": Reason("the compressed answer is broken; the page is kept"),
+    "truncated": Reason("the compressed answer ends too early; what could be read of the page is kept"),
+    "corrupt": Reason("the compressed answer is broken; what could be read of the page is kept"),
     "not-encoded": Reason("the answer is not compressed although it says so; the page is kept"),
     "unknown-coding": Reason("the answer is compressed in a way that is not known; the page is kept as it came"),
 }
@@ -124,6 +128,10 @@ def explain(code: str) -> Reason:
     """What a code means; of one that nobody listed, the code itself."""
     if code in REASONS:
         return REASONS[code]
+    kind, _, failure = code.partition("-")
+    if kind == "robots" and failure in FAILURES:
+        meaning = f"robots.txt could not be had ({FAILURES[failure].meaning}), so the host is left alone for this run"
+        return Reason(meaning, "crawl again later")
     kind, _, number = code.rpartition("http-")
     if number.isascii() and number.isdigit() and kind in ("", "robots-"):
         status = int(number)

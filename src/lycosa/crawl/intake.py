@@ -19,6 +19,7 @@ from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
+from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
 from lycosa.judge.policy import score_of
@@ -32,6 +33,8 @@ from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
+REDIRECTS_MAX = 10_000  # redirects likewise
+_MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 _NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 NO_KEYS = ("", "")  # to be asked for without a condition
@@ -71,6 +74,7 @@ class Intake:
         self._digests: dict[bytes, tuple[int, str, float]] = {}
         self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
+        self._redirects: dict[str, str] = {}  # the latest, which may not be committed yet
 
     def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
@@ -101,7 +105,7 @@ class Intake:
 
     def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
         """Sitemaps that a robots.txt names: followed where the scope admits them, whatever the accept list says."""
-        for address in addresses[:1000]:
+        for address in addresses[:MAX_SITEMAPS]:
             url = urls.normalise(address)
             if url is None or not self.seen.add(urls.url_id(url)):
                 continue
@@ -130,6 +134,10 @@ class Intake:
         if digest == target.digest and self._keep_unchanged(answer, done, profile="identical", rendered=bool(html)):
             return answer.headers.get("content-type", "").partition(";")[0]
         body, problem = (html, "") if html else self._decoded(answer)
+        if problem and not body:
+            done.state, done.reason = State.FAILED, problem
+            self._keep_other(answer)
+            return ""
         doc = read(
             target.url, {**answer.headers, "content-type": RENDERED_TYPE} if html else answer.headers, body,
             links_per_page=self.mission.traps.links_per_page, agent=self.mission.agent.name,
@@ -259,13 +267,29 @@ class Intake:
             return
         done.redirect = url
         done.past = self.visits.after_redirect(target, url)
-        if url == target.url:
+        if self._closes_loop(url, target.url):
             done.state, done.reason = State.FAILED, "redirect-loop"
             return
         if target.hops + 1 > self.mission.fetch.redirects:
             done.reason = "redirect-limit"
             return
         self._follow_redirect(url, target)
+
+    def _closes_loop(self, url: str, origin: str) -> bool:
+        """Whether the redirects that are known lead from `url` back to where this one came from."""
+        if len(self._redirects) > REDIRECTS_MAX:
+            self._redirects.clear()
+        self._redirects[origin] = url
+        for _ in range(self.mission.fetch.redirects + 1):
+            if url == origin:
+                return True
+            onward = self._redirects.get(url, "")
+            if not onward and (row := self.frontier.find(url)) is not None and row.state in _MOVED:
+                onward = row.redirect
+            if not onward:
+                return False
+            url = onward
+        return False
 
     def _follow_redirect(self, url: str, target: Target) -> None:
         """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""

@@ -75,9 +75,11 @@ class Journal:
         self.tell("refused", f"{url} {verdict.reason}: {verdict.detail}; linked from {source}{text}")
 
     def tell(self, event: str, words: str) -> None:
-        """A fact for debugging; its words may come from the network, so they stay on one line."""
+        """A fact for debugging; its words may come from the network, so they stay on one line and move no cursor."""
         if self.deep:
-            self._lines.append(f"{self._time(time.time())} debug {event} {' '.join(words.split())}\n")
+            if not words.isprintable():
+                words = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(words.split()))
+            self._lines.append(f"{self._time(time.time())} debug {event} {words}\n")
 
     def write(self) -> None:
         """Append what happened since the last commit to the log."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from lycosa.fetch.headers import retry_after
@@ -19,6 +21,7 @@ _PASSING_FAILURES = frozenset(
 HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})
 #: What is kept although the answer ended early: better part of a page than none.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
+_FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
 
 class Outcome(Struct, gc=False):
@@ -35,7 +38,8 @@ def settle(answer: Answer, fetch: Fetch) -> Outcome:
     if failure:
         return _settle_failure(answer, fetch)
     if 200 <= status < 300:
-        return Outcome(State.FETCHED)
+        partial = status == 206 and not _is_whole(answer.headers.get("content-range", ""))
+        return Outcome(State.FETCHED, "partial" if partial else "")
     if status == 304:
         return Outcome(State.UNCHANGED) if answer.target.digest else Outcome(State.FAILED, "http-304")
     if status in _MOVED:
@@ -51,6 +55,12 @@ def settle(answer: Answer, fetch: Fetch) -> Outcome:
             wait_s = min(wait_s, fetch.retry_after_max_s)
         return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
     return Outcome(State.FAILED, f"http-{status}" if status else "protocol")
+
+
+def _is_whole(content_range: str) -> bool:
+    """Whether a range that nobody asked for is all there is; some servers answer so."""
+    found = _FROM_START.fullmatch(content_range.strip())
+    return found is not None and int(found[2]) == int(found[1]) + 1
 
 
 def _settle_failure(answer: Answer, fetch: Fetch) -> Outcome:

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from lycosa import urls
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawl.outcome import HOST_FAILURES
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.headers import retry_after
-from lycosa.fetch.robots import Robots, decision
+from lycosa.fetch.robots import Robots, condense, decision
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 from lycosa.model import Answer, RobotsRow, Target
 
 HOPS = 5  # RFC 9309, 2.3.1.2
-BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB are read
+BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to be
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Failures that trying again cannot mend; of a file that is too large the beginning is read.
 _FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme"})
@@ -88,7 +89,7 @@ class Rulebook:
             return
         status = 0 if answer.failure not in ("", "too-large") else answer.status
         for origin in origins:
-            self._settle(RobotsRow(origin, now, status, body), failure=answer.failure or f"robots-http-{status}")
+            self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer.failure, status))
 
     def _ask(self, lane: Lane, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
@@ -103,7 +104,8 @@ class Rulebook:
             self._waiting[url] = [origin]
             host = urls.host_of(url)
             other = lane if host == lane.host else self.lane_of(host)
-            other.errands.append(Target(0, urls.url_id(url), url, host, hops=hops, retries=retries))
+            errand = Target(0, urls.url_id(url), url, host, hops=hops, retries=retries, max_bytes=BYTES)
+            other.errands.append(errand)
             self.lanes.enlist(other)
 
     def _is_valid(self, row: RobotsRow) -> bool:
@@ -147,9 +149,17 @@ class Rulebook:
         wanted = robots.crawl_delay(self.mission.agent.name)
         if wanted is not None:
             lane.delay_s = max(lane.delay_s, min(wanted, fetch.crawl_delay_max_s))
+            lane.per_host = 1  # a site that asks for pauses means one request at a time
         if fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
             self.intake.take_sitemaps(lane.host, robots.sitemaps)
         return robots
+
+
+def _reason(failure: str, status: int) -> str:
+    """Why a host is kept out of: it is out of reach itself, or only its robots.txt is."""
+    if failure in HOST_FAILURES:
+        return failure
+    return f"robots-{failure}" if failure else f"robots-http-{status}"
 
 
 def _read_body(answer: Answer) -> bytes:
@@ -157,9 +167,9 @@ def _read_body(answer: Answer) -> bytes:
     body = answer.body
     if answer.spool:
         with open(answer.spool, "rb") as file:
-            body = file.read(4 * BYTES)
+            body = file.read(BYTES)
         os.unlink(answer.spool)
     if not 200 <= answer.status < 300:
         return b""
     coding = answer.headers.get("content-encoding", "")
-    return (decode(body, coding, limit=BYTES).body if coding else body)[:BYTES]
+    return condense(decode(body, coding, limit=BYTES).body if coding else body)

@@ -27,6 +27,7 @@ from lycosa.model import Answer, Target
 SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB
 EVENTS = 16  # sockets served before their answers are read: few, so that a body is still in the cache when it is parsed
 KEPT_MAX = 1000  # connections kept open
+FIELDS_MAX = 1000  # lines of a head, those of interim answers included; servers that mean well send fifty
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
@@ -157,6 +158,8 @@ class _Transfer:
         """The finished transfer as an answer."""
         assert self.target is not None
         head = b"".join(self.head)
+        if len(self.head) > FIELDS_MAX:
+            failure, detail = "header-too-large", f"{len(self.head)} lines in the head"
         if head.find(b"\r\n\r\n") != len(head) - 4:
             head = _last_head(head)
         parsed = parse_head(head)
@@ -298,6 +301,8 @@ class Client:
     def _prepare(self, transfer: _Transfer, target: Target) -> None:
         curl = transfer.curl
         curl.setopt(pycurl.URL, target.url)
+        # A new try takes a new connection: on an old one libcurl itself tries twice.
+        curl.setopt(pycurl.FRESH_CONNECT, int(target.retries > 0))
         family = pycurl.IPRESOLVE_V6 if ":" in target.host else self._families.get(target.host, self._family)
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
@@ -330,7 +335,10 @@ class Client:
             for curl in finished:
                 answers.append(self._finish(curl, "", "", now))
             for curl, code, message in failed:
-                answers.append(self._finish(curl, _FAILURES.get(code, "protocol"), f"{message} (curl {code})", now))
+                failure = _FAILURES.get(code, "protocol")
+                if code == pycurl.E_RECV_ERROR and "chunk" in message:
+                    failure = "protocol"  # libcurl's code for a broken line is also its code for broken framing
+                answers.append(self._finish(curl, failure, f"{message} (curl {code})", now))
             if not queued:
                 return answers
 

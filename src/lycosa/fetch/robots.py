@@ -20,6 +20,8 @@ from typing import NamedTuple
 MAX_BYTES = 500 * 1024
 #: Eight times the longest URL that browsers take, as in Google's parser; what a line has beyond is ignored.
 MAX_LINE = 2083 * 8 - 1
+#: Sitemap lines that are looked at.
+MAX_SITEMAPS = 1000
 #: A Crawl-delay above this says nothing more.
 MAX_DELAY_S = 1e9
 
@@ -29,6 +31,8 @@ _MAX_WORK = 1 << 26
 _TOO_MUCH = 0
 
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SURPLUS = re.compile(rb"^[ \t]*+(?:#|(site-?map))[^\r\n]*+", re.IGNORECASE | re.MULTILINE)
 _AGENT, _ALLOW, _DISALLOW, _SITEMAP, _DELAY = range(5)
 # Prefixes, as Google compares them: "Disallowed:" counts.
 _KEYS = (
@@ -138,6 +142,23 @@ class Robots:
     def _group(self, agent: str) -> _Group:
         group = self._groups[agent] = _Group(_choose(self._body, _name(agent)))
         return group
+
+
+def condense(body: bytes) -> bytes:
+    """What is worth keeping of a file: a long one without its comments and its thousands of sitemaps.
+
+    So its rules count although they stand far down; line numbers stay as they are.
+    """
+    if len(body) <= MAX_BYTES or body[:2] in _UTF16:
+        return body[: 2 * MAX_BYTES]
+    sitemaps = 0
+
+    def keep(line: re.Match[bytes]) -> bytes:
+        nonlocal sitemaps
+        sitemaps += line[1] is not None
+        return line[0] if line[1] is not None and sitemaps <= MAX_SITEMAPS else b""
+
+    return _SURPLUS.sub(keep, body)[: 2 * MAX_BYTES]
 
 
 def decision(status: int, body: bytes = b"") -> Robots:
@@ -278,7 +299,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def _trim(body: bytes) -> bytes:
-    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if body[:2] in _UTF16:
         body = body[: 2 * MAX_BYTES].decode("utf-16", "replace").encode()
     for size in (3, 2, 1):  # Google skips even a part of the mark
         if body.startswith(_BOM[:size]):

@@ -148,6 +148,7 @@ _COUNTED = {
     "trap:session": ("addresses taken that differ in a session id", "traps.sessions", "no session id in the address"),
     "trap:calendar": ("addresses taken that differ in a date", "traps.calendar", "not a page for a date"),
     "trap:queries": ("query strings taken under this path", "traps.queries_per_path", "no query string"),
+    "trap:names": ("names taken in this folder", "traps.names_per_folder", "names in a folder are not counted"),
     "trap:hosts": ("hosts taken below the domain", "traps.hosts_per_domain", "no new host below a registered domain"),
 }
 
@@ -168,7 +169,7 @@ class Traps:
             return verdict
         if len(set(segments)) < len(segments) and not (verdict := self._judge_repeats(segments)).ok:
             return verdict
-        if not query and host in self._taken and not _COUNTABLE.search(path):
+        if not query and host in self._taken and not self.bounds.names_per_folder and not _COUNTABLE.search(path):
             return OK  # most addresses: nothing in them is counted
         charges = self._charges(path, query, host)
         for charge in charges:
@@ -185,7 +186,10 @@ class Traps:
         path, query = split(url)
         segments = path.split("/")
         rows = [("trap:path-depth", self._judge_depth(segments)), ("trap:repeat", self._judge_repeats(segments))]
-        charges = {charge.code: charge for charge in self._charges(path, query, host)}
+        charges: dict[str, Charge] = {}
+        for found in self._charges(path, query, host):
+            if found.code not in charges or not self._judge_charge(found).ok:
+                charges[found.code] = found
         for code, (_, _, untouched) in _COUNTED.items():
             charge = charges.get(code)
             rows.append((code, Verdict(True, "", untouched) if charge is None else self._judge_charge(charge)))
@@ -224,12 +228,25 @@ class Traps:
             charges.append(Charge("trap:calendar", host, _key("calendar", dated.pattern), limit))
         if bounds.queries_per_path and query:
             charges.append(Charge("trap:queries", host, _key("queries", path), bounds.queries_per_path))
+        if bounds.names_per_folder and not query:
+            charges += self._folder_charges(path, host)
         if bounds.hosts_per_domain and host not in self._taken:
             domain, member = registered_domain(host), f"host:{host}"
             if domain is None or domain == host or self.tallies.count(domain, member):
                 self._take(host)
             else:
                 charges.append(Charge("trap:hosts", domain, "hosts", bounds.hosts_per_domain, member))
+        return charges
+
+    def _folder_charges(self, path: str, host: str) -> list[Charge]:
+        """The folder that the address lies in and, of a folder that is new, those above it: it is a name there."""
+        charges: list[Charge] = []
+        while path := path.rstrip("/"):
+            path = path[: path.rfind("/") + 1]
+            key = _key("names", path)
+            charges.append(Charge("trap:names", host, key, self.bounds.names_per_folder))
+            if self.tallies.count(host, key):
+                break
         return charges
 
     def _take(self, host: str) -> None:

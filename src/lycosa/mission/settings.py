@@ -159,6 +159,8 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """times that one segment, or one group of segments, may follow itself or recur"""
     queries_per_path: Count = 5000
     """different query strings under one path"""
+    names_per_folder: Count = 0
+    """different names in one folder; for endless sites whose every page is new, which nothing else tells from large ones"""
     calendar: Count = 100
     """addresses with a date in them under one path pattern"""
     sessions: Count = 3

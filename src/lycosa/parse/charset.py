@@ -1,7 +1,7 @@
 """Which encoding a body is in: bytes and what was declared flow in, a WHATWG encoding name and the text flow out.
 
 A byte-order mark wins, then the header, then what the document says of itself. A declaration that the bytes contradict
-is not believed, and nothing here fails: what cannot be decoded becomes U+FFFD.
+is not believed, unless header and document agree; and nothing here fails: what cannot be decoded becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -101,11 +101,14 @@ def settle(body: bytes, header: str, *, url: str = "") -> Decoded:
             return Decoded(charset, decode(body[length:], charset))
     declared = resolve_label(header) if header else None
     if declared is None:
+        header = ""
         declared = find_declared(body)
     if declared is None or declared == "utf-8" or declared == "windows-1252":
         try:
             text = body.decode()
         except UnicodeDecodeError as error:
+            if header and declared == "utf-8" and _UTF8.search(body[:_PRESCAN_BYTES].lower()):
+                return Decoded(declared, body.decode("utf-8", "replace"))  # the author and the server agree
             return _settle_broken(body, declared, error.start, url)
         if declared == "windows-1252" and not text.isascii():
             return Decoded("utf-8", text, "charset: declared windows-1252, is utf-8")
