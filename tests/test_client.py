@@ -151,10 +151,12 @@ def serve_raw(answer: bytes) -> tuple[int, threading.Thread]:
         (b"", "empty-answer"),
         (b"SSH-2.0-OpenSSH\r\n", "protocol"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 400_000, "header-too-large"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 1500 + b"Content-Length: 2\r\n\r\nok", "header-too-large"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokno line end", "protocol"),
     ],
 )
 def test_broken_answers_have_names(make_client: Callable[..., Client], raw: bytes, failure: str) -> None:
-    """A cut body, silence, another protocol, an endless header."""
+    """A cut body, silence, another protocol, endless headers, chunks that do not fit together."""
     port, thread = serve_raw(raw)
     (answer,) = fetch_all(make_client(connect_to=(f"*=127.0.0.1:{port}",)), [make_target("http://a.test/")])
     thread.join(5)

@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loopback import Reply, Web, html
 
+from lycosa import Collection
+
 FAST = ("--delay", "0", "--per-host", "4", "--set", "fetch.retry_delay_s=0.05", "--contact", "mailto:test@lycosa.test")
 
 
@@ -187,6 +189,16 @@ def test_an_unreachable_robots_forbids_everything(web: Web, tmp_path: Path) -> N
     assert "http://a.test/" in said and "robots" in said
 
 
+def test_a_robots_that_leads_to_a_private_address(web: Web, tmp_path: Path) -> None:
+    """It is not followed there, and the reason says whose address it is."""
+    web["a.test/robots.txt"] = Reply(status=302, headers={"Location": "http://169.254.169.254/robots.txt"})
+    web["a.test/"] = html()
+    arguments = command(web, tmp_path / "c", "http://a.test/")
+    arguments[arguments.index(web.connect_to)] = web.connect_to.replace("*", "a.test")
+    assert subprocess.run(arguments, capture_output=True, timeout=60).returncode == 4
+    assert states(tmp_path / "c") == {"http://a.test/": "failed robots-address"}
+
+
 def test_redirects(web: Web, tmp_path: Path) -> None:
     """Each hop is a target of its own: chains are followed, loops end, other hosts are judged by scope."""
     web["a.test/"] = html("/r1", "/loop1", "/out", "/self")
@@ -205,6 +217,51 @@ def test_redirects(web: Web, tmp_path: Path) -> None:
     assert found["http://evil.test/"] == "rejected scope"
     assert found["http://a.test/self"] == "failed redirect-loop"
     assert web.paths().count("a.test/loop1") == 1
+    assert "failed redirect-loop" in (found["http://a.test/loop1"], found["http://a.test/loop2"])
+
+
+def test_a_page_that_waits_for_its_cookie(web: Web, tmp_path: Path) -> None:
+    """A redirect to itself that sets a cookie is followed once where cookies are kept, and is a loop elsewhere."""
+    web["a.test/"] = Reply(status=302, headers={"Location": "/", "Set-Cookie": "seen=1"})
+    crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert web.paths() == ["a.test/"]
+    web.asked.clear()
+    crawl(web, tmp_path / "d", "http://a.test/", "--set", "fetch.cookies=true", code=4)
+    assert [asked.headers.get("cookie") for asked in web.asked if asked.path == "/"] == [None, "seen=1"]
+    assert states(tmp_path / "d") == {"http://a.test/": "failed redirect-loop"}
+
+
+def test_what_cannot_be_decoded_is_no_page(web: Web, tmp_path: Path) -> None:
+    """Nothing of it can be read, so it failed; its bytes are in the archive all the same."""
+    web["a.test/"] = Reply(b"\x1f\x8b\x08\0broken from the first byte", headers={"Content-Encoding": "gzip"})
+    crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert states(tmp_path / "c") == {"http://a.test/": "failed corrupt"}
+    (archive,) = (tmp_path / "c/archive").iterdir()
+    assert b"broken from the first byte" in gzip.decompress(archive.read_bytes())
+
+
+def test_equal_bytes_under_different_codings(web: Web, tmp_path: Path) -> None:
+    """What is stored once is read as each page's own header says."""
+    packed = gzip.compress(html(title="packed").body, mtime=0)
+    web["a.test/"] = html("/file", "/page")
+    web["a.test/file"] = Reply(packed, headers={"Content-Type": "application/gzip"})
+    web["a.test/page"] = Reply(packed, headers={"Content-Type": "text/html", "Content-Encoding": "gzip"})
+    crawl(web, tmp_path / "c", "http://a.test/")
+    with Collection(tmp_path / "c") as collection:
+        file, page = collection.page("http://a.test/file"), collection.page("http://a.test/page")
+        assert file and page and file.duplicate + page.duplicate == 1
+        assert (file.body, page.body) == (packed, gzip.decompress(packed))
+
+
+def test_a_crawl_delay_means_one_request_at_a_time(web: Web, tmp_path: Path) -> None:
+    """Who asks for pauses gets them whatever --per-host says, robots.txt counted as a request."""
+    chain(web, "a.test", 5)
+    web["a.test/robots.txt"] = Reply(b"User-agent: *\nCrawl-delay: 0.3")
+    for page in web.pages.values():
+        page.delay_s = 0.1
+    crawl(web, tmp_path / "c", "http://a.test/", "--per-host", "8")
+    times = sorted((asked.began, asked.ended) for asked in web.asked)
+    assert all(later[0] - earlier[1] >= 0.29 for earlier, later in zip(times, times[1:], strict=False))
 
 
 def test_a_seed_that_moved_takes_its_scope_along(web: Web, tmp_path: Path) -> None:

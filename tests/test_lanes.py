@@ -78,6 +78,18 @@ def test_an_overloaded_host_is_asked_ever_less_and_recovers() -> None:
     assert lane.back_off_s == 0.0
 
 
+def test_refusals_that_come_together_count_once() -> None:
+    """Requests that were under way when the host first refused one say nothing of the pause that followed."""
+    lane = make_lane(per_host=8)
+    lane.slow_down(10.0, wait_s=None, began=9.0)
+    first = lane.back_off_s
+    for _ in range(7):
+        lane.slow_down(10.1, wait_s=None, began=9.5)
+    assert lane.back_off_s == first
+    lane.slow_down(12.0, wait_s=None, began=11.5)
+    assert lane.back_off_s == 2 * first
+
+
 def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:
     """Failures count one after the other, for each origin of a host on its own; an answer ends the count."""
     lane = make_lane()

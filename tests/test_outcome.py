@@ -36,6 +36,13 @@ def test_redirects_are_for_now_or_for_good() -> None:
     assert settle(answer(302), FETCH).reason == "redirect-without-location"
 
 
+@pytest.mark.parametrize(("found", "reason"), [("bytes 0-9/200", "partial"), ("", "partial"), ("bytes 0-199/200", "")])
+def test_a_part_is_not_taken_for_the_whole(found: str, reason: str) -> None:
+    """206 without having been asked for a part: kept, and marked unless the part is everything."""
+    outcome = settle(answer(206, content_range=found), FETCH)
+    assert (outcome.state, outcome.reason) == (State.FETCHED, reason)
+
+
 def test_retries_are_finite_and_ever_later() -> None:
     """A passing failure is tried again after a growing pause, then given up with its reason."""
     dues = [settle(answer(500, retries=n), FETCH).due - 1000.0 for n in range(2)]

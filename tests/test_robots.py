@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.fetch.robots import MAX_BYTES, MAX_LINE, Robots, decision
+from lycosa.fetch.robots import MAX_BYTES, MAX_LINE, Robots, condense, decision
 
 SITE = "https://example.org"
 
@@ -225,6 +225,17 @@ def test_only_the_first_500_kib_count() -> None:
     cut = b"Disallow: /" + b"b" * 100 + b"\nDisallow: /c\n"
     assert not allows(body + cut, "/a") and allows(body + cut, "/b") and allows(body + cut, "/c")
     assert allows(b"Disallow: /" * MAX_BYTES, "/")
+
+
+def test_rules_behind_thousands_of_sitemaps_count() -> None:
+    """What no rule needs makes room for the rules; their lines keep their numbers."""
+    body = b"# note\n" * 20_000 + b"Sitemap: http://a.test/sitemap.xml\n" * 30_000 + b"User-agent: *\nDisallow: /x\n"
+    assert len(body) > 2 * MAX_BYTES
+    robots = Robots.parse(condense(body))
+    assert not robots.allows("http://a.test/x", "lycosa")
+    assert "line 50002" in robots.explain("http://a.test/x", "lycosa")
+    assert robots.sitemaps == ("http://a.test/sitemap.xml",)
+    assert condense(b"# kept\n") == b"# kept\n"
 
 
 def test_long_lines_are_cut() -> None:

@@ -269,6 +269,8 @@ class Intake:
         done.past = self.visits.after_redirect(target, url)
         if self._closes_loop(url, target.url):
             done.state, done.reason = State.FAILED, "redirect-loop"
+            if self.mission.fetch.cookies and "set-cookie" in answer.headers and not target.retries:
+                done.state, done.due, done.retries = State.WAITING, answer.began, 1  # it wants to see its cookie
             return
         if target.hops + 1 > self.mission.fetch.redirects:
             done.reason = "redirect-limit"

@@ -12,6 +12,7 @@ from typing import TextIO
 from lycosa.model import Answer, Done, Link, State, Verdict
 from lycosa.render.wire import Result
 
+LONG = 4096  # characters of a line; a link may be a megabyte long
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 
 
@@ -77,6 +78,8 @@ class Journal:
     def tell(self, event: str, words: str) -> None:
         """A fact for debugging; its words may come from the network, so they stay on one line and move no cursor."""
         if self.deep:
+            if len(words) > LONG:
+                words = f"{words[:LONG]}…"
             if not words.isprintable():
                 words = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(words.split()))
             self._lines.append(f"{self._time(time.time())} debug {event} {words}\n")

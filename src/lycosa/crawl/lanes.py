@@ -15,6 +15,7 @@ from lycosa.model import HostRow, Target
 
 BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overloaded host at 5 to 15 minutes
 
+INFINITE = float("inf")
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
 
@@ -30,7 +31,7 @@ class Lane:
     __slots__ = (
         "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
         "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
-        "answered", "prefix", "rules", "robots_until",
+        "answered", "prefix", "rules", "robots_until", "slowed_at",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -44,10 +45,11 @@ class Lane:
         self.next_at = row.next_at
         self.delay_s = delay_s
         self.back_off_s = row.delay_s
+        self.slowed_at = 0.0  # when it was raised last
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
         self.prefix, self.rules = "\0", Robots.everything()  # of the origin that was asked for last, for speed
-        self.robots_until = float("inf")  # when the first of them is too old to be believed
+        self.robots_until = INFINITE  # when the first of them is too old to be believed
         self.fetching_robots: set[str] = set()
         self.pages = row.pages
         self.errors = row.errors  # what the last run left of them
@@ -66,7 +68,7 @@ class Lane:
     def forget_robots(self) -> None:
         """What robots.txt said is too old: it is asked for again before the next page."""
         self.robots.clear()
-        self.prefix, self.robots_until = "\0", float("inf")
+        self.prefix, self.robots_until = "\0", INFINITE
 
     def begin(self, now: float) -> None:
         """A request starts."""
@@ -118,9 +120,14 @@ class Lane:
             if self.back_off_s < 0.02:
                 self.back_off_s = 0.0
 
-    def slow_down(self, now: float, *, wait_s: float | None) -> None:
-        """The host is overloaded: wait as long as it says, else twice as long as the last time."""
-        self.back_off_s = min(BACK_OFF_MAX_S, max(self.back_off_s * 2, self.delay_s, 0.25))
+    def slow_down(self, now: float, *, wait_s: float | None, began: float = INFINITE) -> None:
+        """The host is overloaded: wait as long as it says, else twice as long as the last time.
+
+        A request that began before the last time learned nothing from it: of many at once only the first counts.
+        """
+        if began > self.slowed_at:
+            self.back_off_s = min(BACK_OFF_MAX_S, max(self.back_off_s * 2, self.delay_s, 0.25))
+            self.slowed_at = now
         self.next_at = max(self.next_at, now + (wait_s if wait_s is not None else self.back_off_s))
 
 

@@ -38,6 +38,7 @@ class Report(Struct):
     next_round: float = 0.0  # when it begins, Unix time; 0: when it is asked for
     quarry_errors: int = 0
     extracted: list[str] = []  # what the extraction beside the crawl has to tell
+    replaced: int = 0  # workers that died and were started anew
 
     def as_json(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -111,6 +112,10 @@ def _lines(report: Report) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if report.replaced:
+        lines.append(
+            f"  {report.replaced:,} worker processes died and were replaced; pages that did it twice are set aside"
+        )
     for seed, why in list(report.seeds.items())[:TOP]:
         lines.append(f"  seed {seed}: {why}")
     if len(report.seeds) > TOP:

@@ -89,7 +89,7 @@ class Rulebook:
             return
         status = 0 if answer.failure not in ("", "too-large") else answer.status
         for origin in origins:
-            self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer.failure, status))
+            self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
 
     def _ask(self, lane: Lane, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
@@ -155,9 +155,10 @@ class Rulebook:
         return robots
 
 
-def _reason(failure: str, status: int) -> str:
+def _reason(answer: Answer, status: int) -> str:
     """Why a host is kept out of: it is out of reach itself, or only its robots.txt is."""
-    if failure in HOST_FAILURES:
+    failure = answer.failure
+    if not answer.target.hops and (failure in HOST_FAILURES or failure == "address"):
         return failure
     return f"robots-{failure}" if failure else f"robots-http-{status}"
 

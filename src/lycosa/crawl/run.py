@@ -177,6 +177,7 @@ def _run_open(
             progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
+        report.replaced = supervisor.replaced
         rounds.leave(frontier, report.ended_by)
         if mission.recrawl.period_h:
             report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)

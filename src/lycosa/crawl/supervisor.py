@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import mmap
 import os
 import signal
 import time
@@ -26,6 +27,7 @@ TICK_S = 0.05
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
 ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
+BY_PAGE = 0.1  # what a death counts that was a page's doing: a site may have many such pages, and each is set aside
 STRIKES = 2  # workers that a page may kill before it is set aside
 
 Start = Callable[[int], None]  # runs one worker in the forked child; returns when it is done
@@ -56,8 +58,9 @@ class Supervisor:
         self._browsers = browsers
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
-        self._deaths = 0
+        self._deaths = 0.0
         self._stored_at_death = -1
+        self.replaced = 0  # workers that died
         #: "limit", "time", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left to do
         self.ended_by = ""
 
@@ -72,6 +75,7 @@ class Supervisor:
                 time.sleep(TICK_S)
                 self._reap()
                 self._kill_hung()
+                self._kill_large()
                 if note := self._browsers.mind():
                     self._say(note)
                 if self.board.stopping:
@@ -116,6 +120,7 @@ class Supervisor:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 tie(parent)
+                signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the end of a page's processor time is the worker's
                 self.board.join()
                 self._start(slot)
                 code = 0
@@ -145,7 +150,8 @@ class Supervisor:
             self.frontier.set_aside(page, "killed-worker")
         self.board.put(slot, Cell.WORKING_ON, 0)
         self.board.put(slot, Cell.COMMITTING, 0)
-        self._deaths = 1 if stored != self._stored_at_death else self._deaths + 1
+        weight = BY_PAGE if page else 1.0
+        self._deaths = weight if stored != self._stored_at_death else self._deaths + weight
         self._stored_at_death = stored
         if code == DiskFull.exit_code:
             self._end("disk")
@@ -156,12 +162,21 @@ class Supervisor:
         if self._deaths > RESTARTS:
             self._end("deaths")
             return
+        self.replaced += 1
         self._fork(slot)
 
     def _kill_hung(self) -> None:
         now = time.monotonic()
         for pid, slot in list(self._pids.items()):
             if now - self.board.get(slot, Cell.BEAT) > HANG_S:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _kill_large(self) -> None:
+        """A worker that outgrows its memory ends alone, before the machine runs out of it."""
+        limit = self.mission.limits.memory_bytes
+        for pid in self._pids if limit else ():
+            if _resident_bytes(pid) > limit:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
@@ -190,6 +205,15 @@ class Supervisor:
         finally:
             for name, handler in before.items():
                 signal.signal(name, handler)
+
+
+def _resident_bytes(pid: int) -> int:
+    """The memory that a process holds; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * mmap.PAGESIZE
+    except (OSError, IndexError, ValueError):
+        return 0
 
 
 class Hold:

@@ -8,6 +8,7 @@ under way.
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 from msgspec import Struct
@@ -255,14 +256,21 @@ class Worker:
             self.lanes.enlist(lane)
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
-        self.board.put(self.post.slot, Cell.WORKING_ON, answer.target.n)
+        self._watch(answer.target.n)
         done = self.intake.take(answer, rendered)
-        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
+        self._watch(0)
         if done is None:
             self.rendering.submit(answer, lane)
         elif done.state in COUNTED and answer.target.via != "sitemap":
             lane.pages += 1
             self.board.add(self.post.slot, Cell.PAGES, 1)
+
+    def _watch(self, n: int) -> None:
+        """Tell the supervisor which page is being read, and the kernel for how long: SIGPROF ends native code too."""
+        board, slot = self.board, self.post.slot
+        board.put(slot, Cell.BEAT, time.monotonic())
+        board.put(slot, Cell.WORKING_ON, n)
+        signal.setitimer(signal.ITIMER_PROF, self.mission.limits.page_cpu_s if n else 0.0)
 
     def _mind_host(self, lane: Lane, answer: Answer, now: float) -> None:
         """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
@@ -284,7 +292,9 @@ class Worker:
             lane.ease(answer.target.url)
 
     def _rest(self, lane: Lane, answer: Answer, now: float, *, wait_s: float | None) -> None:
-        lane.slow_down(now, wait_s=wait_s)
+        # One page that is refused again and again says little of its host: fresh ones tell.
+        again = answer.status and answer.target.retries
+        lane.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
         if self.intake.journal.deep:
             grounds = answer.failure or f"HTTP {answer.status}"
             self.intake.journal.tell("rest", f"{lane.host} for {lane.next_at - now:.2f} s: {grounds}")

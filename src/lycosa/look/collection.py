@@ -138,10 +138,12 @@ class Page:
     @cached_property
     def body(self) -> bytes:
         """The content without its content coding; empty where the archive does not hold it."""
-        record = self._record
+        record = holder = self._record
         if record.kind == "revisit":  # the bytes stand once, with the first page that had them
-            record = self._source._holder(self._digest) or record
-        return decode(record.body_raw, record.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
+            holder = self._source._holder(self._digest) or record
+        # Each page says for itself how equal bytes are to be read; but "not modified" says nothing of them.
+        speaker = holder if record.status == 304 else record
+        return decode(holder.body_raw, speaker.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
 
     @cached_property
     def doc(self) -> Doc:

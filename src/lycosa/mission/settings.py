@@ -40,6 +40,10 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """bytes of an HTML page, after decompression"""
     body_bytes: int = 100 * MIB
     """bytes of any other answer, after decompression"""
+    page_cpu_s: Seconds = 30.0
+    """processor seconds for reading a page; its worker is replaced then, and a page that did it twice is set aside"""
+    memory_bytes: Count = 2048 * MIB
+    """bytes of memory of a worker; it is replaced then, and a page that was being read both times is set aside"""
 
 
 class Agent(Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,7 +164,7 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     queries_per_path: Count = 5000
     """different query strings under one path"""
     names_per_folder: Count = 0
-    """different names in one folder; for endless sites whose every page is new, which nothing else tells from large ones"""
+    """different names in one folder: the bound for endless sites whose every page is new"""
     calendar: Count = 100
     """addresses with a date in them under one path pattern"""
     sessions: Count = 3

@@ -1,0 +1,73 @@
+"""No byte of the network becomes code: what could turn data into it is not used, but for names that are ours."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import lycosa
+
+SOURCE = Path(lycosa.__file__).parent
+
+#: Modules that make objects of bytes, or run what they are given.
+MODULES = {
+    "pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "copyreg", "yaml", "runpy",
+    "code", "codeop", "imp", "pty", "commands", "telnetlib", "importlib", "subprocess", "multiprocessing",
+}  # fmt: skip
+#: Functions that do, wherever they come from.
+CALLS = {
+    "eval", "exec", "compile", "__import__", "import_module", "exec_module", "system", "popen", "execv", "execve",
+    "execvp", "spawnv", "extractall", "unpack_archive", "load_dtd", "execute_script", "loads_pickle",
+}  # fmt: skip
+#: `compile` of these is a regular expression.
+PATTERNS = {"re", "re2"}
+
+#: Who may nevertheless, and with what.
+ALLOWED = {
+    ("cli/main.py", "importlib"): "the modules of our verbs, by a table of ours",
+    ("cli/main.py", "import_module"): "the same",
+    ("mission/__init__.py", "importlib"): "our own modules, when they are first asked for",
+    ("mission/__init__.py", "import_module"): "the same",
+    ("render/find.py", "importlib"): "whether an extra is installed",
+    ("extract/loader.py", "importlib"): "the class that the user's own mission file names",
+    ("extract/loader.py", "import_module"): "the same",
+    ("extract/loader.py", "exec_module"): "the same",
+    ("extract/pool.py", "subprocess"): "our own interpreter with our own module, no shell",
+}
+
+
+def dangers(tree: ast.AST) -> Iterator[str]:
+    """The names in a module's source that could make code of data."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            owner = getattr(getattr(node.func, "value", None), "id", "")
+            if name != "compile" or owner not in PATTERNS:
+                yield name
+            yield from (f"{word.arg}=True" for word in node.keywords if getattr(word.value, "value", None) is True)
+
+
+def test_no_data_becomes_code() -> None:
+    """Nothing in the package imports, unpickles or evaluates what it was not given by its own source or its user."""
+    refused = MODULES | CALLS | {"shell=True", "resolve_entities=True", "huge_tree=True", "allow_pickle=True"}
+    found = {
+        (path.relative_to(SOURCE).as_posix(), name)
+        for path in SOURCE.rglob("*.py")
+        for name in dangers(ast.parse(path.read_text()))
+        if name in refused
+    }
+    assert sorted(found - ALLOWED.keys()) == []
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    """A test that cannot fail proves nothing."""
+    source = (
+        "import pickle, yaml\nfrom importlib.util import x\nos.system(y)\neval(z)\nre.compile(a)\nrun(b, shell=True)"
+    )
+    found = {name for name in dangers(ast.parse(source)) if name in MODULES | CALLS | {"shell=True"}}
+    assert found == {"pickle", "yaml", "importlib", "system", "eval", "shell=True"}
