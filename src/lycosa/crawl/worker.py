@@ -16,11 +16,10 @@ from msgspec import Struct
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
-from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.crawl.manners import mind
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.client import Client
-from lycosa.fetch.headers import retry_after
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
@@ -36,6 +35,7 @@ INBOX_S = 0.02
 SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
 SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
+COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes about 8 KB
 SEEDS_S = 1.0
@@ -245,59 +245,43 @@ class Worker:
         lane.end(now)
         if target.n == 0:
             self.rulebook.take(answer, now)
-            self._mind_host(lane, answer, now)
+            self._mind(lane, answer, now)
         elif target.n < 0:
             self.rendering.take(answer)
-            self._mind_host(lane, answer, now)
+            self._mind(lane, answer, now)
         else:
             self._take(answer, lane)
-            self._mind_host(lane, answer, now)
+            self._mind(lane, answer, now)
         if lane.queue or lane.errands or lane.extras or not lane.dry:
             self.lanes.enlist(lane)
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
         self._watch(answer.target.n)
         done = self.intake.take(answer, rendered)
-        self._watch(0)
+        cost_s = self._watch(0)
+        if cost_s > COSTLY_S:
+            lane.charge(time.time(), cost_s)
         if done is None:
             self.rendering.submit(answer, lane)
         elif done.state in COUNTED and answer.target.via != "sitemap":
             lane.pages += 1
             self.board.add(self.post.slot, Cell.PAGES, 1)
 
-    def _watch(self, n: int) -> None:
-        """Tell the supervisor which page is being read, and the kernel for how long: SIGPROF ends native code too."""
+    def _watch(self, n: int) -> float:
+        """Tell the supervisor which page is being read, and the kernel for how long: SIGPROF ends native code too.
+
+        Returns the processor time since the last call; 0 when there is no limit to it.
+        """
         board, slot = self.board, self.post.slot
         board.put(slot, Cell.BEAT, time.monotonic())
         board.put(slot, Cell.WORKING_ON, n)
-        signal.setitimer(signal.ITIMER_PROF, self.mission.limits.page_cpu_s if n else 0.0)
+        limit_s = self.mission.limits.page_cpu_s
+        left_s, _ = signal.setitimer(signal.ITIMER_PROF, limit_s if n else 0.0)
+        return limit_s - left_s if left_s else 0.0
 
-    def _mind_host(self, lane: Lane, answer: Answer, now: float) -> None:
-        """Adapt to how the host is doing: rest when it asks, give it up when it cannot be reached at all."""
-        if answer.failure in HOST_FAILURES:
+    def _mind(self, lane: Lane, answer: Answer, now: float) -> None:
+        if mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.intake.journal):
             self._touched.add(lane.host)
-            count = lane.fail(answer.target.url, answer.failure, most=self.mission.fetch.retries)
-            if count and answer.failure != "tls":
-                self._rest(lane, answer, now, wait_s=self.mission.fetch.retry_delay_s * 2 ** (count - 1))
-            return
-        if answer.status in (429, 503):
-            self._touched.add(lane.host)
-            wait_s = retry_after(answer.headers.get("retry-after", ""), now)
-            if wait_s is not None:
-                wait_s = min(wait_s, self.mission.fetch.retry_after_max_s)
-            self._rest(lane, answer, now, wait_s=wait_s)
-        elif answer.status:
-            if lane.back_off_s or lane.failures:
-                self._touched.add(lane.host)
-            lane.ease(answer.target.url)
-
-    def _rest(self, lane: Lane, answer: Answer, now: float, *, wait_s: float | None) -> None:
-        # One page that is refused again and again says little of its host: fresh ones tell.
-        again = answer.status and answer.target.retries
-        lane.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
-        if self.intake.journal.deep:
-            grounds = answer.failure or f"HTTP {answer.status}"
-            self.intake.journal.tell("rest", f"{lane.host} for {lane.next_at - now:.2f} s: {grounds}")
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
         self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))

@@ -1,0 +1,40 @@
+"""How a host is doing, and what it is given in return: an answer in, pauses of its lane out."""
+
+from __future__ import annotations
+
+from lycosa.crawl.journal import Journal
+from lycosa.crawl.lanes import Lane
+from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.fetch.headers import retry_after
+from lycosa.mission.settings import Fetch
+from lycosa.model import Answer
+
+
+def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journal) -> bool:
+    """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
+    wait_s: float | None
+    if answer.failure in HOST_FAILURES:
+        count = lane.fail(answer.target.url, answer.failure, most=fetch.retries)
+        if count and answer.failure != "tls":
+            _rest(lane, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), journal=journal)
+        return True
+    if answer.status in (429, 503):
+        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
+        if wait_s is not None:
+            wait_s = min(wait_s, fetch.retry_after_max_s)
+        _rest(lane, answer, now=now, wait_s=wait_s, journal=journal)
+        return True
+    if not answer.status:
+        return False
+    changed = bool(lane.back_off_s or lane.failures)
+    lane.ease(answer.target.url)
+    return changed
+
+
+def _rest(lane: Lane, answer: Answer, *, now: float, wait_s: float | None, journal: Journal) -> None:
+    # One page that is refused again and again says little of its host: fresh ones tell.
+    again = answer.status and answer.target.retries
+    lane.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
+    if journal.deep:
+        grounds = answer.failure or f"HTTP {answer.status}"
+        journal.tell("rest", f"{lane.host} for {lane.next_at - now:.2f} s: {grounds}")
