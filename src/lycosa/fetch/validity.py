@@ -12,8 +12,8 @@ from email.utils import formatdate
 from lycosa.fetch.headers import parse_date
 from lycosa.model import Target
 
-#: What changed less than this before it was sent may have changed again within the same second (RFC 9110, 8.8.2.2).
-FRESH_S = 60.0
+#: A server that gives its clock alone is asked with a time so much earlier: what it serves may be that much older.
+MARGIN_S = 60.0
 #: Before the web there were no pages: 1995, in Unix time. Older dates are clocks at zero and archives without one.
 OLDEST = 788_918_400.0
 #: Marks a date under which the content has changed before: it is kept to be recognised, never sent.
@@ -37,7 +37,7 @@ def make_keys(headers: dict[str, str], began: float, *, lied: str = "") -> tuple
     # No validator at all: some of these servers still honour the date of what they sent. It is theirs; ours could be
     # ahead of it, and what was modified in between would be taken for old.
     sent = parse_date(headers.get("date", ""))
-    return ("", formatdate(min(sent, began) - FRESH_S, usegmt=True)) if sent and sent > OLDEST else ("", "")
+    return ("", formatdate(min(sent, began) - MARGIN_S, usegmt=True)) if sent and sent > OLDEST else ("", "")
 
 
 def conditions(target: Target) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def is_sound(modified: str, date: str, began: float) -> bool:
     if changed is None or changed < OLDEST:
         return False
     sent = parse_date(date) if date else None
-    return changed + FRESH_S <= (began if sent is None else min(sent, began))
+    return changed <= (began if sent is None else min(sent, began))
 
 
 def quiet_time(modified: str, date: str, began: float) -> float:
