@@ -123,6 +123,48 @@ def test_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
     db.close()
 
 
+OPENER = """
+import sys
+from lycosa.frontier import SqliteFrontier, rounds
+rounds.CHUNK = 20
+frontier = SqliteFrontier(sys.argv[1])
+if len(frontier.rounds()) == 1:
+    frontier.begin_round(now=100.0, step_s=10.0, everything=False)
+print("begun", flush=True)
+frontier.open_round(max_s=1e9)
+print("opened", flush=True)
+"""
+
+
+def test_the_start_of_a_round_is_killed_and_goes_on(path: Path) -> None:
+    """Deciding what a round visits can be interrupted anywhere: nothing is left out, and nothing counted twice."""
+    frontier = leased(path)
+    urls = [found(f"http://host{number % 7}.test/{number}") for number in range(4000)]
+    frontier.commit(batch(urls), owner=ME, now=0.0)
+    dones = [
+        Done(n, host_of(url.url), State.FETCHED if n % 3 else State.GONE, http=200, past=Past(interval=n % 2 * 1e6))
+        for n, url in enumerate(urls, 1)
+    ]
+    frontier.commit(batch([], dones), owner=ME, now=0.0)
+    frontier.close()
+    opened = []
+    for attempt in range(8):
+        with subprocess.Popen([sys.executable, "-c", OPENER, str(path)], stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None and child.stdout.readline() == "begun\n"
+            time.sleep(0.003 * attempt)
+            child.kill()
+        db = apsw.Connection(str(path))
+        opened.append(db.execute("SELECT opened FROM round WHERE round = 2").get)
+        assert_consistent(db)
+        db.close()
+    assert opened == sorted(opened)
+    frontier = leased(path)
+    frontier.open_round(max_s=1e9)
+    assert frontier.counts() == {State.PENDING: 2000, State.FETCHED: 1333, State.GONE: 667}
+    assert frontier.open_round(max_s=1e9) == 0
+    frontier.close()
+
+
 def assert_consistent(db: apsw.Connection) -> None:
     """No URL twice, and every counter as if it had been counted."""
     assert db.execute("SELECT count(*) - count(DISTINCT id) FROM url").get == 0

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from lycosa import urls
+from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle
 from lycosa.crawl.scout import Scout
@@ -130,7 +131,7 @@ class Intake:
         target = answer.target
         clock = time.perf_counter()
         html = rendered.html if rendered is not None else b""
-        digest = hashlib.sha1(html, usedforsecurity=False).digest() if html else _digest(answer)
+        digest = hashlib.sha1(html, usedforsecurity=False).digest() if html else identity_of(answer)
         if digest == target.digest and self._keep_unchanged(answer, done, profile="identical", rendered=bool(html)):
             return answer.headers.get("content-type", "").partition(";")[0]
         body, problem = (html, "") if html else self._decoded(answer)
@@ -318,18 +319,15 @@ class Intake:
         holder = self._holder(digest, answer)
         if html:
             warc, offset, length = self._keep_rendered(answer, html, digest)
-            if holder is not None:
-                done.state = State.DUPLICATE
         elif holder is None:
+            raw = digest_of(answer) if is_stamped(answer) else digest
             warc, offset, length = self.archive.add(
-                answer, digest=digest, mime=doc.mime, truncated=_truncation(done.reason)
+                answer, digest=raw, mime=doc.mime, truncated=_truncation(done.reason)
             )
         else:
-            if holder[0] != target.n:
-                done.state = State.DUPLICATE
-            warc, offset, length = self.archive.add_revisit(
-                answer, digest=digest, refers_to_url=holder[1], refers_to_date=holder[2], profile="identical"
-            )
+            warc, offset, length = self._add_revisit(answer, digest, holder, profile="identical")
+        if holder is not None and holder[0] != target.n:
+            done.state = State.DUPLICATE
         self.bytes += answer.size
         done.page = PageRow(
             answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
@@ -350,7 +348,7 @@ class Intake:
 
     def _keep_plain(self, answer: Answer) -> tuple[str, int, int]:
         """The answer that a rendered page was made from; those of one site are mostly all alike."""
-        plain = _digest(answer)
+        plain = digest_of(answer)
         first = self._shells.get(plain)
         if first is not None:
             return self.archive.add_revisit(
@@ -363,7 +361,7 @@ class Intake:
 
     def keep_extra(self, answer: Answer) -> None:
         """What a page in a browser asked for is no page, but needed to show that one again."""
-        self.archive.add(answer, digest=_digest(answer), mime="")
+        self.archive.add(answer, digest=digest_of(answer), mime="")
 
     def _holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
@@ -390,10 +388,7 @@ class Intake:
             done.past = self.visits.after_unchanged(Answer(target, answer.status, began=answer.began))
             self.bytes += answer.size
             return True
-        done.place = self.archive.add_revisit(
-            answer, digest=target.digest, refers_to_url=holder[1] if holder else target.url,
-            refers_to_date=holder[2] if holder else None, profile=profile,
-        )  # fmt: skip
+        done.place = self._add_revisit(answer, target.digest, holder, profile=profile)
         self.bytes += answer.size
         etag, modified = make_keys(
             answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
@@ -405,22 +400,22 @@ class Intake:
         done.past = self.visits.after_unchanged(answer)
         return True
 
+    def _add_revisit(
+        self, answer: Answer, digest: bytes, holder: tuple[int, str, float] | None, *, profile: Profile
+    ) -> tuple[str, int, int]:
+        url, date = (holder[1], holder[2]) if holder else (answer.target.url, None)
+        known = b"" if is_stamped(answer) else digest  # what is recognised by its core has another digest there
+        return self.archive.add_revisit(answer, digest=known, refers_to_url=url, refers_to_date=date, profile=profile)
+
     def _keep_other(self, answer: Answer) -> tuple[str, int, int]:
         """Redirects and refusals are answers too: replay and proof need them."""
         if answer.spool:
             return "", 0, 0
-        return self.archive.add(answer, digest=_digest(answer), mime="", truncated=_truncation(answer.failure))
+        return self.archive.add(answer, digest=digest_of(answer), mime="", truncated=_truncation(answer.failure))
 
 
 def new_batch() -> Batch:
     return Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=[])
-
-
-def _digest(answer: Answer) -> bytes:
-    if not answer.spool:
-        return hashlib.sha1(answer.body, usedforsecurity=False).digest()
-    with open(answer.spool, "rb") as spool:
-        return hashlib.file_digest(spool, lambda: hashlib.sha1(usedforsecurity=False)).digest()
 
 
 def _truncation(reason: str) -> str:
