@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -40,7 +39,7 @@ class Keeper:
 
     def __init__(self, plan: Callable[[str], Plan], *, errors: Path) -> None:
         # Of a short name, as a socket wants it; made when it is needed.
-        self.folder = os.path.join(tempfile.gettempdir(), f"lycosa-browser-{os.getpid()}-{secrets.token_hex(4)}")
+        self.folder = os.path.join(tempfile.gettempdir(), f"lycosa-browser-{os.getpid()}-{os.urandom(4).hex()}")
         self.problem = ""  # why there is no browser after all, for people
         self._plan = plan
         self._errors = errors

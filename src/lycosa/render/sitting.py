@@ -33,15 +33,20 @@ _EVERYTHING = re.compile("")  # Playwright would compile a glob anew for each re
 #: Asks for an address: (url, header lines, bytes that are still allowed).
 Supply = Callable[[str, tuple[str, ...], int], Awaitable[Given]]
 
-#: Shadow roots are written as templates, which is how HTML has them; a page is cut where it is too large.
+#: Shadow roots are written as templates, which is how HTML has them; a page is cut where it is too large. A form may be
+#: named as a property of the document is, and then stands in its place: properties are asked for by their prototype.
 _READ = """(max) => {
   const roots = [];
-  const walk = (top) => {
-    for (const e of top.querySelectorAll('*')) if (e.shadowRoot) { roots.push(e.shadowRoot); walk(e.shadowRoot); }
+  const walk = (found) => {
+    for (const e of found) if (e.shadowRoot instanceof ShadowRoot) {
+      roots.push(e.shadowRoot);
+      walk(e.shadowRoot.querySelectorAll('*'));
+    }
   };
-  for (const e of document.querySelectorAll('noscript')) e.remove();  // it is for others
-  walk(document);
-  const html = document.documentElement;
+  const find = (tag) => Document.prototype.getElementsByTagName.call(document, tag);
+  for (const e of [...find('noscript')]) e.remove();  // it is for others
+  walk(find('*'));
+  const html = Reflect.get(Document.prototype, 'documentElement', document);
   if (!html) return {text: '', size: 0, url: location.href};
   const tag = html.cloneNode(false).outerHTML;
   const end = tag.lastIndexOf('</');
@@ -198,7 +203,8 @@ class Sitting:
         if not self._served:
             self._served = True
             headers = clean_headers(self.sheet.headers)
-            headers.setdefault("content-type", "text/html")
+            if "html" not in headers.get("content-type", "").lower():
+                headers["content-type"] = "text/html"  # which is what it was recognised as
             await route.fulfill(status=self.sheet.status, headers=headers, body=self.sheet.body)
             return
         if request.method == "GET" and not self._is_inner(request):
