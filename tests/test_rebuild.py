@@ -104,7 +104,7 @@ def test_what_was_not_committed_is_taken_in(web: Web, tmp_path: Path) -> None:
     (folder / "crawl.db").write_bytes(known)  # as if the log had been lost
     web.asked.clear()
     said = crawl(web, folder, "http://a.test/", "--limit", "9", "--workers", "1", code=5)
-    assert "taken in: 5 pages" in said  # the limit counts
+    assert "5 pages were taken in" in said  # the limit counts
     assert len(stored(folder)) == 9
     assert web.paths() == []
 

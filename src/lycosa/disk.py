@@ -11,9 +11,14 @@ from lycosa.errors import CollectionError, DiskFull
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+def is_full(error: OSError) -> bool:
+    """Whether there is no room: on the disk, within a quota, or within a limit on the size of files."""
+    return error.errno in _FULL
+
+
 def make_fault(error: OSError, what: str) -> DiskFull | CollectionError:
     """The error for a `what` ("The index a.txt") that cannot be written."""
-    if error.errno in _FULL:
+    if is_full(error):
         return DiskFull(f"{what} has no room on its disk; nothing is lost: make room and run the same command again.")
     return CollectionError(f"{what} cannot be written: {error.strerror or error}.")
 

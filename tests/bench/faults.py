@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from faults import KINDS, Blackout, Kill, Range, Reference, black_out, kill_once  # noqa: E402  found by the line above
-from harm import HARMS, Harm, harm_once  # noqa: E402
+from harm import HARMS, Full, Harm, can_mount, fill_once, harm_once  # noqa: E402
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("fault", choices=["kill", "power", "harm"])
+    parser.add_argument("fault", choices=["kill", "power", "harm", "full"])
     parser.add_argument("moments", type=int)
     parser.add_argument("--kinds", default=",".join(KINDS), help="of kills, one after the other (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
@@ -48,13 +48,16 @@ def main() -> int:
 
 def hurt(
     options: argparse.Namespace, site: Range, reference: Reference, *, base: Path, dice: random.Random
-) -> Iterator[Kill | Blackout | Harm]:
+) -> Iterator[Kill | Blackout | Harm | Full]:
     if options.fault == "power":
         yield from black_out(site, reference, base, count=options.moments, dice=dice)
     if options.fault == "harm":
         harms = [harm for harm in HARMS if options.kinds in harm] or list(HARMS)
         for number in range(options.moments):
             yield harm_once(site, reference, base / "c", kind=harms[number % len(harms)], dice=dice)
+    if options.fault == "full":
+        for number in range(options.moments):
+            yield fill_once(site, reference, base, kind=("file", "disk")[number % 2 and can_mount()], dice=dice)
     if options.fault == "kill":
         kinds = options.kinds.split(",")
         for number in range(options.moments):

@@ -15,6 +15,7 @@ from io import TextIOWrapper
 
 import click
 
+from lycosa.disk import is_full
 from lycosa.errors import LycosaError
 
 #: The verbs in the order of their help, with the module that holds each.
@@ -126,4 +127,4 @@ def _end(problem: OSError, *, debug: bool) -> int:
     if debug:
         raise problem
     where = f"{problem.filename}: " if problem.filename else ""
-    return _complain(f"{where}{problem.strerror or problem}", code=3 if problem.errno == errno.ENOSPC else 1)
+    return _complain(f"{where}{problem.strerror or problem}", code=3 if is_full(problem) else 1)

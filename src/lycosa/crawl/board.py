@@ -77,6 +77,14 @@ class Board:
         self._cells[0] = 1
 
     @property
+    def pausing(self) -> bool:
+        """True while nothing new is to be asked for."""
+        return self._cells[5] != 0
+
+    def pause(self, on: bool) -> None:
+        self._cells[5] = on
+
+    @property
     def browser_beat(self) -> float:
         """time.monotonic() of the last sign of life of the browsers' hub; 0 before the first."""
         return self._cells[3]

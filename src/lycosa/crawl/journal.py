@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
+from lycosa.disk import make_fault
 from lycosa.model import Answer, Done, Link, State, Verdict
 from lycosa.render.wire import Result
 
@@ -86,10 +87,14 @@ class Journal:
 
     def write(self) -> None:
         """Append what happened since the last commit to the log."""
-        if self._lines and self._file is not None:
-            self._file.write("".join(self._lines))
+        if self._file is None:
+            return
+        lines, self._lines = "".join(self._lines), []
+        try:
+            self._file.write(lines)
             self._file.flush()
-        self._lines.clear()
+        except OSError as error:
+            raise make_fault(error, "The log") from None
 
     def _time(self, at: float) -> str:
         second = int(at)

@@ -7,14 +7,14 @@ from collections.abc import Container
 from pathlib import Path
 
 from lycosa.crawl.folder import Plan
-from lycosa.crawl.rebuild import rebuild, take_in
+from lycosa.crawl.rebuild import add_answers, listed, rebuild
 from lycosa.crawl.supervisor import stamp_of
-from lycosa.frontier import Frontier
+from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.desk import Unpack
 from lycosa.frontier.health import THOROUGH_BYTES, find_harm
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.recovery import Span, cut
-from lycosa.model import WarcRow
+from lycosa.model import State, WarcRow
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"
@@ -35,18 +35,17 @@ def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 
-def mend_archive(plan: Plan, frontier: Frontier, *, at_end: bool = False) -> list[str]:
+def mend_archive(plan: Plan, frontier: Frontier) -> list[str]:
     """Bring archive and frontier together; returns what was done, for people.
 
-    What the archive lacks is fetched again. What it holds beyond the last commit is taken in, but for the end of a run:
-    then another worker has done again what a dead one had in hand. The order matters: the frontier is told first, so
-    that a crash in between finds the same damage again.
+    What the archive lacks is fetched again, what it holds beyond the last commit is taken in. The order matters: the
+    frontier is told first, so that a crash in between finds the same damage again.
     """
     notes: list[str] = []
     tails: dict[str, Span] = {}
     clear_merge(plan.folder, {row.name for row in frontier.warcs()})
     for repair in inspect(plan.archive, frontier.warcs()):
-        if repair.tail[0] < repair.tail[1] and not at_end:
+        if repair.tail[0] < repair.tail[1]:
             tails[repair.name] = repair.tail
             continue
         again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
@@ -72,13 +71,24 @@ def clear_merge(folder: Path, known: Container[str]) -> None:
 
 
 def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:
-    """Take in what was written and not committed; where that fails, the pages are simply fetched again."""
+    """Take in what was written and not committed; if that is cut short, the pages are simply fetched again."""
     before = frontier.pages()
-    for name, (_, end) in tails.items():
-        cut(plan.archive / name, end)
-    frontier.note_warcs(WarcRow(name, end) for name, (_, end) in tails.items())
-    frontier.suspend()
-    take_in(plan, {name: start for name, (start, _) in tails.items()}, None)
-    frontier.resume()
+    with listed(plan, {name: start for name, (start, _) in tails.items()}) as catalogue:
+        catalogue.reopen()
+        wanted = {entry.warc for entry in catalogue.newest() if _is_open(frontier.find(entry.url))}
+        catalogue.finish()
+        ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
+        for name, end in ends.items():
+            cut(plan.archive / name, end)
+        frontier.note_warcs(WarcRow(name, end) for name, end in ends.items())
+        if wanted:
+            frontier.suspend()
+            add_answers(plan, catalogue)
+            frontier.resume()
     count = sum(end - start for start, end in tails.values())
-    return f"{count:,} bytes of archive that were not committed were taken in: {frontier.pages() - before:,} pages."
+    return f"{count:,} bytes of archive had not been committed; {frontier.pages() - before:,} pages were taken in."
+
+
+def _is_open(row: UrlRow | None) -> bool:
+    """Whether an answer is of use: nobody else has brought one in the meantime."""
+    return row is None or row.state == State.PENDING

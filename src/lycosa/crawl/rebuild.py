@@ -12,7 +12,7 @@ import mmap
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
@@ -75,20 +75,26 @@ def _mend_alone(archive: Path) -> list[str]:
     return notes
 
 
-def take_in(plan: Plan, files: Mapping[str, int], saved: Salvage | None) -> None:
-    """Take in the answers of archive files, each from an offset on; what was `saved` goes into a new database.
+def take_in(plan: Plan, files: Mapping[str, int], saved: Salvage) -> None:
+    """Put the answers of archive files, each from an offset on, and what was saved into a new database."""
+    with listed(plan, files) as catalogue:
+        _survive(plan.folder, lambda board, poison: _fill(plan, saved, catalogue, board=board, poison=poison))
 
-    Without it they go into the collection's own, as far as the limits allow.
-    """
+
+def add_answers(plan: Plan, catalogue: Catalogue) -> None:
+    """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
+    _survive(plan.folder, lambda board, poison: _add(plan, catalogue, board=board, poison=poison))
+
+
+@contextlib.contextmanager
+def listed(plan: Plan, files: Mapping[str, int]) -> Iterator[Catalogue]:
+    """A list of what archive files hold, each from an offset on."""
     catalogue = Catalogue(plan.archive, plan.folder / "crawl.db.records")
     try:
         for name, start in files.items():
             catalogue.read(name, start=start)
         catalogue.finish()
-        if saved is None:
-            _survive(plan.folder, lambda board, poison: _add(plan, catalogue, board=board, poison=poison))
-        else:
-            _survive(plan.folder, lambda board, poison: _fill(plan, saved, catalogue, board=board, poison=poison))
+        yield catalogue
     finally:
         catalogue.close()
 

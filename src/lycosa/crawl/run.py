@@ -27,11 +27,12 @@ from lycosa.crawl.process import tune, write_error
 from lycosa.crawl.progress import Progress
 from lycosa.crawl.rebuild import rebuild
 from lycosa.crawl.report import Report, make_report
+from lycosa.crawl.room import Room
 from lycosa.crawl.scout import Scout
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
-from lycosa.disk import replace_text
+from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.loader import load_quarry
 from lycosa.fetch.client import Client, agent_header
@@ -149,7 +150,10 @@ def _run_open(
     workers = mission.workers or os.cpu_count() or 1
     spool = folder / "tmp"
     shutil.rmtree(spool, ignore_errors=True)
-    spool.mkdir()
+    try:
+        spool.mkdir()
+    except OSError as error:
+        raise make_fault(error, str(spool)) from None
     board = Board(workers, folder=str(spool))
     before = frontier.stored()
     board.set_limit(before, mission.limits.pages)
@@ -166,6 +170,7 @@ def _run_open(
             browsers=browsers.socket_path,
         ),
         progress=progress, look_again=_late_seeds(mission, frontier, seeds), browsers=browsers,
+        room=Room(folder, mission.keep),
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
     with _beside(mission, options, folder) as extraction:
@@ -173,17 +178,22 @@ def _run_open(
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
         frontier.resume()
-        for note in mend_archive(plan, frontier, at_end=True):
-            progress.say(note)
+        # On a full disk the rest is left to the next run.
+        spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
+        with spare:
+            for note in mend_archive(plan, frontier):
+                progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
-        rounds.leave(frontier, report.ended_by)
+        with spare:
+            rounds.leave(frontier, report.ended_by)
         if mission.recrawl.period_h:
             report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if extraction is not None:
             extraction.finish(report, options.output or sys.stderr, quiet=options.quiet)
-    frontier.set_meta("last_run", report.as_json())
+    with spare:
+        frontier.set_meta("last_run", report.as_json())
     return report
 
 
@@ -206,7 +216,9 @@ def _starter(
             work(slot)
         except (DiskFull, Damaged) as problem:
             os._exit(problem.exit_code)
-        except BaseException:
+        except BaseException as problem:
+            if isinstance(problem, OSError) and is_full(problem):
+                os._exit(DiskFull.exit_code)
             write_error(folder)
             raise
 
@@ -296,8 +308,12 @@ def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
     else:
         path = Path(mission.log.file) if mission.log.file else folder / "logs" / "crawl.log"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "a", encoding="utf-8", buffering=1 << 20, errors="backslashreplace") as file:
+        file = open(path, "a", encoding="utf-8", buffering=1 << 20, errors="backslashreplace")  # noqa: SIM115
+        try:
             yield file
+        finally:
+            with contextlib.suppress(OSError):  # a full disk, which was told already
+                file.close()
 
 
 def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:

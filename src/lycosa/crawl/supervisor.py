@@ -19,6 +19,7 @@ from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.browsers import Browsers
 from lycosa.crawl.process import tie
 from lycosa.crawl.progress import Progress
+from lycosa.crawl.room import Room
 from lycosa.errors import CollectionError, Damaged, DiskFull
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
@@ -47,6 +48,7 @@ class Supervisor:
         progress: Progress,
         look_again: LookAgain,
         browsers: Browsers,
+        room: Room,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -56,6 +58,7 @@ class Supervisor:
         self._say = progress.say
         self._look_again = look_again
         self._browsers = browsers
+        self._room = room
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
         self._deaths = 0.0
@@ -68,7 +71,8 @@ class Supervisor:
         """Returns when every worker has ended."""
         began = time.monotonic()
         with self._signals(), self._children():
-            for slot in range(self.board.workers):
+            self._mind_room()
+            for slot in range(0 if self.board.stopping else self.board.workers):
                 self._fork(slot)
             idle_ticks = 0
             while self._pids:
@@ -82,6 +86,7 @@ class Supervisor:
                     self._hurry()
                     continue
                 self._tell(self.board, False)
+                self._mind_room()
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
                 if idle_ticks >= 2 and not self.frontier.pending():
                     if not self._look_again():
@@ -138,10 +143,16 @@ class Supervisor:
                 continue
             del self._pids[pid]
             if os.waitstatus_to_exitcode(status) != 0:
-                self._mourn(slot, os.waitstatus_to_exitcode(status))
+                try:
+                    self._mourn(slot, os.waitstatus_to_exitcode(status))
+                except DiskFull:
+                    self._end("disk")
 
     def _mourn(self, slot: int, code: int) -> None:
         """A worker died: its successor does again what it had not committed; the page it died of is remembered."""
+        if code in (DiskFull.exit_code, Damaged.exit_code):
+            self._end("disk" if code == DiskFull.exit_code else "damaged")
+            return
         self.frontier.release_slot(slot)
         stored = self.frontier.stored()
         self.board.forget(slot, stored)
@@ -153,10 +164,6 @@ class Supervisor:
         weight = BY_PAGE if page else 1.0
         self._deaths = weight if stored != self._stored_at_death else self._deaths + weight
         self._stored_at_death = stored
-        if code == DiskFull.exit_code:
-            self._end("disk")
-        if code == Damaged.exit_code:
-            self._end("damaged")
         if self.board.stopping:
             return
         if self._deaths > RESTARTS:
@@ -164,6 +171,16 @@ class Supervisor:
             return
         self.replaced += 1
         self._fork(slot)
+
+    def _mind_room(self) -> None:
+        """Pause, or end, while there is still room to do so; go on when there is enough again."""
+        lack = self._room.lack()
+        if lack and self._room.is_hopeless:
+            self._say(lack)
+            self._end("disk")
+        elif bool(lack) != self.board.pausing:
+            self.board.pause(bool(lack))
+            self._say(f"{lack} The crawl pauses until there is room." if lack else "There is room again: it goes on.")
 
     def _kill_hung(self) -> None:
         now = time.monotonic()

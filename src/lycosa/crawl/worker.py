@@ -14,11 +14,13 @@ import time
 from msgspec import Struct
 
 from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
+from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.mission import Mission
@@ -34,7 +36,6 @@ CHORES_S = 0.25
 INBOX_S = 0.02
 SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
-SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes about 8 KB
@@ -72,6 +73,7 @@ class Worker:
             self.rulebook, post.slot, board=board, parts=lambda: self.parts, socket_path=post.browsers
         )
         intake.wish = self.rendering.wish
+        self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, board=board)
         self.parts: list[int] = []  # the partitions of hosts that are ours
         self._parked: list[Lane] = []  # lanes that wait for a permit
         self._permitted: set[int] = set()  # rows under way that hold a permit
@@ -82,7 +84,6 @@ class Worker:
         self._inbox_at = 0.0
         self._renew_at = 0.0
         self._seeds_at = 0.0
-        self._sync_at = time.time() + mission.keep.sync_s
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
         self._backing_off = 0  # hosts, for people
@@ -98,7 +99,7 @@ class Worker:
         for row in self.frontier.hosts(self.parts):
             self._wake(row.host, row)
         while not self.board.stopping:
-            self._turn(launch=True)
+            self._turn(launch=not self.board.pausing)
         deadline = time.time() + GRACE_S
         self.rendering.stop()
         # A page that is being rendered by another worker may still need something of a host of ours.
@@ -243,7 +244,9 @@ class Worker:
         target = answer.target
         lane = self.lanes.by_host[target.host]
         lane.end(now)
-        if target.n == 0:
+        if answer.failure == "disk" and target.n > 0:
+            self._lack_room(answer, lane)
+        elif target.n == 0:
             self.rulebook.take(answer, now)
             self._mind(lane, answer, now)
         elif target.n < 0:
@@ -254,6 +257,16 @@ class Worker:
             self._mind(lane, answer, now)
         if lane.queue or lane.errands or lane.extras or not lane.dry:
             self.lanes.enlist(lane)
+
+    def _lack_room(self, answer: Answer, lane: Lane) -> None:
+        """A body did not fit onto the disk: nobody's fault but ours, so the page waits until there is room."""
+        if answer.spool:
+            os.unlink(answer.spool)
+        lane.held.discard(answer.target.n)
+        lane.dry = False
+        self._settle_permits([Done(answer.target.n, lane.host, State.PENDING)], set())
+        self._commit(time.time())
+        self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
         self._watch(answer.target.n)
@@ -312,15 +325,13 @@ class Worker:
         board, slot = self.board, self.post.slot
         return any(board.get(other, cell) == value for other in range(board.workers) if other != slot)
 
-    def _commit(self, now: float) -> None:
+    def _commit(self, now: float, *, lasting: bool = False) -> None:
         clock = time.perf_counter()
         self.board.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
-        batch.warc, batch.warc_size = intake.archive.flush()
-        self._sync(batch, now)
         batch.tallies = intake.rules.tallies.drain()
         batch.hosts = self._changed_hosts(batch.done)
-        committed = self._write(batch, now)
+        committed = self._write(batch, now, lasting=lasting)
         self.board.put(self.post.slot, Cell.COMMITTING, 0)
         intake.batch = new_batch()
         self._committed_at = now
@@ -336,24 +347,15 @@ class Worker:
             self._wake(host, None)
             if self.mission.order != "bfs":
                 self._requeue(self.lanes.by_host[host])
-        intake.journal.write()
+        self.depot.patiently(intake.journal.write)
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
 
-    def _sync(self, batch: Batch, now: float) -> None:
-        """Now and then, make all that was crawled so far survive a loss of power, the archive first."""
-        archive = self.intake.archive
-        if now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
-            archive.sync()
-            batch.lasting = True
-            self._sync_at = now + self.mission.keep.sync_s
-        batch.warc_synced = archive.synced
-
-    def _write(self, batch: Batch, now: float) -> Committed:
+    def _write(self, batch: Batch, now: float, *, lasting: bool) -> Committed:
         """Commit a batch; what belongs to partitions that another worker took over in the meantime is theirs to do."""
         while True:
             try:
-                return self.frontier.commit(batch, owner=self.post.owner, now=now, max_depth=self.mission.limits.depth)
+                return self.depot.store(batch, owner=self.post.owner, now=now, lasting=lasting)
             except LeaseLost as lost:
                 gone = [done for done in batch.done if part_of(done.host) in lost.parts]
                 batch.done = [done for done in batch.done if part_of(done.host) not in lost.parts]

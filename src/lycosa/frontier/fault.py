@@ -19,6 +19,9 @@ CURE = ": the next `lycosa crawl` makes it anew from the archive"
 
 def translate(problem: apsw.Error, path: Path) -> LycosaError:
     """What an error of SQLite means for the collection, and what to do."""
+    cause = problem.__context__
+    if isinstance(problem, apsw.SQLError) and isinstance(cause, apsw.Error):
+        problem = cause  # SQLite rolled back by itself, so that we could not
     extended = getattr(problem, "extendedresult", 0)
     if isinstance(problem, apsw.FullError) or extended in _NO_ROOM:
         return DiskFull(f"There is no room left to write {path}: make room and run the same command again.")

@@ -22,7 +22,9 @@ CREATE TABLE entry (
     key INTEGER PRIMARY KEY, id INTEGER, url TEXT, at REAL, kind TEXT, digest BLOB, warc TEXT, offset INTEGER,
     length INTEGER, made INTEGER
 )"""
-_INDEX = "CREATE INDEX by_id ON entry (id, at); CREATE INDEX by_digest ON entry (digest) WHERE kind = 'response'"
+_INDEX = """
+CREATE INDEX IF NOT EXISTS by_id ON entry (id, at);
+CREATE INDEX IF NOT EXISTS by_digest ON entry (digest) WHERE kind = 'response'"""
 _ADD = "INSERT INTO entry (id, url, at, kind, digest, warc, offset, length, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NEWEST = """
 SELECT key, url, at, kind, digest, warc, offset, length, made FROM entry AS one
@@ -81,7 +83,7 @@ class Catalogue:
         return count
 
     def finish(self) -> None:
-        """Call once when all files were read; before anything is asked, `reopen`."""
+        """Let go of the database, as before a fork; before anything is asked, `reopen`."""
         self._db.execute(_INDEX)
         self._db.close()
 

@@ -119,8 +119,10 @@ def _unlink_twins(path: Path) -> None:
 
 
 def cut(path: Path, size: int) -> None:
-    """Cut a file to a size, if it is longer."""
-    if path.stat().st_size > size:
+    """Cut a file to a size, if it is longer; one of no size is removed."""
+    if not size:
+        path.unlink()
+    elif path.stat().st_size > size:
         _unlink_twins(path)
         os.truncate(path, size)
 

@@ -186,6 +186,10 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """folder that gets the mirror tree at the end of the crawl; empty: none"""
     index: str = ""
     """file that gets the index at the end of the crawl; empty: none"""
+    reserve_bytes: Count = 256_000_000
+    """bytes to leave free on the disk of the collection, but at most a twentieth of it; with less the crawl ends"""
+    wait_s: Seconds = 0.0
+    """seconds to wait for room on a full disk before the crawl ends; with room it goes on by itself"""
     sync_s: Seconds = 30.0
     """seconds of crawling that a loss of power may cost; the less, the more the disk is waited for"""
     context_chars: Annotated[int, Meta(ge=0, le=10_000)] = 30

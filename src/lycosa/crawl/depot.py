@@ -1,0 +1,67 @@
+"""Batches go in; archive and frontier hold them: the bytes first, then one transaction.
+
+Where there is no room, the batch is held in memory and tried again, for as long as the mission says. Now and then all
+that was crawled so far is made to survive a loss of power.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from lycosa.crawl.board import Board, Cell
+from lycosa.errors import DiskFull
+from lycosa.frontier import Frontier
+from lycosa.keep import Archive
+from lycosa.mission import Mission
+from lycosa.model import Batch, Committed
+
+SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
+_AGAIN_S = 0.5
+
+R = TypeVar("R")
+
+
+class Depot:
+    """Belongs to one worker."""
+
+    def __init__(self, mission: Mission, slot: int, *, frontier: Frontier, archive: Archive, board: Board) -> None:
+        self._mission = mission
+        self._slot = slot
+        self._frontier = frontier
+        self._archive = archive
+        self._board = board
+        self._sync_at = time.time() + mission.keep.sync_s
+
+    def store(self, batch: Batch, *, owner: str, now: float, lasting: bool) -> Committed:
+        """Make a batch last; `lasting` at once against a loss of power as well. May raise `LeaseLost`."""
+        return self.patiently(lambda: self._store(batch, owner, now, lasting=lasting))
+
+    def patiently(self, action: Callable[[], R]) -> R:
+        """Do what needs room on the disk; raises `DiskFull` when none was made in time, or nobody waits."""
+        deadline = time.monotonic() + self._mission.keep.wait_s
+        while True:
+            try:
+                return action()
+            except DiskFull as problem:
+                if time.monotonic() >= deadline:
+                    raise
+                self.rest(problem)
+
+    def rest(self, problem: DiskFull) -> None:
+        """Give somebody time to make room; raises the problem where nobody waits."""
+        if self._board.stopping or not self._mission.keep.wait_s:
+            raise problem
+        self._board.put(self._slot, Cell.BEAT, time.monotonic())
+        time.sleep(_AGAIN_S)
+
+    def _store(self, batch: Batch, owner: str, now: float, *, lasting: bool) -> Committed:
+        archive = self._archive
+        batch.warc, batch.warc_size = archive.flush()
+        if lasting or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
+            archive.sync()
+            batch.lasting = True
+            self._sync_at = now + self._mission.keep.sync_s
+        batch.warc_synced = archive.synced
+        return self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
