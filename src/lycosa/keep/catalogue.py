@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.errors import DiskFull
 from lycosa.keep.warc import LIMIT, StoredAnswer, iter_records, read_record
 
 _TABLE = """
@@ -55,10 +57,11 @@ class Catalogue:
         self._folder = folder
         self._path = path
         path.unlink(missing_ok=True)
-        self._db = apsw.Connection(str(path))
-        for pragma in ("journal_mode = OFF", "synchronous = OFF"):  # it is thrown away after a crash
-            self._db.execute(f"PRAGMA {pragma}")
-        self._db.execute(_TABLE)
+        with _spoken(path):
+            self._db = apsw.Connection(str(path))
+            for pragma in ("journal_mode = OFF", "synchronous = OFF"):  # it is thrown away after a crash
+                self._db.execute(f"PRAGMA {pragma}")
+            self._db.execute(_TABLE)
 
     def close(self) -> None:
         self._db.close()
@@ -72,7 +75,7 @@ class Catalogue:
         """Take a file in, from an offset on; returns how many answers it holds."""
         count = 0
         made = StoredAnswer("")
-        with self._db:
+        with _spoken(self._path), self._db:
             for record in iter_records(self._folder / name, limit=_HEAD, start=start):
                 row = _describe(record)
                 if row is not None:
@@ -84,7 +87,8 @@ class Catalogue:
 
     def finish(self) -> None:
         """Let go of the database, as before a fork; before anything is asked, `reopen`."""
-        self._db.execute(_INDEX)
+        with _spoken(self._path):
+            self._db.execute(_INDEX)
         self._db.close()
 
     def newest(self, *, after: int = 0) -> Iterator[Entry]:
@@ -111,6 +115,15 @@ class Catalogue:
     def _read(self, place: tuple[str, int, int], limit: int) -> StoredAnswer:
         warc, offset, length = place
         return read_record(self._folder / warc, offset, length=length, limit=limit)
+
+
+@contextmanager
+def _spoken(path: Path) -> Iterator[None]:
+    """SQLite can fail here for one reason: there is no room."""
+    try:
+        yield
+    except apsw.Error:
+        raise DiskFull(f"There is no room left to write {path}: make room and run the same command again.") from None
 
 
 def _describe(record: StoredAnswer) -> tuple[int, str, float, str, bytes] | None:
