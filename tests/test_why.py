@@ -294,6 +294,14 @@ def test_a_quarry_tells_the_parts_of_its_score(ended: Collection, tmp_path: Path
     with Collection(tmp_path / "c") as collection:
         score = collection.why("http://site.test/kept", quarry=Hunter()).score
         assert score and score.parts == {"anchor": 0.08, "page": 0.04}
+    for name, parts in ((f"{__file__}:Hunter", {"anchor": 0.08, "page": 0.04}), ("nowhere.py:Hunter", {})):
+        text = text.replace('quarry = ""', f'quarry = "{name}"').replace('order = "bfs"', 'order = "best"')
+        (tmp_path / "c/lycosa.toml").write_text(text)
+        with Collection(tmp_path / "c") as collection:
+            score = collection.why("http://site.test/kept").score
+            assert score and score.parts == parts
+            assert bool(parts) != ("not known" in score.rule)
+        text = text.replace(name, "")
 
 
 def test_the_command(ended: Collection, tmp_path: Path) -> None:

@@ -262,7 +262,8 @@ class Collection:
     def why(self, url: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
         """Everything that is known of an address, seen or never seen, and on which grounds; UsageError if it is none.
 
-        `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave.
+        `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave, by default
+        that of the mission.
         """
         from lycosa.look.why import explain
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.errors import UsageError
+from lycosa.extract.loader import load_quarry
 from lycosa.mission.settings import Mission
 from lycosa.quarry import Quarry
 
@@ -33,10 +35,15 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
     if order == "dfs":
         return Score(value, order, "the newest page's links first, in their order on it", {"time of finding": value})
     rule = "the highest score first, as the mission scores the link"
-    if quarry is None or not row["parent"]:
+    if not row["parent"]:
         return Score(value, order, rule, {})
-    found = _find_link(collection, mission, row, quarry)
-    return Score(value, order, rule, dict(quarry.explain(*found)) if found else {})
+    if quarry is None and mission.quarry:
+        try:
+            quarry = load_quarry(mission.quarry)
+        except UsageError as error:
+            return Score(value, order, f"{rule}; its parts are not known: {error}", {})
+    found = _find_link(collection, mission, row, quarry) if quarry is not None else None
+    return Score(value, order, rule, dict(quarry.explain(*found)) if quarry is not None and found else {})
 
 
 def _find_link(
