@@ -18,7 +18,9 @@ from lycosa.look.collection import Collection
 from lycosa.mission.settings import Mission
 from lycosa.model import State
 
-_NEVER_JUDGED = (State.PENDING, State.WAITING)
+_TO_BE_FETCHED = (State.PENDING, State.WAITING)
+#: Refusals that come after the rules of an address have let it pass.
+_LATER = ("robots", "host-budget", "noarchive")
 
 
 class Ruling(Struct):
@@ -67,9 +69,10 @@ class Grounds:
 
     def _recall(self, rulings: list[Ruling], finding: Finding) -> None:
         """Bounds that count were asked when the address was found; it is among those that were counted since."""
-        refused = finding.state == State.REJECTED and not finding.reason.startswith("robots")
+        if finding.state == State.REJECTED and finding.reason not in _LATER:
+            return
         for ruling in rulings:
-            if ruling.ok is False and ruling.rule.startswith("trap:") and not refused and finding.via != "sitemap":
+            if ruling.ok is False and ruling.rule.startswith("trap:"):
                 ruling.ok, ruling.detail = True, f"it was taken in time; {ruling.detail}"
 
     def _tallies(self, owner: str) -> dict[str, int]:
@@ -92,7 +95,7 @@ class Grounds:
     def _ask_budgets(self, finding: Finding) -> list[Ruling]:
         """The limits that are asked last, when the address is next to be fetched."""
         limits, rulings = self._mission.limits, []
-        taken = finding.state is not None and finding.state not in (*_NEVER_JUDGED, State.REJECTED)
+        taken = finding.state is not None and finding.state not in (*_TO_BE_FETCHED, State.REJECTED)
         for rule, limit, setting, sql, values in (
             ("host-budget", limits.host_pages, "limits.host_pages", _HOST_PAGES, [host_key(self._host)]),
             ("page-limit", limits.pages, "limits.pages", _STORED, []),
