@@ -15,6 +15,7 @@ pytest.importorskip("playwright")
 from lycosa.mission.settings import Render  # noqa: E402
 from lycosa.render.hub import Hub, Plan  # noqa: E402
 from lycosa.render.sitting import Bounds, Supply  # noqa: E402
+from lycosa.render.studio import explain_launch  # noqa: E402
 from lycosa.render.wire import (  # noqa: E402
     HEAD,
     Ask,
@@ -217,3 +218,14 @@ def test_what_is_too_large_for_a_page_is_refused(tmp_path: Path) -> None:
         assert await one.render("http://a.test/") == [["too-large", "four", "bad-url"]]
 
     play(tmp_path, page, scene, {}, {"http://b.test/x": ok("four")})
+
+
+def test_why_a_browser_does_not_start_is_one_sentence() -> None:
+    """What it said itself, or what to do about its sandbox; not the account of every option."""
+    account = "Target page, context or browser has been closed\nBrowser logs:\n<launching> /x --a --no-sandbox\n"
+    assert explain_launch("/x", account) == "/x does not start"
+    assert (
+        explain_launch("/x", account + "[pid=7][err] libnss3.so is missing.")
+        == "/x does not start: libnss3.so is missing"
+    )
+    assert "render.sandbox = false" in explain_launch("/x", "Chromium sandboxing failed!\n" + account)

@@ -69,6 +69,8 @@ class Progress:
             f"{board.total(Cell.ACTIVE):.0f} under way",
             f"{board.total(Cell.HOSTS):,.0f} hosts",
         ]
+        if rendering := int(board.total(Cell.RENDERING)):
+            parts.append(f"{rendering} in a browser")
         if off:
             parts.append(f"{off} hosts backing off")
         return ", ".join(parts)

@@ -66,12 +66,14 @@ class Rendering:
         self._parts = parts  # of hosts that are this worker's
         self._told: list[int] = []  # the parts that the hub knows of
         self._line: Line | None = None
+        self._full = False  # the line takes no more for now
         self._silent_since = 0.0
         self._held: dict[int, _Held] = {}
         self._bytes = 0  # of their bodies in memory
         self._asked: dict[int, Ask] = {}  # by row number of the target, which is negative
         self._done: list[Rendered] = []
         self._count = 0
+        self._publish()  # whoever had this place before may have died over a page
 
     # Which pages
 
@@ -182,7 +184,9 @@ class Rendering:
                 self._line.flush()
                 for message in self._line.hear():
                     self._hear(message)
-                self.client.watch(self._line.fileno(), write=self._line.waiting)
+                if self._line.waiting != self._full:
+                    self._full = self._line.waiting
+                    self.client.watch(self._line.fileno(), write=self._full)
             except OSError:
                 self._hang_up()
         done, self._done = self._done, []
@@ -197,6 +201,7 @@ class Rendering:
         elif self._line is not None and self._told != self._parts():
             self._introduce()
         if not self._held:
+            self._silent_since = 0.0
             return
         if self._line is not None or not self._silent_since:
             self._silent_since = now
@@ -219,6 +224,7 @@ class Rendering:
         """Leave the rest for the next run, too."""
         self._held.clear()
         self._hang_up()
+        self._publish()
 
     def _hear(self, message: ToWorker) -> None:
         if isinstance(message, Ask):
@@ -281,7 +287,7 @@ class Rendering:
         if self._line is not None:
             self.client.watch(self._line.fileno(), gone=True)
             self._line.close()
-            self._line = None
+            self._line, self._full = None, False
         self._asked.clear()
         for job, held in list(self._held.items()):
             if held.begun:

@@ -31,6 +31,8 @@ class Report(Struct):
     hosts: dict[str, int]
     statuses: dict[str, int]
     seeds: dict[str, str]  # seeds that could not be fetched, and why
+    rendered: int  # pages run in a browser by this run
+    extras: int  # requests that were made for them
     cpu_us: dict[str, float]  # microseconds a request, by stage
     round: int = 1
     visited: int = 0  # pages of the round, by this run and those before
@@ -77,6 +79,7 @@ def make_report(
         bytes=int(board.total(Cell.BYTES)), seconds=time.time() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
         reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
+        rendered=int(board.total(Cell.RENDERED)), extras=int(board.total(Cell.EXTRAS)),
         seeds=failed, cpu_us=cpu, round=row.round, visited=stored, found=found,
         quarry_errors=int(board.total(Cell.QUARRY_ERRORS)),
     )  # fmt: skip
@@ -103,6 +106,8 @@ def _lines(report: Report) -> list[str]:
         lines.append("The round found " + ", ".join(f"{count:,} {name}" for name, count in report.found.items()) + ".")
     if report.stored != report.pages:
         lines.append(f"The collection holds {report.stored:,} pages.")
+    if report.rendered:
+        lines.append(f"{report.rendered:,} were rendered in a browser, with {report.extras:,} requests of their own.")
     for title, counts in (
         ("state", report.states),
         ("reason", report.reasons),

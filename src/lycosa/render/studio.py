@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import re
 import signal
 import socket
 import time
@@ -166,7 +167,7 @@ class Studio:
                 self._playwright = await async_playwright().start()
             return await self._playwright.chromium.launch(**options)
         except Error as error:
-            raise BrowserBroken(" ".join(error.message.split())[:500]) from None
+            raise BrowserBroken(explain_launch(self.path, error.message)) from None
 
     def _bounds_for(self, browser: Browser) -> Bounds:
         """Scripts ask for a browser's name before they run; it says ours as well."""
@@ -175,3 +176,11 @@ class Studio:
             f"{self.bounds.agent}) Chrome/{browser.version} Safari/537.36"
         )
         return Bounds(self.bounds.render, self.bounds.html_bytes, agent)
+
+
+def explain_launch(path: str, message: str) -> str:
+    """Why a browser did not start, in one sentence; Playwright's account has every option of the command line."""
+    if "sandboxing failed" in message or "No usable sandbox" in message:
+        return f"{path} finds no sandbox on this system; allow user namespaces, or set render.sandbox = false"
+    said = re.findall(r"\[err\] (.+)", message)
+    return f"{path} does not start{': ' + said[-1][:200].rstrip('.') if said else ''}"
