@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from lycosa.crawl.outcome import settle
 from lycosa.mission.settings import Fetch
@@ -58,11 +59,14 @@ def test_retry_after_is_honoured_up_to_the_cap() -> None:
 
 
 def test_part_of_a_page_is_kept_when_no_more_is_to_be_had() -> None:
-    """A body cut at the limit is kept at once, one cut by the server after the last retry."""
+    """A body cut at the limit is kept at once, one cut by the server after the last retry, if there is no other."""
     assert settle(answer(200, failure="too-large", size=9), FETCH).state == State.FETCHED
     assert settle(answer(200, failure="cut-short", size=9), FETCH).state == State.WAITING
     assert settle(answer(200, failure="cut-short", size=9, retries=2), FETCH).state == State.FETCHED
     assert settle(answer(0, failure="cut-short", retries=2), FETCH).state == State.FAILED
+    again = answer(200, failure="cut-short", size=9, retries=2)
+    again.target = replace(again.target, digest=b"of a whole copy")
+    assert settle(again, FETCH).state == State.FAILED
 
 
 def test_what_cannot_change_is_not_tried_again() -> None:

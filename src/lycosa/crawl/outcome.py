@@ -17,9 +17,11 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522
 _PASSING_FAILURES = frozenset(
     {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol", "disk"}
 )
+#: What counts against limits, unless it proves to be a duplicate.
+COUNTED = (State.FETCHED, State.UNCHANGED)
 #: Failures of the host rather than of one page: they count against the whole host.
 HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})
-#: What is kept although the answer ended early: better part of a page than none.
+#: What is kept although the answer ended early: better part of a page than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
 _FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
@@ -69,7 +71,7 @@ def _settle_failure(answer: Answer, fetch: Fetch) -> Outcome:
     if failure not in _PASSING_FAILURES:
         return Outcome(State.FETCHED, failure) if usable else Outcome(State.FAILED, failure)
     outcome = _try_again(answer, fetch, failure, wait_s=None)
-    if outcome.state == State.FAILED and usable:
+    if outcome.state == State.FAILED and usable and not answer.target.digest:
         return Outcome(State.FETCHED, failure, retries=outcome.retries)
     return outcome
 

@@ -18,6 +18,7 @@ from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
+from lycosa.crawl.outcome import COUNTED
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.errors import DiskFull
@@ -40,7 +41,6 @@ COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes about 8 KB
 SEEDS_S = 1.0
-COUNTED = (State.FETCHED, State.UNCHANGED)  # against limits, unless they prove to be duplicates
 
 
 class Post(Struct, frozen=True):
