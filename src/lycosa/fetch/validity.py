@@ -8,6 +8,7 @@ doubt the page is asked for without a condition, and its content tells.
 from __future__ import annotations
 
 from email.utils import formatdate
+from functools import lru_cache
 
 from lycosa.fetch.headers import parse_date
 from lycosa.model import Target
@@ -19,6 +20,7 @@ OLDEST = 788_918_400.0
 #: Marks a date under which the content has changed before: it is kept to be recognised, never sent.
 LIAR = "!"
 
+_LONGEST_DATE = 64  # characters
 _LONGEST = 256  # characters of an ETag; longer ones are not worth keeping for millions of pages
 
 
@@ -36,7 +38,7 @@ def make_keys(headers: dict[str, str], began: float, *, lied: str = "") -> tuple
         return etag, ""
     # No validator at all: some of these servers still honour the date of what they sent. It is theirs; ours could be
     # ahead of it, and what was modified in between would be taken for old.
-    sent = parse_date(headers.get("date", ""))
+    sent = _read_date(headers.get("date", ""))
     return ("", formatdate(min(sent, began) - MARGIN_S, usegmt=True)) if sent and sent > OLDEST else ("", "")
 
 
@@ -53,16 +55,25 @@ def conditions(target: Target) -> tuple[str, ...]:
 
 def is_sound(modified: str, date: str, began: float) -> bool:
     """Whether a Last-Modified can be sent back: a date of the past, by the server's clock and by ours."""
-    changed = parse_date(modified)
+    changed = _read_date(modified)
     if changed is None or changed < OLDEST:
         return False
-    sent = parse_date(date) if date else None
+    sent = _read_date(date)
     return changed <= (began if sent is None else min(sent, began))
 
 
 def quiet_time(modified: str, date: str, began: float) -> float:
     """Seconds since the last change, as a sound Last-Modified tells; 0 when it tells nothing."""
-    changed = parse_date(modified)
+    changed = _read_date(modified)
     if changed is None:
         return 0.0
-    return max(0.0, (parse_date(date) or began) - changed)
+    return max(0.0, (_read_date(date) or began) - changed)
+
+
+def _read_date(text: str) -> float | None:
+    return _parse(text) if 0 < len(text) <= _LONGEST_DATE else None
+
+
+@lru_cache(maxsize=4096)  # all answers of a second have the same
+def _parse(text: str) -> float | None:
+    return parse_date(text)
