@@ -268,7 +268,7 @@ class Intake:
             return
         done.redirect = url
         done.past = self.visits.after_redirect(target, url)
-        if self._closes_loop(url, target.url):
+        if self._closes_loop(url, target):
             done.state, done.reason = State.FAILED, "redirect-loop"
             if self.mission.fetch.cookies and "set-cookie" in answer.headers and not target.retries:
                 done.state, done.due, done.retries = State.WAITING, answer.began, 1  # it wants to see its cookie
@@ -278,8 +278,13 @@ class Intake:
             return
         self._follow_redirect(url, target)
 
-    def _closes_loop(self, url: str, origin: str) -> bool:
-        """Whether the redirects that are known lead from `url` back to where this one came from."""
+    def _closes_loop(self, url: str, target: Target) -> bool:
+        """Whether the redirects that are known lead from `url` back to where this one came from.
+
+        Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: it takes a
+        millisecond, and most redirects are the first of their kind.
+        """
+        origin = target.url
         if len(self._redirects) > REDIRECTS_MAX:
             self._redirects.clear()
         self._redirects[origin] = url
@@ -287,7 +292,8 @@ class Intake:
             if url == origin:
                 return True
             onward = self._redirects.get(url, "")
-            if not onward and (row := self.frontier.find(url)) is not None and row.state in _MOVED:
+            asked = not onward and target.hops > 0
+            if asked and (row := self.frontier.find(url)) is not None and row.state in _MOVED:
                 onward = row.redirect
             if not onward:
                 return False
