@@ -390,6 +390,25 @@ def test_a_crawl_killed_before_it_had_a_database(web: Web, tmp_path: Path) -> No
     assert "not a collection" in crawl(web, tmp_path / "d", "http://a.test/", code=2)
 
 
+def test_no_worker_outlives_its_supervisor(web: Web, tmp_path: Path) -> None:
+    """If the parent alone is killed, its workers end with it; nobody goes on writing, the next run begins at once."""
+    chain(web, "a.test", 60)
+    for page in web.pages.values():
+        page.delay_s = 0.1
+    running = subprocess.Popen(command(web, tmp_path / "c", "http://a.test/", "--workers", "2"))
+    while len(web.asked) < 6:
+        time.sleep(0.05)
+    workers = [int(pid) for pid in Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()]
+    running.kill()
+    running.wait(10)
+    assert len(workers) == 2
+    crawl(web, tmp_path / "c", "http://a.test/", "--workers", "2")
+    for pid in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert len(stored(tmp_path / "c")) == 60
+
+
 def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
     """The first Ctrl-C finishes what is under way and exits with 130; the same command goes on."""
     chain(web, "a.test", 120)

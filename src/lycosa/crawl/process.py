@@ -1,4 +1,4 @@
-"""What a forked process asks of the system: to end with its parent, to stay within its memory, a fitting allocator."""
+"""What a forked process asks of the system: to end with its parent, and an allocator that fits its loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import gc
 import os
-import resource
 import signal
 import time
 import traceback
@@ -25,14 +24,6 @@ def tie(parent: int) -> None:
             os._exit(1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(_OOM_SCORE))
-
-
-def bound_memory(limit: int) -> None:
-    """Let what the process allocates beyond `limit` bytes fail; 0: no bound."""
-    if limit > 0:
-        with contextlib.suppress(OSError, ValueError):  # a harder bound is set already
-            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-            resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
 
 
 def write_error(folder: Path) -> None:
