@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container
+from itertools import islice
 from pathlib import Path
 
 from lycosa.crawl.folder import Plan
@@ -18,6 +19,8 @@ from lycosa.model import State, WarcRow
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"
+
+LOOKED_AT = 500  # of more answers than a worker has in hand, some are sure to be of use
 
 
 def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
@@ -75,7 +78,10 @@ def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:
     before = frontier.pages()
     with listed(plan, {name: start for name, (start, _) in tails.items()}) as catalogue:
         catalogue.reopen()
-        wanted = {entry.warc for entry in catalogue.newest() if _is_open(frontier.find(entry.url))}
+        entries = list(islice(catalogue.newest(), LOOKED_AT))
+        wanted = {entry.warc for entry in entries if _is_open(frontier.find(entry.url))}
+        if len(entries) == LOOKED_AT:
+            wanted = set(tails)
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():

@@ -24,10 +24,11 @@ _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 def find(db: apsw.Connection, url: str) -> UrlRow | None:
     """What is known of a normalised URL."""
     n = db.execute(schema.FIND_URL, (host_key(urls.host_of(url)), urls.url_id(url))).get
-    return None if n is None else _row(db, n)
+    return None if n is None else read_row(db, n)
 
 
-def _row(db: apsw.Connection, n: int) -> UrlRow:
+def read_row(db: apsw.Connection, n: int) -> UrlRow:
+    """What is known of the URL in a row."""
     row = UrlRow(*db.execute(_ROW, (n,)).get)
     row.seed = bool(row.seed)
     return row
@@ -38,7 +39,7 @@ def failed_seeds(db: apsw.Connection) -> dict[str, str]:
     failed = {}
     seeds: list[Any] = db.execute(_BAD_SEEDS).fetchall()
     for (n,) in seeds:
-        seed = row = _row(db, n)
+        seed = row = read_row(db, n)
         for _ in range(_HOPS):
             onward = find(db, row.redirect) if row.state in _MOVED and row.redirect else None
             if onward is None:

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
+from lycosa import urls
 from lycosa.frontier import chores, figures, losses, rounds, schema
 from lycosa.frontier.desk import Desk, Unpack
 from lycosa.frontier.fault import translate
@@ -319,7 +320,11 @@ class SqliteFrontier:
 
     @_spoken
     def find(self, url: str) -> UrlRow | None:
-        return figures.find(self._at.db, url)
+        desk, ident = self._at, urls.url_id(url)
+        n = desk.urls.find(ident, host_key(urls.host_of(url)), ident) if desk.urls.loaded else None
+        if n is None and desk.is_current:
+            return None
+        return figures.find(desk.db, url) if n is None else figures.read_row(desk.db, n)
 
     @_spoken
     def given_seeds(self) -> list[str]:
