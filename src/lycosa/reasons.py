@@ -30,6 +30,10 @@ RULES = {
     "depth": Reason(
         "more links lie between it and a seed than limits.depth allows", "raise --depth, or give it as a seed"
     ),
+    "trap:near-duplicates": Reason(
+        "traps.near_duplicates pages of its folder, one after the other, brought nothing new",
+        "raise traps.near_duplicates, or set it to 0",
+    ),
     "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),
     "trap:repeat": Reason("a segment recurs in the path more often than traps.repeats", "raise traps.repeats"),
     "trap:session": Reason(

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from lycosa.look.collection import Collection
     from lycosa.look.records import Wanted
 
-KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records")
+KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records", "near-duplicates")
 OF_A_ROUND = ("mirror", "index", "warc", "pages")
-LISTINGS = ("urls", "pages", "links", "graph", "inlinks")
+LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
 
 
 @click.command()
@@ -75,6 +75,8 @@ def export(
     graph   the same as a graph of pages, hosts or domains, with weights
     inlinks who is linked from where, sorted by the target
     records what was extracted
+    near-duplicates
+            pages that say nearly the same, in clusters, the largest first
 
     \b
     lycosa export mirror -o site
@@ -98,10 +100,12 @@ def export(
 
         write_records(collection, output, Wanted(kind=record_kind, host=host), form=form, raw=raw)
         return
-    if kind in ("graph", "inlinks"):
+    if kind in ("graph", "inlinks", "near-duplicates"):
         _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
         if kind == "graph":
             _export_graph(output, collection, form=form, by=by or "page", wanted=wanted, raw=raw)
+        elif kind == "near-duplicates":
+            _export_near(output, collection, form=form, wanted=wanted, raw=raw)
         else:
             _export_inlinks(output, collection, form=form, url=url, wanted=wanted, raw=raw)
         return
@@ -193,6 +197,21 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
             count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=raw)
     if output != "-":
         click.echo(f"lycosa: {output}: {count:,} links", err=True)
+
+
+def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
+    from lycosa.look.collection import Collection
+    from lycosa.look.near import COLUMNS
+    from lycosa.look.table import write
+
+    tell = (lambda words: click.echo(f"lycosa: {words}", err=True)) if sys.stderr.isatty() else None
+    with Collection(folder) as collection:
+        found = collection.near_duplicates(host=wanted.host, tell=tell)
+        rows = ((kin.cluster, kin.size, kin.similarity, kin.url, kin.representative) for kin in found)
+        with opened(output, form) as (out, settled):
+            count = write(rows, COLUMNS, out, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:

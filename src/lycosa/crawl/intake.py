@@ -20,10 +20,10 @@ from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
-from lycosa.fetch.robots import MAX_SITEMAPS
+from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
-from lycosa.judge.policy import score_of
+from lycosa.judge.policy import DULL, score_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
 from lycosa.keep import Archive, Profile, links
@@ -76,6 +76,7 @@ class Intake:
         self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
         self._redirects: dict[str, str] = {}  # the latest, which may not be committed yet
+        self._compares = mission.traps.near_duplicates > 0
 
     def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
@@ -119,6 +120,16 @@ class Intake:
                 Found(urls.url_id(url), url, host, int(state), verdict.reason, via="sitemap", anchor=lane_host)
             )
 
+    def refuse(self, target: Target, robots: Robots) -> Verdict | None:
+        """Why a target is not to be fetched although it is its turn: what was not known when it was found."""
+        if not robots.allows(target.url, self.mission.agent.name):
+            grounds = robots.explain(target.url, self.mission.agent.name) if self.journal.deep else ""
+            return Verdict(False, "robots", grounds)
+        if target.seed or target.digest or target.via == "sitemap":
+            return None
+        verdict = self.rules.novelty.judge(target.url, target.host)
+        return None if verdict.ok else verdict
+
     def adopt_seeds(self, seeds: list[str]) -> None:
         """Widen the scope: a seed that redirects opens the place it moved to."""
         self.rules.scope = Scope(self.mission.scope, seeds)
@@ -160,6 +171,8 @@ class Intake:
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
         self._keep_page(answer, done, doc, digest=digest, packed=packed, html=html)
+        if self._compares and doc.links and doc.tree is not None and not target.digest:
+            self.rules.novelty.see(target, doc, repeated=done.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
 
@@ -243,6 +256,7 @@ class Intake:
         self.batch.found.append(
             Found(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
+                DULL if self.rules.novelty.is_dull(url, host) else
                 score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
                 depth, target.hops + 1 if link.kind == "refresh" else 0, target.n,
                 via=link.kind, anchor=link.text,

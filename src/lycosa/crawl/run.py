@@ -38,6 +38,7 @@ from lycosa.extract.loader import load_quarry
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
+from lycosa.judge.novelty import SPENT
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
 from lycosa.keep import Archive, links
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 #: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
 _REOPENED = (
     "scope", "accept-list", "reject-list", "depth", "host-budget", "robots", "length", "trap:path-depth", "trap:repeat",
-    "trap:session", "trap:queries", "trap:calendar", "trap:names", "trap:hosts",
+    "trap:session", "trap:queries", "trap:calendar", "trap:names", "trap:hosts", "trap:near-duplicates",
 )  # fmt: skip
 
 
@@ -225,7 +226,7 @@ def _starter(
     def work(slot: int) -> None:
         tune()
         frontier = SqliteFrontier(folder / "crawl.db", unpack_links=_unpack)
-        rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
+        rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None)
         archive = Archive(
             folder / "archive",
             prefix=f"lycosa-{slot:02d}",

@@ -24,6 +24,7 @@ from lycosa.crawl.rulebook import Rulebook
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
+from lycosa.judge.novelty import SPENT
 from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 from lycosa.render.wire import Result
@@ -182,12 +183,10 @@ class Worker:
             robots = self.rulebook.rules_for(lane, target)
             if robots is None:
                 return lane.errands.popleft() if lane.errands else None
-            if not robots.allows(target.url, self.mission.agent.name):
+            if (refusal := self.intake.refuse(target, robots)) is not None:
                 lane.queue.popleft()
-                if self.intake.journal.deep:
-                    grounds = robots.explain(target.url, self.mission.agent.name)
-                    self.intake.journal.tell("ended", f"{target.url} robots: {grounds}")
-                self._reject(target, "robots")
+                self.intake.journal.tell("ended", f"{target.url} {refusal.reason}: {refusal.detail}")
+                self._reject(target, refusal.reason)
                 if len(self.intake.batch.done) >= BATCH_PAGES:
                     self._commit(time.time())  # a site may forbid hundreds of thousands of pages
                 continue
@@ -330,6 +329,9 @@ class Worker:
         self.board.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
         batch.tallies = intake.rules.tallies.drain()
+        if intake.rules.novelty.fresh:
+            self.frontier.set_meta(SPENT, "1")  # first: the mark without the tallies does no harm
+            intake.rules.novelty.fresh = False
         batch.hosts = self._changed_hosts(batch.done)
         committed = self._write(batch, now, lasting=lasting)
         self.board.put(self.post.slot, Cell.COMMITTING, 0)

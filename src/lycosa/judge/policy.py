@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from lycosa.mission.settings import Order
 
+#: The score of what is fetched after everything else of its host.
+DULL = -1e9
+
 
 def score_of(order: Order, *, depth: int, sequence: int, link_score: float) -> float:
     """The score of a new link.

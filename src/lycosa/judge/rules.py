@@ -1,8 +1,8 @@
 """Whether an address is visited: a normalised URL and what is known of it go in, the first refusal comes out.
 
 `Rules.judge` is asked once for each new address of a crawl; `Rules.explain` tells a person of every rule in turn. The
-order is fixed: scheme, length, scope, reject list, accept list, depth, traps. Seeds are always visited (T3). What each
-refusal's code means stands in `reasons.py`.
+order is fixed: scheme, length, scope, reject list, accept list, depth, folders that only repeat themselves, traps.
+Seeds are always visited (T3). What each refusal's code means stands in `reasons.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import re2
 
 from lycosa.errors import UsageError
+from lycosa.judge.novelty import Novelty
 from lycosa.judge.scope import Scope
 from lycosa.judge.traps import OK, Tallies, Traps
 from lycosa.mission.settings import Mission
@@ -67,12 +68,16 @@ def _complaint(setting: str, pattern: str, error: Exception) -> str:
 class Rules:
     """The rules of one mission for the addresses that its seeds lead to."""
 
-    def __init__(self, mission: Mission, seeds: Iterable[str], *, tallies: Tallies | None = None) -> None:
+    def __init__(
+        self, mission: Mission, seeds: Iterable[str], *, tallies: Tallies | None = None, spent: bool = True
+    ) -> None:
+        """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves."""
         self.scope = Scope(mission.scope, seeds)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies)
+        self.novelty = Novelty(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
 
@@ -98,7 +103,8 @@ class Rules:
                 return self._judge_accept(texts)
         if 0 <= self._depth < depth:
             return self._judge_depth(depth)
-        return self.traps.admit(url, host)
+        verdict = self.novelty.judge(url, host)
+        return self.traps.admit(url, host) if verdict.ok else verdict
 
     def explain(self, url: str, *, depth: int, host: str, seed: bool = False) -> list[tuple[str, Verdict]]:
         """Every rule in order, by the code of its refusal, with its verdict; nothing is counted."""
@@ -113,7 +119,7 @@ class Rules:
             ("accept-list", self._judge_accept(texts)),
             ("depth", self._judge_depth(depth)),
         ]
-        return rows + self.traps.explain(url, host)
+        return [*rows, self.novelty.explain(url, host), *self.traps.explain(url, host)]
 
     def _judge_scheme(self, url: str) -> Verdict:
         scheme = url[: url.find(":")]

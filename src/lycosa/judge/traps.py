@@ -95,16 +95,22 @@ class Tallies:
         counts = self._counts.get(host)
         return (self._open(host) if counts is None else counts).get(key, 0)
 
-    def add(self, host: str, key: str, *, worth: int = 1) -> None:
-        """Counts one more; counts below `worth` are not handed over for storing."""
+    def items(self, host: str, prefix: str) -> list[tuple[str, int]]:
+        """The counts of a host whose keys begin alike."""
+        counts = self._counts.get(host)
+        return [row for row in (self._open(host) if counts is None else counts).items() if row[0].startswith(prefix)]
+
+    def add(self, host: str, key: str, *, worth: int = 1, times: int = 1) -> None:
+        """Counts one more, or several; counts below `worth` are not handed over for storing."""
         counts = self._counts.get(host)
         if counts is None:
             counts = self._open(host)
-        count = counts[key] = counts.get(key, 0) + 1
+        before = counts.get(key, 0)
+        count = counts[key] = before + times
         if count >= worth:
             fresh = self._fresh.setdefault(host, {})
-            fresh[key] = fresh.get(key, 0) + (count if count == worth else 1)
-        if count == 1:
+            fresh[key] = fresh.get(key, 0) + (times if before >= worth else count)
+        if not before:
             self._size += 1
             if self._size > self._limit:
                 self._forget()

@@ -7,7 +7,7 @@ for page in Collection("collection"):
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from lycosa.model import STATE_NAMES
 from lycosa.parse import Doc, read
 
 if TYPE_CHECKING:
+    from lycosa.look.near import Kin
     from lycosa.look.why import Why
     from lycosa.quarry import Quarry
 
@@ -277,6 +278,15 @@ class Collection:
     def graph(self, *, by: graph.By = "page", host: str = "") -> Iterator[graph.Edge]:
         """The edges of the web graph between pages, hosts or registered domains; from the pages of a host, or all."""
         return graph.find_edges(self.database, by, host=host)
+
+    def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[Kin]:
+        """The pages that say nearly the same, cluster by cluster, the largest first; with `host`, those that it is in.
+
+        The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
+        """
+        from lycosa.look.near import find_kin
+
+        return find_kin(self, host=host, tell=tell)
 
     @cached_property
     def mission(self) -> Mission:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.look import database
+from lycosa.look.prints import NearCount, count_near
 from lycosa.model import STATE_NAMES, State
 
 #: The round under way, when it began, and its pages as the page limit counts them.
@@ -72,6 +73,7 @@ class Status(Struct):
     next_round: float  # when the crawl begins it, Unix time; 0: it waits for none
     last_run: LastRun | None
     extracted: list[Extracted]
+    near: NearCount | None = None  # when near-duplicates were last looked for
 
 
 def read_status(folder: str | os.PathLike[str]) -> Status:
@@ -109,6 +111,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         next_round=last_run.next_round if last_run and waits else 0.0,
         last_run=last_run,
         extracted=extracted,
+        near=count_near(folder),
     )
 
 
@@ -137,6 +140,9 @@ def tell(status: Status) -> str:
     files = "1 archive file" if status.archive_files == 1 else f"{status.archive_files:,} archive files"
     size = f"{_size(status.archive_bytes)} in {files}"
     lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
+    if status.near:
+        pages = f"{status.near.pages:,} of {status.near.compared:,} pages say what another says"
+        lines.append(f"  near-duplicates: {pages}, in {status.near.clusters:,} clusters")
     if status.hosts_waiting:
         lines.append(f"  waiting: {status.unfetched:,} URLs of {status.hosts_waiting:,} hosts")
     if status.next_round:

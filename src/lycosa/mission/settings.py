@@ -169,6 +169,8 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """addresses with a date in them under one path pattern"""
     sessions: Count = 3
     """addresses of one page that differ in nothing but a session id"""
+    near_duplicates: Count = 100
+    """pages of one folder, one after the other, that bring nothing new; then it is left"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
     links_per_page: Count = 6000

@@ -114,6 +114,11 @@ class Doc:
         return self._pdf
 
     @property
+    def raw_text(self) -> str:
+        """All text of an HTML page in its order, scripts included: cheap, and enough to tell pages apart."""
+        return "" if self._tree is None else self._tree.text
+
+    @property
     def text(self) -> str:
         """The plain text, markup removed; empty for kinds that hold none."""
         if self._text is None:

@@ -1,0 +1,307 @@
+"""Whether a site still brings anything new (T18, T19): pages go in as they are fetched, folders that only repeat
+themselves come out.
+
+Calendars, session ids, faceted lists and pages that are the same for any query string have no end, and nothing in their
+addresses need say so; but their pages say nothing new. A page counts as a repetition when its bytes were met before, or
+when, numbers and the like apart, neither its title nor more than a bit of its text is new to its folder. A folder
+(parts with digits in them are one) of which `traps.near_duplicates` pages one after the other were repetitions is
+spent: its addresses are refused. So is a path that has queries after a quarter of that, and all below a folder after
+four times as many. Only repetitions that were found on repetitions count: what a page of substance links to is meant,
+however alike it is; what has no end leads from itself to itself.
+
+This must cost next to nothing on honest sites. So the text of a page is read only when it looks like one before it:
+now and then it is compared with the last one of its folder and, with more patience, when title, size and number of
+links are those of a page that was met. Where that leads to nothing it is tried ever more rarely.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sized
+from typing import Protocol
+
+from lycosa.judge.sketch import cut_runs, read_lines
+from lycosa.judge.traps import OK, Tallies
+from lycosa.model import Target, Verdict
+
+CODE = "trap:near-duplicates"
+#: The mark of a collection in whose tallies spent folders are.
+SPENT = "spent_folders"
+_KEY = "near:"
+
+#: What the bound is multiplied with for all that lies below a folder, and divided by for one path with many queries.
+_BELOW = 4
+_QUERIES = 4
+#: From this part of the bound on, new addresses of the folder are fetched after all others.
+_DULL = 4
+#: The first page of a folder that is compared with another, and the longest way from one comparison to the next; the
+#: same for those that look as a page that was met.
+_FIRST = 16
+_LONGEST = 32
+_LONGEST_MET = 4
+#: After so many repetitions one after the other every page of a site is looked at.
+_ECHOES = 8
+#: A page is new if its title is, or so much of its text.
+_NEW_SHARE = 0.05
+#: One in so many runs of words is remembered: for one folder, and for all; a folder that says more begins anew.
+_SAMPLE = 4
+_RUNS = 20_000
+_ALL_RUNS = 400_000
+_PROBES = 5
+_PROBE_CHARS = 24
+_FOLDERS = 50_000
+_SHAPES = 100_000
+_SUSPECTS = 100_000
+_HOSTS = 100_000
+_DEEPEST = 12  # parts of a path that make a folder
+
+_NUMBERED = re.compile(r"[^/?0-9]*+[0-9][^/?]*+")
+
+
+class Readable(Protocol):
+    """A page as far as it is looked at here."""
+
+    title: str
+    body: bytes
+
+    @property
+    def links(self) -> Sized:
+        """Its links."""
+
+    @property
+    def raw_text(self) -> str:
+        """All text in the order of the page, whether a reader sees it or not; cheap."""
+
+    @property
+    def text(self) -> str:
+        """The text that a reader sees, a block a line."""
+
+
+class _Folder:
+    """What is remembered of the pages in one folder, or of all below it."""
+
+    __slots__ = (
+        "above", "bound", "echoes", "gap", "host", "key", "length", "next", "next_met", "pages", "probes", "run",
+        "runs",
+    )  # fmt: skip
+
+    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
+        self.host = host
+        self.key = key
+        self.above = above
+        self.bound = bound
+        self.pages = 0
+        self.run = 0  # repetitions one after the other that count
+        self.echoes = 0  # of a whole site: all repetitions one after the other
+        self.next = _FIRST  # the page that is looked at next
+        self.next_met = 1
+        self.gap = _FIRST // 2
+        self.probes: tuple[str, ...] = ()  # pieces of the last page that was looked at
+        self.length = 0
+        self.runs: set[int] | None = None
+
+
+class Novelty:
+    """The folders that are being crawled, and those that are spent."""
+
+    def __init__(self, bound: int, tallies: Tallies, *, stored: bool = True) -> None:
+        """`stored`: whether the tallies of an earlier run may know of spent folders."""
+        self.bound = bound
+        self.fresh = False  # whether a folder was spent since the caller last looked
+        self._tallies = tallies
+        self._stored = stored
+        self._folders: dict[str, _Folder] = {}  # by the beginning of an address, and by host and key
+        self._shapes: set[int] = set()
+        self._former: set[int] = set()
+        self._suspects: set[int] = set()  # rows of pages that brought nothing new, or look so
+        self._runs = 0
+        self._spent: dict[str, set[str]] = {}
+        self._dull: dict[str, set[str]] = {}
+
+    def see(self, target: Target, page: Readable, *, repeated: bool) -> None:
+        """Take note of a page that was fetched for the first time; `repeated`: its very bytes were met before."""
+        start, host = _start_of(target.url), target.host
+        folder = self._folders.get(start) or self._open(start, target.url, host)
+        folder.pages += 1
+        site = folder.above[0]
+        met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
+        if met:
+            self._suspect(target.n)
+        if not repeated:
+            watched = folder.run or site.echoes >= _ECHOES
+            if not watched and folder.pages < (folder.next_met if met else folder.next):
+                return
+            new = self._is_new(folder, page, met=met, wholly=met or bool(watched))
+            if new is None:
+                return
+            if new:
+                self._wake(folder)
+                return
+            self._suspect(target.n)
+        site.echoes += 1
+        if target.parent in self._suspects:
+            self._count(folder)
+
+    def judge(self, url: str, host: str) -> Verdict:
+        """Whether the folder of an address may still bring something."""
+        spent = self._spent.get(host)
+        if spent is None:
+            spent = self._load(host)
+        if not spent:
+            return OK
+        found = next((key for key in keys_of(url) if key in spent), "")
+        return self._refuse(host, found) if found else OK
+
+    def is_dull(self, url: str, host: str) -> bool:
+        """Whether the folder of an address only repeats itself of late."""
+        keys = self._dull.get(host)
+        return keys is not None and not keys.isdisjoint(keys_of(url))
+
+    def explain(self, url: str, host: str) -> tuple[str, Verdict]:
+        """The code of this rule, and what it says of an address."""
+        if not self.bound:
+            return CODE, Verdict(True, "", "traps.near_duplicates = 0: pages are not compared")
+        verdict = self.judge(url, host)
+        if verdict.ok:
+            detail = f"the folder of the address is not known to repeat itself; traps.near_duplicates = {self.bound}"
+            verdict = Verdict(True, "", detail)
+        return CODE, verdict
+
+    def _refuse(self, host: str, key: str) -> Verdict:
+        count = self._tallies.count(host, _KEY + key)
+        detail = f"{host}{key}: {count} pages one after the other brought nothing new"
+        part = "a quarter of " if key.endswith("?") else "four times " if key.endswith("*") else ""
+        return Verdict(False, CODE, f"{detail}; allowed: {part}traps.near_duplicates = {self.bound}")
+
+    def _bound_of(self, key: str) -> int:
+        if key.endswith("?"):
+            return -(-self.bound // _QUERIES)
+        return self.bound * _BELOW if key.endswith("*") else self.bound
+
+    def _load(self, host: str) -> set[str]:
+        if len(self._spent) >= _HOSTS:
+            self._spent.clear()
+        spent: set[str] = set()
+        if self._stored and self.bound:
+            stored = ((key[len(_KEY) :], count) for key, count in self._tallies.items(host, _KEY))
+            spent = {key for key, count in stored if count >= self._bound_of(key)}
+        self._spent[host] = spent
+        return spent
+
+    def _open(self, start: str, url: str, host: str) -> _Folder:
+        if len(self._folders) >= _FOLDERS:
+            self._folders.clear()
+            self._runs = 0
+        above: tuple[_Folder, ...] = ()
+        folder = None
+        for key in reversed(keys_of(url)):
+            name = f"{host}{key}"
+            folder = self._folders.get(name)
+            if folder is None:
+                folder = self._folders[name] = _Folder(host, key, above, bound=self._bound_of(key))
+            above = (*above, folder)
+        assert folder is not None
+        self._folders[start] = folder
+        return folder
+
+    def _is_met(self, shape: int) -> bool:
+        """Whether a page of this shape was met before; if not, it is from now on."""
+        if shape in self._shapes or shape in self._former:
+            return True
+        self._shapes.add(shape)
+        if len(self._shapes) >= _SHAPES:
+            self._former, self._shapes = self._shapes, set()
+        return False
+
+    def _is_new(self, folder: _Folder, page: Readable, *, met: bool, wholly: bool) -> bool | None:
+        """Whether a page says what its folder did not say; None where nothing is known to compare it with."""
+        alike = True if met else self._is_like_last(folder, page.raw_text)
+        new = None if alike is None else not alike or self._is_new_by_text(folder, page, wholly=wholly)
+        folder.gap = 1 if new is False else min(_LONGEST, 2 * folder.gap)
+        folder.next = folder.pages + folder.gap
+        folder.next_met = folder.pages + min(_LONGEST_MET, folder.gap)
+        return new
+
+    @staticmethod
+    def _is_like_last(folder: _Folder, text: str) -> bool | None:
+        """Whether a page looks like the last one of its folder that was looked at; it is the last one from now on."""
+        probes, length = folder.probes, folder.length
+        folder.probes, folder.length = _probe(text), len(text)
+        if not length:
+            return None
+        return 4 * abs(len(text) - length) <= length and sum(probe in text for probe in probes) >= 2
+
+    def _is_new_by_text(self, folder: _Folder, page: Readable, *, wholly: bool) -> bool | None:
+        """Whether title or text are new; `wholly`: read and remember the text even if the title is new already."""
+        if self._runs > _ALL_RUNS:
+            for other in self._folders.values():
+                other.runs = None
+            self._runs = 0
+        elif folder.runs is not None and len(folder.runs) > _RUNS:
+            self._runs -= len(folder.runs)
+            folder.runs = None
+        first = folder.runs is None
+        known = folder.runs = folder.runs or set()
+        before = len(known)
+        title = hash(("title", *read_lines(page.title)))
+        new = title not in known
+        known.add(title)
+        if wholly or not new:
+            runs = {mark for run in cut_runs(read_lines(page.text)) if not (mark := hash(run)) % _SAMPLE}
+            new = new or len(runs - known) >= max(1, _NEW_SHARE * len(runs))
+            known |= runs
+        self._runs += len(known) - before
+        return None if first else new
+
+    def _suspect(self, n: int) -> None:
+        if len(self._suspects) >= _SUSPECTS:
+            self._suspects.clear()
+        self._suspects.add(n)
+
+    def _wake(self, folder: _Folder) -> None:
+        """Something new came from a folder."""
+        folder.above[0].echoes = 0
+        if folder.run * _DULL >= folder.bound:
+            self._dull[folder.host].discard(folder.key)
+        folder.run = 0
+        for above in folder.above:
+            above.run = 0
+
+    def _count(self, folder: _Folder) -> None:
+        folder.run += 1
+        if folder.run * _DULL >= folder.bound:
+            self._dull.setdefault(folder.host, set()).add(folder.key)
+        for one in (folder, *folder.above):
+            one.run += one is not folder
+            if one.run == one.bound:
+                self._spend(one)
+
+    def _spend(self, folder: _Folder) -> None:
+        self._load(folder.host).add(folder.key)
+        self._tallies.add(folder.host, _KEY + folder.key, times=folder.run)
+        self.fresh = self._stored = True
+
+
+def _start_of(url: str) -> str:
+    """The beginning of an address that its folder is known by: `/a/b` and `/a/b/` lie in `/a/`, `/a/b?c` in `/a/b?`."""
+    mark = url.find("?")
+    return url[: mark + 1] if mark >= 0 else url[: url.rfind("/", 8, -1) + 1] or url
+
+
+def keys_of(url: str) -> list[str]:
+    """What an address belongs to: its folder, or its path if it has a query (`/a/b/`, `/a/b/list?`), then all that lies
+    below each folder above it (`/a/b/**`, `/a/**`, `/**`). Parts with digits in them are `*`.
+    """
+    start = _start_of(url)
+    path = _NUMBERED.sub("*", start[start.find("/", 8) :])
+    parts = path.split("/", _DEEPEST)
+    above = ["/".join(parts[:depth]) + "/**" for depth in range(min(len(parts), _DEEPEST) - 1, 0, -1)]
+    return [path, *above] if len(parts) <= _DEEPEST else above
+
+
+def _probe(text: str) -> tuple[str, ...]:
+    """Pieces from evenly spread places."""
+    step = len(text) // (_PROBES + 1)
+    return (
+        tuple(text[at : at + min(_PROBE_CHARS, step)] for at in range(step, _PROBES * step + 1, step)) if step else ()
+    )

@@ -1,0 +1,173 @@
+"""A collection in, a fingerprint of the text of each of its pages out, in a database of its own beside the crawl's.
+
+Fingerprints are made when they are asked for, from the archive, page after page: whoever asks again pays for what is
+new alone, and a run that was ended goes on where it was. `near.db` can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+from msgspec import Struct
+
+from lycosa.frontier.fault import translate
+from lycosa.judge.sketch import Runs, hash_text, read_lines, take_runs
+
+if TYPE_CHECKING:
+    from lycosa.look.collection import Collection
+
+NAME = "near.db"
+#: Raised when the meaning of a fingerprint changes: those of another version are made anew.
+_VERSION = 1
+_AT_ONCE = 1000
+_TELL_S = 2.0
+_BUSY_MS = 10_000
+
+_TABLES = f"""
+CREATE TABLE print (n INTEGER PRIMARY KEY, digest BLOB, title INTEGER, runs BLOB);
+CREATE INDEX print_digest ON print (digest);
+CREATE TABLE kin (cluster INTEGER, n INTEGER PRIMARY KEY, similarity REAL);
+CREATE INDEX kin_cluster ON kin (cluster);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+"""
+
+#: The newest copy of each page whose text is looked at.
+_PAGES = """
+    SELECT page.n, page.digest FROM page JOIN url USING (n)
+    WHERE page.n > ?1 AND page.status BETWEEN 200 AND 299 AND url.via IS NOT 'sitemap'
+      AND (page.mime LIKE '%html%' OR page.mime = 'text/plain')
+      AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n AND later.mime <> '')
+    ORDER BY page.n LIMIT ?2"""
+
+
+class NearCount(Struct, frozen=True):
+    """What was found when near-duplicates were last looked for."""
+
+    clusters: int
+    pages: int  # that say what another says
+    compared: int
+
+
+def count_near(folder: Path) -> NearCount | None:
+    """The stored figures; None where near-duplicates were never looked for."""
+    try:
+        database = apsw.Connection(str(folder / NAME), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            found = dict(database.execute("SELECT key, value FROM meta"))
+        finally:
+            database.close()
+    except apsw.Error:
+        return None
+    return NearCount(**found) if found else None
+
+
+class Prints:
+    """The fingerprints that were made so far; `database` also holds what was made of them."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self.path = collection.path / NAME
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
+            self.path = Path(self._temporary.name) / NAME
+        self.database = _open(self.path)
+
+    def close(self) -> None:
+        self.database.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def update(self, tell: Callable[[str], None] | None = None) -> int:
+        """Make the fingerprints that are missing; returns how many were. `tell` hears how far it got."""
+        made = last = 0
+        told = time.monotonic()
+        while rows := list(self.collection.rows(_PAGES, [last, _AT_ONCE])):
+            made += self._take(rows)
+            last = int(rows[-1][0])
+            if tell is not None and time.monotonic() - told > _TELL_S:
+                told = time.monotonic()
+                tell(f"{made:,} new fingerprints, up to page {last:,}")
+        self._forget_gone()
+        return made
+
+    def __iter__(self) -> Iterator[tuple[int, int, Runs]]:
+        """Row number, hash of the title and fingerprint of each page, in the order of their numbers."""
+        for n, title, runs in self.database.execute("SELECT n, title, runs FROM print ORDER BY n"):
+            yield n, title, array("I", runs)
+
+    def runs(self, n: int) -> Runs:
+        """The fingerprint of one page."""
+        return array("I", self.database.execute("SELECT runs FROM print WHERE n = ?", (n,)).get or b"")
+
+    def _take(self, rows: list[tuple[int, bytes]]) -> int:
+        with translated(self.path), self.database:
+            span = (rows[0][0], rows[-1][0])
+            known = dict(self.database.execute("SELECT n, digest FROM print WHERE n BETWEEN ? AND ?", span))
+            missing = [(n, digest) for n, digest in rows if known.get(n) != digest]
+            for n, digest in missing:
+                self.database.execute("INSERT OR REPLACE INTO print VALUES (?, ?, ?, ?)", self._make(n, digest))
+        return len(missing)
+
+    def _make(self, n: int, digest: bytes) -> tuple[int, bytes, int, bytes]:
+        same = self.database.execute("SELECT title, runs FROM print WHERE digest = ? LIMIT 1", (digest,)).fetchone()
+        if same is not None:
+            return (n, digest, *same)
+        page = self.collection.page_at(n)
+        if page is None:
+            return n, digest, 0, b""
+        doc = page.doc
+        return n, digest, hash_text("\n".join(read_lines(doc.title))), take_runs(doc.text).tobytes()
+
+    def _forget_gone(self) -> None:
+        """A page that was taken out of the collection has no fingerprint."""
+        newest = next(self.collection.rows("SELECT max(n) FROM page"))[0] or 0
+        with translated(self.path):
+            self.database.execute("DELETE FROM print WHERE n > ?", (newest,))
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Let errors of SQLite leave as errors that a person understands."""
+    try:
+        yield
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+
+
+def _open(path: Path) -> apsw.Connection:
+    """Open the database, or make it; one that is damaged or of another version is made anew, as all in it can be."""
+    with translated(path):
+        try:
+            database = _connect(path)
+            if database.execute("PRAGMA user_version").get == _VERSION:
+                return database
+            database.close()
+        except (apsw.NotADBError, apsw.CorruptError):
+            pass
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return _connect(path)
+
+
+def _connect(path: Path) -> apsw.Connection:
+    database = apsw.Connection(str(path))
+    try:
+        database.set_busy_timeout(_BUSY_MS)
+        database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE").fetchall()
+        with database:
+            if database.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+                database.execute(_TABLES)
+    except BaseException:
+        database.close()
+        raise
+    return database

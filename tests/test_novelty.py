@@ -1,0 +1,270 @@
+"""Folders that only repeat themselves are left; those that bring something new never are."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import md5
+
+import pytest
+
+from lycosa.judge.novelty import CODE, Novelty, keys_of
+from lycosa.judge.rules import Rules
+from lycosa.judge.traps import Tallies
+from lycosa.mission.settings import Mission, Traps
+from lycosa.model import Target
+
+HOST = "a.test"
+BOUND = 100
+FRAME = (
+    "Home News Sport Culture Contact Imprint\nWelcome to the portal of the town of Sample\n"
+    + "All rights reserved " * 30
+)
+
+
+@dataclass
+class Page:
+    """What a crawl knows of a page."""
+
+    text: str
+    title: str = "Page"
+    links: list[str] = field(default_factory=list)
+
+    @property
+    def raw_text(self) -> str:
+        return f"{self.title}{self.text}"
+
+    @property
+    def body(self) -> bytes:
+        return f"{self.raw_text}{self.links}".encode()
+
+
+def words(seed: object, count: int = 60) -> str:
+    chance = random.Random(str(seed))
+    return " ".join("".join(chance.choices("abcdefghijklmnop", k=6)) for _ in range(count))
+
+
+def short(*parts: object) -> str:
+    return md5(repr(parts).encode()).hexdigest()[:10]
+
+
+def make_target(path: str, n: int, parent: int) -> Target:
+    return Target(n, n, f"http://{HOST}{path}", HOST, parent=parent)
+
+
+def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> list[str]:
+    """The addresses that a crawl asks for, breadth first, with no other bound than this one."""
+    novelty, queue, seen, asked = Novelty(BOUND, Tallies()), deque([make_target(start, 1, 0)]), {start}, []
+    while queue and len(asked) < most:
+        target = queue.popleft()
+        if not novelty.judge(target.url, HOST).ok:
+            continue
+        path = target.url.removeprefix(f"http://{HOST}")
+        asked.append(path)
+        page = answer(path)
+        novelty.see(target, page, repeated=False)
+        for link in page.links:
+            if link not in seen:
+                seen.add(link)
+                queue.append(make_target(link, len(seen), target.n))
+    return asked
+
+
+def repeat(novelty: Novelty, form: str, times: int) -> None:
+    """Pages of identical bytes, each found on the one before."""
+    for n in range(1, times + 2):  # the first was found elsewhere, and does not count
+        novelty.see(make_target(form.format(n), n, n - 1), Page("x", links=["y"]), repeated=True)
+
+
+TRAPS: dict[str, Callable[[str], Page]] = {
+    "counter": lambda p: Page(f"{words('c')} visits {short(p)}", links=[f"/n/{short(p, 1)}"]),
+    "calendar": lambda p: Page(
+        f"{FRAME}\nNo events in {('May', 'June', 'July')[len(p) % 3]} {len(p)}", links=[f"/c/{short(p)}"]
+    ),
+    "session in the path": lambda p: Page(words("s"), links=[f"/s/sid-{short(p, i)}/item{i}" for i in range(4)]),
+    "any query": lambda p: Page(words("q"), links=[f"/q?x={short(p, i)}" for i in range(4)]),
+    "facets": lambda p: Page("red blue green round square large small", links=[f"{p}&f{i}=1" for i in range(9)]),
+    "soft 404": lambda p: Page(f"{FRAME}\nSorry, {p} is not here", links=[f"/x/{short(p, i)}" for i in range(3)]),
+    "ever deeper": lambda p: Page("Deeper", links=[f"{p}x/"]),
+    "advertisements": lambda p: Page(
+        f"{words('a', 200)}\nBuy {('shoes', 'hats', 'gloves')[int(short(p), 16) % 3]} now", links=[f"/a/{short(p)}"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_endless_sites_end(name: str) -> None:
+    """Whatever the addresses look like, a site that says nothing new is left after some hundred pages."""
+    asked = crawl("/list?" if name == "facets" else "/", TRAPS[name])
+    assert len(asked) <= (6 if name == "ever deeper" else 2) * BOUND
+
+
+def article(path: str) -> Page:
+    """A long article, in the frame of its site."""
+    return Page(f"{FRAME}\n{words(path, 100)}", title=words(path, 4))
+
+
+def product(path: str) -> Page:
+    """Much frame, a name and a line, under one title for all."""
+    return Page(f"{FRAME * 3}\n{words(path, 3)}\n{words((path, 1), 25)}\nPrice: 12.90 EUR", title="Shop")
+
+
+def gallery(path: str) -> Page:
+    """Nothing of its own but a name in the title."""
+    return Page(FRAME, title=f"Photo: {words(path, 2)}")
+
+
+def listing(path: str) -> Page:
+    """One page of a long list: the same title and frame, other items."""
+    return Page(FRAME + "".join(f"\n{words((path, i), 4)}" for i in range(10)), title="Results, page " + path[-3:])
+
+
+def thread(path: str) -> Page:
+    """A short question in a forum."""
+    return Page(f"{FRAME}\n{words(path, 12)}\nReply Quote Report", title="Forum")
+
+
+@pytest.mark.parametrize("answer", [article, product, gallery, listing, thread])
+@pytest.mark.parametrize("form", ["/p/{}.html", "/p/{}/", "/p?id={}", "/{}/x"])
+def test_honest_sites_lose_nothing(answer: Callable[[str], Page], form: str) -> None:
+    """Hundreds of pages of one kind in one folder, all of the same build, are all fetched."""
+    paths = [form.format(number) for number in range(400)]
+    pages = {path: answer(path) for path in paths} | {"/": Page(words("home"), links=paths)}
+    assert len(crawl("/", lambda path: pages[path])) == 401
+
+
+def numbered(path: str) -> Page:
+    """Nothing but its number."""
+    return Page(f"Page {path}", title=f"Page {path}", links=["/"])
+
+
+def test_pages_that_a_page_of_substance_links_to_are_all_fetched() -> None:
+    """A list of five hundred pages that differ in a number is meant as it is."""
+    paths = [f"/n/{number}" for number in range(500)]
+    asked = crawl("/", lambda path: Page(words("list"), links=paths) if path == "/" else numbered(path))
+    assert len(asked) == 501
+
+
+def test_a_trap_does_not_take_its_neighbours_with_it() -> None:
+    """What lies in other folders, and below the same one, is still fetched; so is what was found before the trap."""
+
+    def answer(path: str) -> Page:
+        if path.startswith("/cal/"):
+            return Page(f"{FRAME}\nNo events", links=[f"/cal/{short(path)}", f"/news/{short(path)}.html"])
+        return article(path)
+
+    asked = crawl("/cal/", answer, most=5000)
+    assert sum(path.startswith("/cal/") for path in asked) < BOUND + 50
+    assert sum(path.startswith("/news/") for path in asked) >= BOUND
+
+
+def test_pages_met_under_other_addresses_do_not_count_as_new() -> None:
+    """Under a session id that no rule knows, a whole site is fetched a few times over, not for ever."""
+    pages = {f"/{name}": article(name) for name in (f"art{words(i, 1)}" for i in range(40))}
+
+    def answer(path: str) -> Page:
+        page = pages.get(path.partition("?")[0]) or article("home")
+        links = [f"{name}?zz={short(path)}" for name in random.Random(path).sample(list(pages), 20)]
+        return Page(page.text, page.title, links)
+
+    asked = crawl("/", answer, most=20_000)
+    assert len({path.partition("?")[0] for path in asked}) == 41
+    assert len(asked) < 2500
+
+
+def test_equal_bytes_count_without_being_read() -> None:
+    """The caller knows of identical content; nothing of the page is looked at."""
+    novelty = Novelty(BOUND, Tallies())
+    repeat(novelty, "/m/{}", BOUND - 1)
+    assert novelty.judge(f"http://{HOST}/m/new", HOST).ok
+    repeat(novelty, "/m/{}", 1)
+    verdict = novelty.judge(f"http://{HOST}/m/new", HOST)
+    assert (verdict.ok, verdict.reason) == (False, CODE)
+    assert novelty.judge(f"http://{HOST}/m/below/x", HOST).ok
+    assert novelty.judge(f"http://{HOST}/other", HOST).ok
+    assert novelty.judge("http://b.test/m/new", "b.test").ok
+
+
+def test_what_only_repeats_itself_goes_last() -> None:
+    """From a quarter of the bound on, until something new comes."""
+    novelty = Novelty(BOUND, Tallies())
+    repeat(novelty, "/m/{}", BOUND // 4 - 1)
+    assert not novelty.is_dull(f"http://{HOST}/m/x", HOST)
+    repeat(novelty, "/m/{}", 1)
+    assert novelty.is_dull(f"http://{HOST}/m/x", HOST)
+    assert not novelty.is_dull(f"http://{HOST}/n/x", HOST)
+    for n in (998, 999):  # with one alone there is nothing to compare it with
+        novelty.see(make_target(f"/m/{n}", n, 1), article(f"news {n}"), repeated=False)
+    assert not novelty.is_dull(f"http://{HOST}/m/x", HOST)
+
+
+def test_spent_folders_survive_a_restart() -> None:
+    """They are tallies, handed over with the next commit and read again; a higher bound opens them."""
+    tallies = Tallies()
+    novelty = Novelty(BOUND, tallies, stored=False)
+    repeat(novelty, "/m/{}", BOUND)
+    assert novelty.fresh
+    stored = {key: count for (_, key), count in tallies.drain().items()}
+    assert stored == {"near:/m/": BOUND}
+
+    def judge(bound: int, *, spent: bool = True) -> bool:
+        rules = Rules(
+            Mission(scope="free", traps=Traps(near_duplicates=bound)),
+            [],
+            tallies=Tallies(lambda _: stored),
+            spent=spent,
+        )
+        return rules.judge(f"http://{HOST}/m/x", depth=1, host=HOST).ok
+
+    assert (judge(BOUND), judge(2 * BOUND), judge(0), judge(BOUND, spent=False)) == (False, True, True, True)
+
+
+def test_the_rule_explains_itself() -> None:
+    """`explain` names the folder, what was counted and the setting."""
+    rules = Rules(Mission(scope="free"), [])
+    url = f"http://{HOST}/list?page=9"
+    assert dict(rules.explain(url, depth=1, host=HOST))[CODE].ok
+    repeat(rules.novelty, "/list?page={}", BOUND // 4)
+    verdict = dict(rules.explain(url, depth=1, host=HOST))[CODE]
+    assert not verdict.ok
+    found = "a.test/list?: 25 pages one after the other brought nothing new"
+    assert verdict.detail == f"{found}; allowed: a quarter of traps.near_duplicates = 100"
+    assert rules.judge(url, depth=1, host=HOST).reason == CODE
+    assert rules.judge(f"http://{HOST}/list", depth=1, host=HOST).ok
+
+
+@pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        ("/", ["/", "/**"]),
+        ("/a", ["/", "/**"]),
+        ("/a/", ["/", "/**"]),
+        ("/a/b.html", ["/a/", "/a/**", "/**"]),
+        ("/2024/03/", ["/*/", "/*/**", "/**"]),
+        ("/a/s-12ab/c/", ["/a/*/", "/a/*/**", "/a/**", "/**"]),
+        ("/a/list?x=/1/2", ["/a/list?", "/a/**", "/**"]),
+        ("/a/7?x", ["/a/*?", "/a/**", "/**"]),
+        ("/?", ["/?", "/**"]),
+    ],
+)
+def test_addresses_belong_to_folders(path: str, keys: list[str]) -> None:
+    """A page lies in the folder above it, with or without a slash at its end; numbered parts are one."""
+    assert keys_of(f"http://{HOST}{path}") == keys
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders, shapes and remembered text stay within their bounds however large the crawl."""
+    from lycosa.judge import novelty as module
+
+    for name, value in (("_FOLDERS", 200), ("_SHAPES", 100), ("_RUNS", 300), ("_ALL_RUNS", 2000)):
+        monkeypatch.setattr(module, name, value)
+    novelty = Novelty(BOUND, Tallies())
+    for number in range(1500):
+        target = make_target(f"/f{words(number % 50, 1)}/x/{number}.html", number, number - 1)
+        novelty.see(target, Page(f"{FRAME}\n{words(number)}", links=["y"]), repeated=False)
+    assert len(novelty._folders) <= 210
+    assert len(novelty._shapes) + len(novelty._former) <= 200
+    held = [folder.runs for folder in set(novelty._folders.values()) if folder.runs]
+    assert sum(map(len, held)) <= novelty._runs <= 2100
