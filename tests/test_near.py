@@ -121,12 +121,15 @@ def test_fingerprints_are_made_once(mine: Path) -> None:
 
 
 def test_a_page_that_changed_is_read_again(mine: Path) -> None:
-    """A fingerprint belongs to the content that it was made of."""
+    """A fingerprint belongs to the content that it was made of; that of no page is dropped."""
     find(mine)
     with Collection(mine) as collection:
         prints = Prints(collection)
-        prints.database.execute("UPDATE print SET digest = x'00' WHERE n = 3")
-        assert prints.update() == 1
+        prints.database.execute(
+            "UPDATE print SET digest = x'00' WHERE n = 3; INSERT INTO print VALUES (999, x'', 0, x'')"
+        )
+        assert prints.update() == 2
+        assert prints.database.execute("SELECT max(n) FROM print").get < 999
         prints.close()
 
 

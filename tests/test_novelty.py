@@ -195,7 +195,7 @@ def test_what_only_repeats_itself_goes_last() -> None:
     repeat(novelty, "/m/{}", 1)
     assert novelty.is_dull(f"http://{HOST}/m/x", HOST)
     assert not novelty.is_dull(f"http://{HOST}/n/x", HOST)
-    for n in (998, 999):  # with one alone there is nothing to compare it with
+    for n in (997, 998, 999):  # the first have nothing to be compared with
         novelty.see(make_target(f"/m/{n}", n, 1), article(f"news {n}"), repeated=False)
     assert not novelty.is_dull(f"http://{HOST}/m/x", HOST)
 

@@ -88,17 +88,16 @@ class Prints:
             self._temporary.cleanup()
 
     def update(self, tell: Callable[[str], None] | None = None) -> int:
-        """Make the fingerprints that are missing; returns how many were. `tell` hears how far it got."""
-        made = last = 0
+        """Make what is missing, drop what is of no page; returns how many. `tell` hears how far it got."""
+        changed = last = 0
         told = time.monotonic()
         while rows := list(self.collection.rows(_PAGES, [last, _AT_ONCE])):
-            made += self._take(rows)
+            changed += self._take(dict(rows), after=last, upto=rows[-1][0])
             last = int(rows[-1][0])
             if tell is not None and time.monotonic() - told > _TELL_S:
                 told = time.monotonic()
-                tell(f"{made:,} new fingerprints, up to page {last:,}")
-        self._forget_gone()
-        return made
+                tell(f"{changed:,} new fingerprints, up to page {last:,}")
+        return changed + self._take({}, after=last, upto=1 << 62)
 
     def __iter__(self) -> Iterator[tuple[int, int, Runs]]:
         """Row number, hash of the title and fingerprint of each page, in the order of their numbers."""
@@ -109,14 +108,17 @@ class Prints:
         """The fingerprint of one page."""
         return array("I", self.database.execute("SELECT runs FROM print WHERE n = ?", (n,)).get or b"")
 
-    def _take(self, rows: list[tuple[int, bytes]]) -> int:
+    def _take(self, pages: dict[int, bytes], *, after: int, upto: int) -> int:
+        """Bring the fingerprints of a span up to date with its pages and their digests; returns how many changed."""
         with translated(self.path), self.database:
-            span = (rows[0][0], rows[-1][0])
-            known = dict(self.database.execute("SELECT n, digest FROM print WHERE n BETWEEN ? AND ?", span))
-            missing = [(n, digest) for n, digest in rows if known.get(n) != digest]
+            span = "SELECT n, digest FROM print WHERE n > ? AND n <= ?"
+            known = dict(self.database.execute(span, (after, upto)))
+            gone = [(n,) for n in known.keys() - pages.keys()]
+            self.database.executemany("DELETE FROM print WHERE n = ?", gone)
+            missing = [(n, digest) for n, digest in pages.items() if known.get(n) != digest]
             for n, digest in missing:
                 self.database.execute("INSERT OR REPLACE INTO print VALUES (?, ?, ?, ?)", self._make(n, digest))
-        return len(missing)
+        return len(missing) + len(gone)
 
     def _make(self, n: int, digest: bytes) -> tuple[int, bytes, int, bytes]:
         same = self.database.execute("SELECT title, runs FROM print WHERE digest = ? LIMIT 1", (digest,)).fetchone()
@@ -127,12 +129,6 @@ class Prints:
             return n, digest, 0, b""
         doc = page.doc
         return n, digest, hash_text("\n".join(read_lines(doc.title))), take_runs(doc.text).tobytes()
-
-    def _forget_gone(self) -> None:
-        """A page that was taken out of the collection has no fingerprint."""
-        newest = next(self.collection.rows("SELECT max(n) FROM page"))[0] or 0
-        with translated(self.path):
-            self.database.execute("DELETE FROM print WHERE n > ?", (newest,))
 
 
 @contextmanager
