@@ -15,7 +15,7 @@ from lycosa.look.near import Kin
 
 pytestmark = pytest.mark.acceptance
 
-HOSTS = 20  # of those with printer's versions
+HOSTS = 14  # of those with printer's versions
 SESSION = "food-oakham.world.test"
 CALENDAR = "business-bramley.world.test"
 
@@ -93,7 +93,7 @@ def test_near_duplicates_are_found(planet: Planet, found: Found, capsys: pytest.
             f" over {len(kept)} pages"
         )
     assert all(count > 20 for _, count in figures.values())
-    assert all(hit >= 0.93 * count for hit, count in figures.values())
+    assert all(hit >= 0.9 * count for hit, count in figures.values())
     assert right >= 0.95 * (right + wrong)
 
 
@@ -111,4 +111,4 @@ def test_endless_spaces_end_and_honest_pages_stay(
     assert honest == []
     assert [url for url in missed if "/agenda/" not in url] == []  # every page was fetched under some session id
     assert counts[SESSION] < 40 * planet.hosts[SESSION]["pages"]
-    assert counts[CALENDAR] < planet.hosts[CALENDAR]["pages"] + 250
+    assert counts[CALENDAR] < planet.hosts[CALENDAR]["pages"] + 400
