@@ -253,7 +253,7 @@ def tell(frontier: Frontier, **dates: float):  # type: ignore[no-untyped-def]
 
 
 def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> None:
-    """Another date than the last time opens it, unless this round has visited it; unknown pages are passed over."""
+    """A later date than the last time opens it, unless this round has visited it; unknown pages are passed over."""
     visited(frontier, "abc", interval_s=20 * DAY)
     assert tell(frontier, a=1.0, b=1.0, x=1.0) == set()
     assert next_round(frontier) == []
@@ -262,7 +262,8 @@ def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> Non
     put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", past=Past(interval=20 * DAY)),))
     assert tell(frontier, a=3.0) == set()
     assert next_round(frontier) == []
-    assert tell(frontier, a=3.0, c=4.0) == {"a.test"}
+    assert tell(frontier, a=3.0, b=0.5, c=4.0) == set()
+    assert tell(frontier, c=6.0) == {"a.test"}
     assert pending(frontier) == ["c"]
 
 

@@ -1,10 +1,15 @@
 """Words of hosts on their own pages in, pages that are due at once out.
 
-A sitemap that gives a page another date than the last time says that it changed. That is believed of a host until most
-of its words have proved wrong: there are sitemaps that give every page the date of the day.
+A sitemap that gives a page a later date than the last time says that it changed. That is believed of a host until most
+of its words have proved wrong: there are sitemaps that give every page the date of the day. Earlier dates say nothing:
+a feed tells when a page was published, and the sitemap beside it when it was edited.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.model import Hint
 
 #: A host's words are no longer heeded when this many were wrong, and more than four for each that was right.
 WRONG_LEAST = 10
@@ -16,3 +21,12 @@ HINTED = -1.0
 def is_trusted(told: int, wrong: int) -> bool:
     """Whether a host is worth listening to, which told of so many changes and was wrong so often."""
     return wrong < WRONG_LEAST or wrong <= WRONG_SHARE * (told - wrong)
+
+
+def latest(hints: Iterable[Hint]) -> Iterable[Hint]:
+    """Of several words on one page, the one with the latest date."""
+    found: dict[int, Hint] = {}
+    for hint in hints:
+        if hint.id not in found or hint.modified > found[hint.id].modified:
+            found[hint.id] = hint
+    return found.values()

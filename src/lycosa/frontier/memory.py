@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.frontier.events import HELD, SETTLED, event_of, owns_before
 from lycosa.frontier.figures import explain
-from lycosa.frontier.hints import HINTED, is_trusted
+from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import part_of
 from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
 from lycosa.frontier.rounds import POISON, REASONS
@@ -204,7 +204,7 @@ class MemoryFrontier:
             self._add(found, woken, max_depth)
         for done in batch.done:
             self._settle(world.urls[done.n - 1], done, committed)
-        for hint in batch.hints:
+        for hint in latest(batch.hints):
             self._take_hint(hint, woken)
         for done in batch.done:
             url = world.urls[done.n - 1]
@@ -229,8 +229,9 @@ class MemoryFrontier:
         url = self._world.by_id.get(hint.id)
         if url is None:
             return
-        news = url.lastmod not in (None, hint.modified) and is_trusted(*self._world.words.get(hint.host, (0, 0)))
-        url.lastmod = hint.modified
+        news = url.lastmod is not None and hint.modified > url.lastmod
+        url.lastmod = max(hint.modified, url.lastmod or hint.modified)
+        news = news and is_trusted(*self._world.words.get(hint.host, (0, 0)))
         if news and State.FETCHED <= url.state <= State.GONE and url.round < self._round > 1:
             url.was = url.state
             open_url(url)

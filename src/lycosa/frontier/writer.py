@@ -14,7 +14,7 @@ from lycosa.frontier.counts import Counts, statuses_of
 from lycosa.frontier.depth import Depths
 from lycosa.frontier.desk import Desk
 from lycosa.frontier.events import HELD, SETTLED, Before, event_of, owns_after, owns_before
-from lycosa.frontier.hints import HINTED, is_trusted
+from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import host_key, part_of
 from lycosa.model import Batch, Done, Found, Hint, HostRow, PageRow, Past, State
 
@@ -32,7 +32,7 @@ _SETTLE_BARE = f"{_SETTLE} WHERE n = ?"
 _SETTLE_SEEN = f"{_SETTLE}, {_LEARN}, etag = coalesce(?, etag), modified = coalesce(?, modified) WHERE n = ?"
 _SETTLE_PAGE = f"{_SETTLE}, {_LEARN}, etag = ?, modified = ?, digest = ? WHERE n = ?"
 _TOLD = "SELECT state, reason, url.round, lastmod.modified FROM url JOIN lastmod USING (n) WHERE n = ?"
-_LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES (?, ?)"
+_LASTMOD = "INSERT INTO lastmod VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET modified = max(modified, excluded.modified)"
 _OPEN_TOLD = "UPDATE url SET was = state, state = 0, reason = '', due = ?, retries = 0 WHERE n = ?"
 _TRUST = "UPDATE host SET told = told + 1, wrong = wrong + ? WHERE host = ?"
 _VISIT = "INSERT OR REPLACE INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -95,25 +95,24 @@ class Writer:
             self._crown(moved, given=False)
 
     def _take_hints(self, hints: list[Hint]) -> None:
-        """Note the dates; in a later round, open the pages whose date is another one than the last time."""
+        """Note the latest dates; in a later round, open the pages whose date is a later one than the last time."""
         index, db, number = self._desk.urls, self._db, self._desk.round
-        dates = [(index.find(hint.id, host_key(hint.host), hint.id), hint) for hint in hints]
-        if number > 1:
-            trusted: dict[str, bool] = {}
-            for n, hint in dates:
-                row = db.execute(_TOLD, (n,)).get if n is not None else None
-                if row is None or row[3] == hint.modified:
-                    continue
-                if hint.host not in trusted:
-                    words = db.execute("SELECT told, wrong FROM host WHERE host = ?", (host_key(hint.host),)).get
-                    trusted[hint.host] = is_trusted(*words)
-                state, reason, visited, _ = row
-                if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
-                    db.execute(_OPEN_TOLD, (HINTED, n))
-                    self._counts.state(state, reason, -1)
-                    self._counts.state(State.PENDING, "", 1)
-                    self.woken.add(hint.host)
-        db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates if n is not None))
+        dates = {index.find(hint.id, host_key(hint.host), hint.id): hint for hint in latest(hints)}
+        trusted: dict[str, bool] = {}
+        for n, hint in dates.items() if number > 1 else ():
+            row = db.execute(_TOLD, (n,)).get if n is not None else None
+            if row is None or hint.modified <= row[3]:
+                continue
+            if hint.host not in trusted:
+                words = db.execute("SELECT told, wrong FROM host WHERE host = ?", (host_key(hint.host),)).get
+                trusted[hint.host] = is_trusted(*words)
+            state, reason, visited, _ = row
+            if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
+                db.execute(_OPEN_TOLD, (HINTED, n))
+                self._counts.state(state, reason, -1)
+                self._counts.state(State.PENDING, "", 1)
+                self.woken.add(hint.host)
+        db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates.items() if n is not None))
 
     def finish(self) -> None:
         """Tell other workers of their new URLs and write the counters."""
