@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of, schema
+from lycosa.frontier.health import find_harm
 from lycosa.frontier.index import Filter
 from lycosa.frontier.parts import host_key, part_of_key, spans
 from lycosa.model import Batch, Done, Found, Hint, PageRow, Past, State, WarcRow
@@ -379,6 +380,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute((Path(__file__).parent / "version1.sql").read_text()).fetchall()
     db.close()
+    assert find_harm(path, thorough=True, unpack=lambda packed: []) == ""
     frontier = leased(path)
     db = frontier._at.db
     assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION

@@ -39,11 +39,11 @@ def find_harm(path: Path, *, thorough: bool, unpack: Unpack) -> str:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             db.set_busy_timeout(schema.BUSY_MS)
-            schema.read_version(db, path)
+            current = schema.read_version(db, path) == schema.VERSION
             said = db.execute(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)").get
             if said != "ok":
                 return str(said).replace("\n", " ")
-            return _find_wrong_rows(db, unpack) if thorough else ""
+            return _find_wrong_rows(db, unpack) if thorough and current else ""  # an older one has other tables
         finally:
             db.close()
     except (apsw.CorruptError, apsw.NotADBError) as problem:
