@@ -19,9 +19,7 @@ from lycosa.errors import CollectionError
 from lycosa.frontier.health import find_harm, salvage
 from lycosa.keep import links
 
-
-def unpack(packed: bytes) -> list[str]:
-    return [row[0] for row in links.unpack(packed)]
+unpack = links.targets
 
 
 def make_site(web: Web) -> None:

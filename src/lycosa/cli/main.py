@@ -29,6 +29,7 @@ VERBS = {
     "why": "why",
     "export": "export",
     "merge": "merge",
+    "verify": "verify",
 }
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Collection, Container
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.rebuild import add_answers, listed, rebuild
@@ -44,23 +45,38 @@ def mend_archive(plan: Plan, frontier: Frontier) -> list[str]:
     What the archive lacks is fetched again, what it holds beyond the last commit is taken in. The order matters: the
     frontier is told first, so that a crash in between finds the same damage again.
     """
-    notes: list[str] = []
-    tails: dict[str, Span] = {}
     clear_merge(plan.folder, {row.name for row in frontier.warcs()})
-    for repair in inspect(plan.archive, frontier.warcs()):
-        if repair.tail[0] < repair.tail[1]:
-            tails[repair.name] = repair.tail
-            continue
-        again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
-        mend(plan.archive, repair)
-        pages = "page is" if again == 1 else "pages are"
-        notes.append(f"{repair.text} {again:,} {pages} fetched again." if repair.lost else repair.text)
+    notes, tails = mend_losses(plan.archive, frontier)
     if tails:
         notes.append(_take_tails(plan, frontier, tails))
-    changed = settle(plan.archive, frontier.warcs())
+        _settle(plan.archive, frontier)
+    return notes
+
+
+class Mended(NamedTuple):
+    notes: list[str]  # what was done, for people
+    tails: dict[str, Span]  # by file, what was not committed and is left as it is
+
+
+def mend_losses(archive: Path, frontier: Frontier) -> Mended:
+    """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left."""
+    mended = Mended([], {})
+    for repair in inspect(archive, frontier.warcs()):
+        if repair.tail[0] < repair.tail[1]:
+            mended.tails[repair.name] = repair.tail
+            continue
+        again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
+        mend(archive, repair)
+        pages = "page is" if again == 1 else "pages are"
+        mended.notes.append(f"{repair.text} {again:,} {pages} fetched again." if repair.lost else repair.text)
+    _settle(archive, frontier, besides=mended.tails)
+    return mended
+
+
+def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
+    changed = settle(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
         frontier.note_warcs(changed)
-    return notes
 
 
 def clear_merge(folder: Path, known: Container[str]) -> None:

@@ -116,7 +116,7 @@ def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, bega
             try:
                 merged[str(folder)] = merge(
                     target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
-                    max_depth=mission.limits.depth, unpack=_unpack,
+                    max_depth=mission.limits.depth, unpack=links.targets,
                 )  # fmt: skip
                 (target / MERGING).unlink(missing_ok=True)
             except BaseException as error:
@@ -361,7 +361,3 @@ def _next_name(name: str) -> str:
     if not found:
         return f"other-{name}"
     return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}{found[3]}"
-
-
-def _unpack(packed: bytes) -> list[str]:
-    return [row[0] for row in links.unpack(packed)]

@@ -89,7 +89,7 @@ def run(
         options = replace(options, quarry=load_quarry(mission.quarry))
     open_folder(folder, mission, new=options.new)
     plan = Plan(
-        folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=_unpack)
+        folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=links.targets)
     )
     done = 0
     with lock(folder) as hold:
@@ -110,7 +110,7 @@ def run(
 
 def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before: str | None) -> Report:
     """One round, with a database that is in order or was made anew; `before` is what the last run left in the lock."""
-    notes = mend_database(plan, before, unpack=_unpack) if before is not None else []
+    notes = mend_database(plan, before, unpack=links.targets) if before is not None else []
     try:
         return _run_locked(plan, options, progress=progress, notes=notes)
     except Damaged as problem:
@@ -225,7 +225,7 @@ def _starter(
 
     def work(slot: int) -> None:
         tune()
-        frontier = SqliteFrontier(folder / "crawl.db", unpack_links=_unpack)
+        frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
         rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None)
         archive = Archive(
             folder / "archive",
@@ -286,10 +286,6 @@ def _owner(slot: int) -> str:
     return f"{socket.gethostname()}:{slot}"
 
 
-def _unpack(packed: bytes) -> list[str]:
-    return [row[0] for row in links.unpack(packed)]
-
-
 def _warc_info(mission: Mission) -> dict[str, str]:
     return {
         "robots": "classic" if mission.fetch.robots == "obey" else "ignore",
@@ -320,9 +316,9 @@ def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
 def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:
     path = folder / "crawl.db"
     if path.exists():
-        return SqliteFrontier(path, unpack_links=_unpack), False
+        return SqliteFrontier(path, unpack_links=links.targets), False
     SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
-    return SqliteFrontier(path, unpack_links=_unpack), True
+    return SqliteFrontier(path, unpack_links=links.targets), True
 
 
 def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:

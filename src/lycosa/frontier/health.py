@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ def find_harm(path: Path, *, thorough: bool, unpack: Unpack) -> str:
     against its hash, links by unpacking them.
     """
     try:
-        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
         try:
             db.set_busy_timeout(schema.BUSY_MS)
             current = schema.read_version(db, path) == schema.VERSION

@@ -44,6 +44,11 @@ def unpack(blob: bytes) -> list[Row]:
         return []
 
 
+def targets(blob: bytes) -> list[str]:
+    """The URLs that a blob's rows lead to."""
+    return [url for url, _, _ in unpack(blob)]
+
+
 def find(blob: bytes, url: str) -> list[Row]:
     """The rows of a blob that lead to a URL; a blob that does not mention it is not taken apart."""
     plain = _inflate(blob)

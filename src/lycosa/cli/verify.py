@@ -1,0 +1,35 @@
+"""The verb `verify`: whether a collection is whole."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from lycosa.cli.options import collection_option
+
+
+@click.command()
+@collection_option
+@click.option("--repair", is_flag=True, help="Mend what is damaged; the next crawl fetches the pages that are lost.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
+)
+def verify(collection: str, repair: bool, form: str | None) -> int:
+    """Read a collection whole and tell what is damaged: the database, every archive file, the record of every page.
+
+    A crawl looks by itself at what was being written when it last ended, and at what was changed since. This finds what
+    a disk loses in silence. Exit code 1 if anything is wrong.
+    """
+    import msgspec
+
+    from lycosa.crawl.verify import verify as look
+    from lycosa.look.table import printable
+
+    health = look(Path(collection), repair=repair)
+    if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
+        click.echo(msgspec.json.encode(health).decode())
+    else:
+        click.echo("\n".join(printable(line) for line in health.text.splitlines()))
+    return 1 if health.problems else 0

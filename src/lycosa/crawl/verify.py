@@ -1,0 +1,120 @@
+"""A collection goes in; whether all that it says is true comes out: every file read, every page compared.
+
+What a crawl looks at by itself is cheap: sizes, dates, what was being written. This finds the rest, as a byte that has
+changed on the disk without anybody writing it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.crawl.mend import mend_losses
+from lycosa.crawl.supervisor import lock
+from lycosa.errors import CollectionError
+from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.health import find_harm
+from lycosa.keep import StoredAnswer, inspect, links, read_record
+from lycosa.look import database
+from lycosa.model import WarcRow
+
+TOLD = 20  # problems that are told one by one
+_WARCS = "SELECT name, size FROM warc"
+_PAGES = "SELECT url.url, page.warc, page.offset, page.length, page.digest FROM page JOIN url USING (n)"
+_CHANGED = 1  # a date that no archive file has, so that all of it is read
+
+
+class Health(Struct):
+    """How a collection was found."""
+
+    collection: str
+    pages: int = 0  # copies of pages, of all rounds
+    archive_files: int = 0
+    archive_bytes: int = 0
+    problems: list[str] = []
+    repaired: list[str] = []  # what was done about them
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        files = "1 archive file" if self.archive_files == 1 else f"{self.archive_files:,} archive files"
+        looked = f"{self.pages:,} pages, {self.archive_bytes:,} bytes in {files}"
+        found = f"{len(self.problems):,} problems" if self.problems else "all in order"
+        more = [f"and {len(self.problems) - TOLD:,} more"] if len(self.problems) > TOLD else []
+        lines = [*self.problems[:TOLD], *more, *self.repaired]
+        return "\n".join([f"{self.collection}: {looked}: {found}", *(f"  {line}" for line in lines)])
+
+
+def verify(folder: Path, *, repair: bool) -> Health:
+    """Read everything; `repair` mends what is damaged, and has the next crawl fetch the pages that are lost."""
+    if not (folder / "crawl.db").exists() and not any(folder.glob("archive/*.warc.gz")):
+        database.connect(folder)  # says what is wrong
+    writable = os.access(folder, os.W_OK)
+    if repair and not writable:
+        raise CollectionError(f"The folder {folder} cannot be written to.")
+    with lock(folder) if writable else nullcontext() as hold:
+        health = _look(folder)
+        if repair and health.problems:
+            health.repaired = _repair(folder)
+        if hold is not None and (folder / "crawl.db").exists():
+            hold.leave(folder / "crawl.db") if repair or not health.problems else hold.give_back()
+    return health
+
+
+def _look(folder: Path) -> Health:
+    health = Health(str(folder))
+    path = folder / "crawl.db"
+    harm = find_harm(path, thorough=True, unpack=links.targets) if path.exists() else "it is missing"
+    if harm:
+        health.problems.append(f"crawl.db is damaged: {harm}.")
+        return health
+    connection = database.connect(folder)
+    try:
+        rows = [WarcRow(name, size, stamp=_CHANGED) for name, size in database.rows(connection, _WARCS)]
+        health.archive_files, health.archive_bytes = len(rows), sum(row.size for row in rows)
+        health.problems += [repair.text for repair in inspect(folder / "archive", rows)]
+        for row in database.rows(connection, _PAGES):
+            health.pages += 1
+            health.problems += _compare(folder / "archive", *row)
+    finally:
+        connection.close()
+    return health
+
+
+def _compare(archive: Path, url: str, warc: str, offset: int, length: int, digest: bytes) -> Iterator[str]:
+    """What is wrong with the record that a page's row names."""
+    record = read_record(archive / os.path.basename(warc), offset, length=length)
+    wrong = record.problem or _find_wrong(record, url, digest)
+    if wrong:
+        yield f"{url}: {warc} at {offset}: {wrong}."
+
+
+def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
+    found = hashlib.sha1(record.body_raw, usedforsecurity=False).digest()
+    if found == digest:
+        return ""
+    if record.url != url:
+        return f"the record is that of {record.url or 'no page'}"
+    if record.kind == "revisit":  # the body stands elsewhere
+        return ""
+    stated = base64.b32encode(found).decode()
+    return "" if record.digest == f"sha1:{stated}" else "its content is not what was received"
+
+
+def _repair(folder: Path) -> list[str]:
+    """Mend the archive as the next crawl would, but all of it; pages that are lost are then open."""
+    path = folder / "crawl.db"
+    if not path.exists() or find_harm(path, thorough=True, unpack=links.targets):
+        return ["The next `lycosa crawl` makes the database anew from the archive."]
+    frontier = SqliteFrontier(path, unpack_links=links.targets)
+    try:
+        frontier.note_warcs([WarcRow(row.name, row.size, stamp=_CHANGED) for row in frontier.warcs()])
+        return mend_losses(folder / "archive", frontier).notes
+    finally:
+        frontier.close()
