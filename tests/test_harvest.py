@@ -93,6 +93,15 @@ def folder(crawled: Path, tmp_path: Path) -> Path:
     return tmp_path / "c"
 
 
+@pytest.fixture(scope="module")
+def extracted(crawled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same collection after an extraction; all.jsonl beside it has the records. To be read only."""
+    folder = tmp_path_factory.mktemp("extracted")
+    shutil.copytree(crawled, folder / "c")
+    extract(folder / "c", "--quarry", quarry(folder), "-o", str(folder / "all.jsonl"))
+    return folder / "c"
+
+
 def test_a_second_run_does_only_what_is_new(folder: Path, tmp_path: Path) -> None:
     """Records come once; set aside is told; a new version does everything again, `--again` and `--retry` likewise."""
     name = quarry(tmp_path)
@@ -105,16 +114,16 @@ def test_a_second_run_does_only_what_is_new(folder: Path, tmp_path: Path) -> Non
     assert "0 records from 0 documents" in extract(folder, "--quarry", name)
     assert rows(folder, "SELECT id, json FROM record") == before
     assert "0 records from 2 documents" in extract(folder, "--quarry", name, "--retry")
-    assert "74 records from 39 documents" in extract(folder, "--quarry", name, "--again", "--workers", "1")
-    assert "74 records from 39 documents" in extract(folder, "--quarry", quarry(tmp_path, version="2"))
+    name = quarry(tmp_path, version="2")
+    assert "74 records from 39 documents" in extract(folder, "--quarry", name, "--workers", "1")
+    assert "74 records from 39 documents" in extract(folder, "--quarry", name, "--again")
     assert rows(folder, "SELECT count(*) FROM record") == [(74,)]
     assert rows(folder, "SELECT DISTINCT version FROM extracted") == [("2",)]
 
 
-def test_records_are_reached_from_every_page_that_has_the_content(folder: Path, tmp_path: Path) -> None:
+def test_records_are_reached_from_every_page_that_has_the_content(extracted: Path) -> None:
     """Python: all, by kind, by URL; both addresses of a page that was met twice have its records."""
-    extract(folder, "--quarry", quarry(tmp_path))
-    with Collection(folder) as collection:
+    with Collection(extracted) as collection:
         titles = {record.url: record for record in collection.records(kind="title")}
         assert len(titles) == 37
         found = titles.get("http://a.test/7") or titles["http://a.test/copy"]
@@ -132,18 +141,16 @@ def test_records_are_reached_from_every_page_that_has_the_content(folder: Path, 
         assert len(list(collection.records(kind="*i*"))) == 74
 
 
-def test_records_are_exported(folder: Path, tmp_path: Path) -> None:
+def test_records_are_exported(extracted: Path) -> None:
     """One line a record: JSON with its data as it is, or one column for each of its keys."""
-    name = quarry(tmp_path)
-    extract(folder, "--quarry", name, "-o", str(tmp_path / "all.jsonl"))
-    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (extracted.parent / "all.jsonl").read_text().splitlines()]
     assert len(lines) == 74
     root = next(line for line in lines if line["url"] == "http://a.test/" and line["kind"] == "title")
     assert root["data"] == {"title": "root", "words": 78}
     assert set(root) == {
         "url", "kind", "data", "mission", "quarry", "version", "fetched", "warc", "offset", "digest", "pages"
     }  # fmt: skip
-    run = [sys.executable, "-m", "lycosa", "export", "records", "-c", str(folder), "--kind", "title"]
+    run = [sys.executable, "-m", "lycosa", "export", "records", "-c", str(extracted), "--kind", "title"]
     done = subprocess.run([*run, "--format", "csv"], capture_output=True, text=True, timeout=60)
     head, first, *rest = done.stdout.splitlines()
     assert head == "url,kind,title,words,mission,quarry,version,fetched,warc,offset,digest,pages"
@@ -153,10 +160,9 @@ def test_records_are_exported(folder: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "lycosa: --mime goes with pages, not with records.\n")
 
 
-def test_status_tells_what_was_extracted(folder: Path, tmp_path: Path) -> None:
+def test_status_tells_what_was_extracted(extracted: Path) -> None:
     """Figures for each quarry, and the documents that were set aside."""
-    extract(folder, "--quarry", quarry(tmp_path))
-    run = [sys.executable, "-m", "lycosa", "status", "-c", str(folder)]
+    run = [sys.executable, "-m", "lycosa", "status", "-c", str(extracted)]
     found = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=60).stdout)["extracted"]
     assert [(one["quarry"], one["documents"], one["records"]) for one in found] == [("Titles", 39, 74)]
     assert {url for url, _ in found[0]["aside"]} == {"http://a.test/bad", "http://a.test/kill"}
@@ -168,7 +174,7 @@ def test_kill_9_at_any_instant_loses_and_doubles_nothing(folder: Path, tmp_path:
     """After each kill the rest is done; no worker stays behind."""
     name = quarry(tmp_path, sleep_s=0.01)
     moments = random.Random(3)
-    for _ in range(4):
+    for _ in range(3):
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa", "extract", "-q", "-c", str(folder), "--quarry", name, "--workers", "2"]
         )
@@ -346,7 +352,7 @@ def mission(folder: Path, name: str, more: str = "") -> str:
 
 
 def test_a_crawl_extracts_while_it_runs(web: Web, tmp_path: Path) -> None:
-    """The quarry's file is looked up beside the mission; at the end nothing is left; a second crawl does only news."""
+    """The quarry's file is looked up beside the mission; at the end nothing is left; a second round does only news."""
     site(web)
     quarry(tmp_path)
     file = mission(tmp_path, "titles.py:Titles")
@@ -354,11 +360,14 @@ def test_a_crawl_extracts_while_it_runs(web: Web, tmp_path: Path) -> None:
     assert "62 records from 31 documents" in said
     assert "by Titles 1. Nothing is left to extract." in said
     assert outcomes(tmp_path / "c") == {"done": 31}
-    web["a.test/new"] = html(title="new")
-    assert "2 records from 1 document in" in crawl(web, tmp_path / "c", file, "http://a.test/new")
-    assert "0 records from 0 documents" in crawl(web, tmp_path / "c")  # the collection knows its quarry
-    assert rows(tmp_path / "c", "SELECT DISTINCT mission FROM record") == [("titles",)]
-    assert "0 records from 0 documents" in extract(tmp_path / "c")
+    web["a.test/3"] = html(title="changed")
+    assert "2 records from 1 document in" in crawl(web, tmp_path / "c", "--recrawl", "--full")
+    assert rows(tmp_path / "c", "SELECT mission, count(*) FROM record GROUP BY 1") == [("titles", 64)]
+    with Collection(tmp_path / "c") as collection:
+        assert len(list(collection.records())) == 62  # those of the pages as they are now
+        (now,) = collection.records(url="http://a.test/3", kind="title")
+        assert now.data["title"] == "changed"
+    assert "0 records from 0 documents" in extract(tmp_path / "c")  # the collection knows its quarry
 
 
 def test_with_no_workers_it_is_left_for_later(web: Web, tmp_path: Path) -> None:
@@ -395,6 +404,27 @@ def test_the_crawl_does_not_wait_for_slow_pages(web: Web, tmp_path: Path) -> Non
     assert outcomes(tmp_path / "c") == {"done": 21}
 
 
+def test_a_killed_crawl_leaves_nothing_behind_and_continues(web: Web, tmp_path: Path) -> None:
+    """kill -9 of the crawl ends the extraction beside it; the next crawl does what is left, and nothing twice."""
+    site(web)
+    quarry(tmp_path, sleep_s=0.03)
+    file = mission(tmp_path, "titles.py:Titles")
+    process = subprocess.Popen(command(web, tmp_path / "c", "-q", file), stdout=subprocess.DEVNULL)
+    limit = time.monotonic() + 20
+    while not (tmp_path / "c/crawl.db").exists() or not outcomes(tmp_path / "c"):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    children = descendants(process.pid)
+    process.kill()
+    process.wait()
+    while any(is_alive(pid) for pid in children):
+        assert time.monotonic() < limit + 20
+        time.sleep(0.05)
+    crawl(web, tmp_path / "c", file)
+    assert outcomes(tmp_path / "c") == {"done": 31}
+    assert rows(tmp_path / "c", "SELECT count(*), count(DISTINCT n || kind) FROM record") == [(62, 62)]
+
+
 def test_a_quarry_that_raises_does_not_stop_the_crawl(web: Web, tmp_path: Path) -> None:
     """recognise, links and score: the crawl goes on without their answer, counts, and writes the first ones down."""
     site(web, 5)
@@ -412,15 +442,21 @@ def test_a_quarry_that_raises_does_not_stop_the_crawl(web: Web, tmp_path: Path) 
 
     def score(self, link, doc):
         return 1 / (len(link.href) - 1)
+
+    def explain(self, link, doc):
+        return {"length": len(link.href)}
 """
     name = quarry(tmp_path, more=more)
-    said = crawl(web, tmp_path / "c", mission(tmp_path, name))
+    said = crawl(web, tmp_path / "c", mission(tmp_path, name), "--order", "best")
     assert outcomes(tmp_path / "c") == {"done": 7}
     assert "see logs/errors.log" in said
     log = (tmp_path / "c/logs/errors.log").read_text()
     assert "quarry recognise http://a.test/3 KeyError: 'odd' (titles.py:" in log
     assert "quarry links http://a.test/2 SystemExit: no" in log
     assert "quarry score http://a.test/ ZeroDivisionError" in log
+    run = [sys.executable, "-m", "lycosa", "why", "-c", str(tmp_path / "c"), "http://a.test/3"]
+    told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=60).stdout)
+    assert told["score"]["parts"] == {"length": 1.0}
     kinds = dict(rows(tmp_path / "c", "SELECT url, kind FROM pages"))
     assert (kinds["http://a.test/3"], kinds["http://a.test/4"]) == ("", "page:html")
 

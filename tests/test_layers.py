@@ -13,7 +13,7 @@ from lycosa.mission import Mission, describe, load, to_toml
 from lycosa.mission.fields import all_fields, dotted, env_name
 from lycosa.mission.layers import OPTIONS, Settled
 from lycosa.mission.secrets import MASK, without_secrets
-from lycosa.mission.settings import Agent, Fetch, HostRule, Keep, Limits, Log, Recrawl, Traps, Urls
+from lycosa.mission.settings import Agent, Extract, Fetch, HostRule, Keep, Limits, Log, Recrawl, Traps, Urls
 
 SECRETIVE = r"""
 seeds = ["http://www.example.org/"]
@@ -226,6 +226,7 @@ _missions = st.builds(
     order=st.sampled_from(["bfs", "dfs", "best"]),
     accept=_patterns,
     reject=_patterns,
+    quarry=st.sampled_from(["", "/a b/q.py:Q", "/q.py", "package.module:Q"]),
     workers=st.integers(0, 256),
     limits=st.builds(Limits, pages=_whole, time_s=st.floats(-(2**53), 2**53), depth=_whole, html_bytes=_whole),
     agent=st.builds(Agent, name=st.just("bot"), contact=st.sampled_from(["", "a@b.org"])),
@@ -234,6 +235,7 @@ _missions = st.builds(
     traps=st.builds(Traps, calendar=st.integers(0, 2**53)),
     keep=st.builds(Keep, collection=_text.filter(str.strip), mirror=_text, index=_text),
     log=st.builds(Log, file=_text, level=st.integers(0, 2)),
+    extract=st.builds(Extract, workers=st.integers(0, 256), timeout_s=st.floats(0.1, 1e6)),
     recrawl=st.builds(Recrawl, period_h=_span),
     hosts=st.dictionaries(st.sampled_from(["a.org", "*.b.org", "::1", "localhost"]), _rules, max_size=3),
 )
@@ -309,3 +311,15 @@ def test_arbitrary_environment_is_settled_or_refused(path: tuple[str, ...], text
         load(environ={env_name(path): text})
     except UsageError as error:
         assert str(error).startswith(env_name(path))
+
+
+def test_a_quarry_is_looked_up_from_where_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a mission file from its folder, on the command line from the one we work in; a module is left as it is."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = write(tmp_path, 'quarry = "q.py:Q"\n')
+    assert load(file).mission.quarry == f"{tmp_path}/q.py:Q"
+    assert load(file, sets=["quarry=../r.py"]).mission.quarry == f"{tmp_path}/r.py"
+    assert load(write(tmp_path, 'quarry = "package.q:Q"')).mission.quarry == "package.q:Q"
+    for wrong in ("q", "a b:Q", "q.py:1", ":Q"):
+        assert "quarry is" in complaint(tmp_path, f'quarry = "{wrong}"')

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from lycosa.cli.options import collection_option
 from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.mission import Mission
+    from lycosa.quarry import Quarry
 
 
 @click.command()
@@ -37,12 +42,26 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
         raise UsageError("Name a URL to explain.")
     text = (form or ("text" if sys.stdout.isatty() else "jsonl")) == "text"
     with Collection(collection) as opened:
+        quarry = _load_quarry(opened.mission)
         for at, word in enumerate(words):
-            story = opened.why(word, links=links)
+            story = opened.why(word, links=links, quarry=quarry)
             if text:
                 click.echo(("\n" if at else "") + tell(story))
             else:
                 click.echo(msgspec.json.encode(story).decode())
+
+
+def _load_quarry(mission: Mission) -> Quarry | None:
+    """Who scored the links, where that matters; without it everything else is told."""
+    if mission.order != "best" or not mission.quarry:
+        return None
+    from lycosa.extract.loader import load_quarry
+
+    try:
+        return load_quarry(mission.quarry)
+    except UsageError as problem:
+        click.echo(f"lycosa: {problem}", err=True)
+        return None
 
 
 def _piped() -> list[str]:
