@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import resource
 import socket
 import subprocess
 import sys
@@ -38,7 +37,6 @@ _WORDS = {"not modified": "unchanged", "gone": "failed", "failed": "failed", "re
 #: Files that the catalogue's names would make if they could lead out of the mirror.
 _OUTSIDE = tuple(Path("/tmp") / name for name in ("owned.html", "lycosa-owned.xml", "lycosa-owned2.xml", "x"))
 _ANSWERED = re.compile(r"\S+ debug answer (\S+) peer \S+, ([0-9.]+) s,")
-_PAGE = resource.getpagesize()
 
 #: Where what the catalogue expects is not what we want: the check, and why.
 EXCEPTIONS = {
@@ -152,7 +150,7 @@ class Assault:
     code: int
     said: str
     seconds: float
-    peak_bytes: int  # resident memory of all its processes together
+    peak_bytes: int  # memory of all its processes together
 
 
 def assault(mission: Path, *arguments: str, timeout_s: float) -> Assault:
@@ -161,23 +159,23 @@ def assault(mission: Path, *arguments: str, timeout_s: float) -> Assault:
     began, peak = time.monotonic(), 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         while process.poll() is None:
-            peak = max(peak, _resident_bytes(process.pid))
+            peak = max(peak, _memory_bytes(process.pid))
             if time.monotonic() - began > timeout_s:
                 process.terminate()
                 raise AssertionError(f"the crawl did not end within {timeout_s} s")
-            time.sleep(0.02)
+            time.sleep(0.05)
         assert process.stdout
         return Assault(process.returncode, process.stdout.read(), time.monotonic() - began, peak)
 
 
-def _resident_bytes(pid: int) -> int:
-    """The memory of a process and its children, pages that they share counted for each."""
+def _memory_bytes(pid: int) -> int:
+    """The memory of a process and its children, what they share counted once."""
     try:
-        own = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+        share = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except (OSError, IndexError):
+    except OSError:
         return 0
-    return own + sum(_resident_bytes(int(child)) for child in children)
+    return (int(share[1]) << 10 if share else 0) + sum(_memory_bytes(int(child)) for child in children)
 
 
 @dataclass

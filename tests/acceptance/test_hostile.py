@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from hostility import Hostile, Verdict, assault
+from street import GOOD, Street
 
 pytestmark = pytest.mark.acceptance
 
@@ -36,3 +40,21 @@ def test_the_hostile_web(shared: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert faults == []
     assert (hits["internal"], hits["leaks"], kept) == (0, [], good)
     assert hits["max_cookie_header"] < 8192
+
+
+def test_a_bad_host_stops_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """While a host lets its first request hang, every page of the others is fetched by the same worker."""
+    street = Street("hang", pages=25)
+    command = [
+        sys.executable, "-m", "lycosa", "crawl", "--collection", str(tmp_path / "c"), "--connect-to",
+        street.connect_to, "--workers", "1", "--delay", "0.01", "--contact", "mailto:test@lycosa.test", *street.seeds,
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
+        while not street.is_done and street.bad_asked < 3 and crawl.poll() is None:
+            time.sleep(0.02)
+        good, bad = len(street.asked), street.bad_asked
+        crawl.kill()
+    street.close()
+    with capsys.disabled():
+        print(f"\nbeside a host that hangs: {good}/{GOOD * 25} pages of {GOOD} good hosts within its first hang")
+    assert (good, bad) == (GOOD * 25, 2)  # its first page, and the one that hangs

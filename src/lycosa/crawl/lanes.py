@@ -18,6 +18,7 @@ BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overload
 INFINITE = float("inf")
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
+STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
 
 
 def prefix_of(url: str) -> str:
@@ -31,7 +32,7 @@ class Lane:
     __slots__ = (
         "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
         "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
-        "answered", "prefix", "rules", "robots_until", "slowed_at",
+        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -46,6 +47,7 @@ class Lane:
         self.delay_s = delay_s
         self.back_off_s = row.delay_s
         self.slowed_at = 0.0  # when it was raised last
+        self.streak = 0  # answers since then
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
         self.prefix, self.rules = "\0", Robots.everything()  # of the origin that was asked for last, for speed
@@ -120,7 +122,8 @@ class Lane:
             self.failures.pop(prefix_of(url), 0)
             self.errors = 0
         if self.back_off_s:
-            self.back_off_s *= 0.5 if self.back_off_s > LONG_S else EASE
+            self.streak += 1
+            self.back_off_s *= 0.5 if self.back_off_s > LONG_S or self.streak > STREAK else EASE
             if self.back_off_s < 0.02:
                 self.back_off_s = 0.0
 
@@ -131,7 +134,7 @@ class Lane:
         """
         if began > self.slowed_at:
             self.back_off_s = min(BACK_OFF_MAX_S, max(self.back_off_s * 2, self.delay_s, 0.25))
-            self.slowed_at = now
+            self.slowed_at, self.streak = now, 0
         self.next_at = max(self.next_at, now + (wait_s if wait_s is not None else self.back_off_s))
 
 
