@@ -98,7 +98,10 @@ def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
         root, problem = _parse_root(data[:_ENTITY_BYTES] if b"<!ENTITY" in data else data)
         if root is not None or len(body) <= size:
             break
-    return (root, problem) if root is not None else (_guess_root(data), problem or "xml: no root element")
+    if root is None:
+        guess = guess_root(data)
+        return guess[0] if guess else None, problem or "xml: no root element"
+    return root, problem
 
 
 def _parse_root(data: bytes) -> tuple[Root | None, str]:
@@ -136,14 +139,14 @@ def _parse_root(data: bytes) -> tuple[Root | None, str]:
     return None, problem
 
 
-def _guess_root(data: bytes) -> Root | None:
-    """The root as its start tag is written, for documents that expat does not read so far."""
+def guess_root(data: bytes) -> tuple[Root, dict[str, str]] | None:
+    """The root and its attributes as the start tag is written, for documents that expat does not read so far."""
     tag = _ROOT_TAG.match(data)
     if tag is None:
         return None
     prefix, _, name = tag[1].decode("utf-8", "replace").rpartition(":")
     attributes = parse_attributes(tag[2].decode("utf-8", "replace"))
-    return Root(attributes.get(f"xmlns:{prefix}" if prefix else "xmlns", ""), name)
+    return Root(attributes.get(f"xmlns:{prefix}" if prefix else "xmlns", ""), name), attributes
 
 
 def parse_attributes(text: str) -> dict[str, str]:
