@@ -27,6 +27,7 @@ VERBS = {
     "changes": "changes",
     "query": "look",
     "why": "why",
+    "services": "services",
     "export": "export",
     "merge": "merge",
     "verify": "verify",

@@ -25,6 +25,7 @@ from lycosa.missions.geo.address import (
     strip_request,
     twin,
 )
+from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import strip_json
 from lycosa.missions.geo.pages import MAX_HINTS, propose
 from lycosa.missions.geo.terms import SERVICES
@@ -51,7 +52,7 @@ _METADATA = frozenset(_RECORD_ROOTS.split())
 _CONTEXTS = frozenset(("ViewContext", "OWSContext", "feed", "ViewContextCollection"))
 #: Roots of much else: what must be in the document to be looked at.
 _NEEDED = {"feed": b"opengis.net/owc", "RDF": b"/dcat#", "OAI-PMH": b"references"}
-_COMPLAINTS = frozenset(("ServiceExceptionReport", "ExceptionReport", "ServiceException"))
+
 #: Elements that hold an address.
 _ADDRESSED = """
     URL linkage URI references accessURL endpointURL onlink Related_URL source relation OnlineResource offering link
@@ -82,7 +83,7 @@ def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
     name = root.name if root is not None else ""
     if kind is not None:
         hints = [*_read_capabilities(doc, kind)]
-    elif name in _COMPLAINTS:
+    elif name in COMPLAINTS:
         hints = [*_read_complaint(doc, name)]
     elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
         hints = [*_read_metadata(doc, name)]

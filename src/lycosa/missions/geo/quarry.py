@@ -14,7 +14,7 @@ class Geo(Quarry):
     """Hunts geographic services; how promising links are is for the policies to say."""
 
     name = "geo"
-    version = "1"
+    version = "2"
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind of service that a document describes: "ogc:wms/1.3.0"."""
@@ -25,5 +25,5 @@ class Geo(Quarry):
         return hints.links(doc)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
-        """A service and what it offers: one record each."""
+        """A service and what it offers: one record each; of a service that complains instead, what it says."""
         return survey.extract(doc)

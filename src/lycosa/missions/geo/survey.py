@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from lycosa.missions.geo import feeds, objects, ows, wms
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite
+from lycosa.missions.geo.complaint import read_complaint
 from lycosa.missions.geo.inventory import Inventory, Item, Service, find_licence
 from lycosa.missions.geo.kinds import inflate, recognise
 from lycosa.missions.geo.tree import find, read_tree
@@ -66,10 +69,12 @@ def take_stock(doc: Doc, kind: str | None = None) -> Inventory | None:
 
 
 def extract(doc: Doc) -> Iterator[Record]:
-    """The records of a service: itself, and one for each layer, feature type, coverage, process…"""
+    """The records of a service: itself, and one for each layer, feature type, coverage, process…; or its complaint."""
     inventory = take_stock(doc)
     if inventory is not None:
         yield from inventory.records()
+    elif (complaint := read_complaint(doc)) is not None:
+        yield Record("exception", msgspec.to_builtins(complaint))
 
 
 def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:

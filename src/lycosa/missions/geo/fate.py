@@ -1,0 +1,82 @@
+"""What became of a hypothesis: the state, the reason and the origin of an address flow in; which service was looked for
+there, and a word for its state, flow out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lycosa.missions.geo.address import GUESSES, infer, strip_request
+from lycosa.missions.geo.hints import PREFIX
+from lycosa.model import State
+
+#: The states of a service, the best first, and what each means.
+STATES = {
+    "live": "it describes itself",
+    "exception": "it answers with an error report of its kind",
+    "error": "it answers with an error (HTTP 400, 500…)",
+    "refused": "it wants a password, or forbids it (HTTP 401, 403, 429…)",
+    "forbidden": "robots.txt forbids it, or could not be had",
+    "dead": "there is nothing (HTTP 404, 410), or nobody answers",
+    "other": "something answers, but it describes no service",
+    "unvisited": "it was not asked yet",
+}
+RANK = {state: rank for rank, state in enumerate(STATES)}
+
+_REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
+#: What leads to services but is none.
+_ON_THE_WAY = ("metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue")
+#: How rules begin or end that ask where nobody said that there is a service.
+_TRIED = ("beside ", "complaint ", "twin ")
+_TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
+_ASKS = frozenset(("capabilities request", "capabilities file"))
+_ANSWERED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
+
+
+class Hypothesis(NamedTuple):
+    """A service that should be at an address."""
+
+    type: str  # WMS…; empty where nothing tells
+    endpoint: str
+    rule: str  # how it was found
+    guess: bool  # nobody said that it is there
+    named: bool = False  # the kind of service was named, too
+
+
+def find_hypothesis(url: str, via: str) -> Hypothesis | None:
+    """The service that was looked for at an address, by what led there; None where none was."""
+    hints = infer(url)
+    kind, endpoint = (hints[0].service, hints[0].endpoint) if hints else ("", strip_request(url))
+    if not via.startswith(PREFIX):
+        asks = bool(hints) and hints[0].rule in _ASKS
+        return Hypothesis(_rename(kind), endpoint, "link", guess=False, named=True) if asks else None
+    rule = via.removeprefix(PREFIX)
+    if rule in _ON_THE_WAY:
+        return None
+    guess = rule.startswith(_TRIED) or rule.endswith(_TRIED_ENDS)
+    if rule.endswith("endpoint") and not guess:
+        known = infer(endpoint)
+        guess = not known or known[0].trust < 0.5
+    return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
+
+
+def _rename(kind: str) -> str:
+    """As inventories call it."""
+    return {"ESRI-REST": "ARCGIS"}.get(kind, kind)
+
+
+def settle(state: int, reason: str, *, exception: bool = False) -> str:
+    """The word of `STATES` for what became of an address that brought no description."""
+    if exception:
+        return "exception"
+    if state in _ANSWERED:
+        return "other"
+    if state == State.GONE:
+        return "dead"
+    if reason.startswith("robots"):
+        return "forbidden"
+    if state in (State.FAILED, State.WAITING):
+        if reason in _REFUSED:
+            return "refused"
+        return "error" if reason.startswith("http-") else "dead"
+    return "unvisited"

@@ -1,0 +1,322 @@
+"""The inventory of a collection: what was extracted from every description, and the fate of every hypothesis, flow in;
+services, each once, with their layers, flow out.
+
+Nothing is stored but what extraction left: the inventory is made anew each time, so it holds what the collection holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.look.collection import Collection
+from lycosa.missions.geo import fate
+from lycosa.missions.geo.address import find_endpoint, strip_request
+from lycosa.missions.geo.complaint import Complaint
+from lycosa.missions.geo.identity import (
+    Circle,
+    Likeness,
+    Trait,
+    find_key,
+    find_trait,
+    group,
+    make_id,
+    mirror_keys,
+    spell,
+)
+from lycosa.missions.geo.inventory import Item, Service
+from lycosa.model import State
+
+QUARRY = "geo"
+
+_SOURCES = f"""
+    SELECT n, round, url, data, at, digest FROM records
+    WHERE quarry = '{QUARRY}' AND kind = 'service' AND current ORDER BY n, round, id"""
+_EXCEPTIONS = f"SELECT digest, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'exception' AND current"
+_LAYERS = f"SELECT json FROM record WHERE n = ? AND round = ? AND quarry = '{QUARRY}' AND kind = 'layer' ORDER BY id"
+_NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
+#: One pass over all addresses: those with the content of a description, those that were hypotheses, and those that may
+#: have been one by their looks.
+_FATES = f"""
+    SELECT url.url, url.state, url.reason, url.via, url.redirect, lower(hex(url.digest)), url.fetched_at, parent.url
+    FROM url LEFT JOIN url AS parent ON parent.n = url.parent
+    WHERE url.via GLOB 'geo: *'
+    OR (url.digest <> x'' AND url.digest IN (
+        SELECT page.digest FROM record JOIN page USING (n, round)
+        WHERE quarry = '{QUARRY}' AND record.kind IN ('service', 'exception')))
+    OR (url.url LIKE '%capabilities%' AND url.state IN (0, 6, 7, 8, 9))
+    OR url.state IN (4, 5)
+    ORDER BY url.n"""
+_MAX_HOPS = 10
+
+_read_service = msgspec.json.Decoder(Service).decode
+_read_item = msgspec.json.Decoder(Item).decode
+
+
+_read_complaint = msgspec.json.Decoder(Complaint).decode
+
+
+class Source(Struct):
+    """A document that describes a service, or a part of it."""
+
+    n: int
+    round: int
+    url: str
+    service: Service
+    at: float | None
+    digest: str
+    pages: dict[str, tuple[int, str]]  # every address that brought it, with state and reason
+
+    @property
+    def rank(self) -> tuple[bool, int, str, float, str]:
+        """The fullest description of a service comes last."""
+        service = self.service
+        whole = not service.kind.startswith("arcgis:layer")
+        return whole, service.items, service.version, self.at or 0.0, self.url
+
+
+class Entry(Struct):
+    """A service of the inventory."""
+
+    id: str
+    service: Service  # what all descriptions say together; of a hypothesis, type and endpoint
+    state: str = "live"  # a word of fate.STATES
+    reason: str = ""  # why it is not live: a reason code, or what an exception says
+    endpoints: tuple[str, ...] = ()  # at which it answers, the preferred one first
+    addresses: tuple[str, ...] = ()  # that were asked
+    versions: tuple[str, ...] = ()  # of the descriptions
+    sources: list[Source] = []  # the fullest first
+    rule: str = ""  # how a hypothesis came about
+    guess: bool = False  # nobody said that there is a service
+    found_on: str = ""  # a page that told of it
+    at: float | None = None
+
+    @property
+    def fetched(self) -> str:
+        """When its description was last fetched, or when it was last tried."""
+        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if self.at else ""
+
+    @property
+    def host(self) -> str:
+        """The host of the preferred endpoint."""
+        return spell(self.service.endpoint).partition("/")[0].partition(":")[0]
+
+
+class Layer(Struct):
+    """An item of a service, and who else offers it."""
+
+    id: str
+    entry: Entry
+    item: Item
+    dataset: str  # the same for all that are one layer
+    offers: tuple[str, ...]  # the services that offer it, by their ids, its own among them
+
+
+class Stock:
+    """The services of a collection and what they offer; reads one instant of it, until it is closed."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        sources = self._read_sources()
+        self._redirects: dict[str, str] = {}
+        failures = self._read_fates(sources)
+        self.entries = self._merge(sources)
+        self.entries += self._find_failures(failures)
+        self._groups: dict[int, tuple[int, tuple[str, ...]]] | None = None
+
+    @property
+    def live(self) -> list[Entry]:
+        """The services that described themselves, whether they still do or not."""
+        return [entry for entry in self.entries if entry.sources]
+
+    def layers(self) -> Iterator[Layer]:
+        """What the services offer, service by service; each item once, without groups that only hold others."""
+        if self._groups is None:
+            self._groups = self._group()
+        groups = self._groups
+        entries = {entry.id: entry for entry in self.entries}
+        for number, (entry, item) in enumerate(self._items()):
+            own = make_id(entry.id, item.type, item.name or "\0".join((*item.path, item.title)))
+            head, offers = groups.get(number, (number, (entry.id,)))
+            dataset = own if len(offers) == 1 else make_id("dataset", str(head), *offers)
+            yield Layer(own, entries[entry.id], item, dataset, offers)
+
+    def _items(self) -> Iterator[tuple[Entry, Item]]:
+        for entry in self.live:
+            seen: set[tuple[str, ...]] = set()
+            for source in entry.sources:
+                for (data,) in self._collection.rows(_LAYERS, [source.n, source.round]):
+                    item = _read_item(data)
+                    if item.group and not item.name:  # a heading, which cannot be asked for
+                        continue
+                    key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
+                    if len(entry.sources) > 1 and key in seen:
+                        continue
+                    seen.add(key)
+                    yield entry, item
+
+    def _group(self) -> dict[int, tuple[int, tuple[str, ...]]]:
+        """By the number of an item, the group that it shares with items of other services."""
+        titles: dict[int, list[tuple[int, Trait]]] = {}
+        owners: list[int] = []
+        numbers = {entry.id: number for number, entry in enumerate(self.entries)}
+        for number, (entry, item) in enumerate(self._items()):
+            service = numbers[entry.id]
+            owners.append(service)
+            if found := find_trait(item, service, entry.service.endpoint):
+                titles.setdefault(found[0], []).append((number, found[1]))
+        shared: dict[int, tuple[int, tuple[str, ...]]] = {}
+        for traits in titles.values():
+            if len({owners[number] for number, _ in traits}) < 2:
+                continue
+            for members in group(traits):
+                services = sorted({self.entries[owners[number]].id for number in members})
+                if len(services) > 1:
+                    shared |= dict.fromkeys(members, (min(members), tuple(services)))
+        return shared
+
+    def _read_sources(self) -> list[Source]:
+        return [
+            Source(n, round_, url, _read_service(data), at, digest, {})
+            for n, round_, url, data, at, digest in self._collection.rows(_SOURCES)
+        ]
+
+    def _read_fates(self, sources: list[Source]) -> list[tuple[fate.Hypothesis, Entry]]:
+        """Tell each source who brought it; returns the addresses that brought none."""
+        by_digest: dict[str, Source] = {source.digest: source for source in sources}
+        exceptions = {digest: _read_complaint(data) for digest, data in self._collection.rows(_EXCEPTIONS)}
+        failures = []
+        for url, state, reason, via, redirect, digest, at, parent in self._collection.rows(_FATES):
+            if state in (State.MOVED, State.MOVED_FOR_GOOD):
+                self._redirects[url] = redirect
+            elif (source := by_digest.get(digest)) is not None:
+                source.pages[url] = (state, reason or "")
+            elif hypothesis := fate.find_hypothesis(url, via or ""):
+                complaint = exceptions.get(digest)
+                word = fate.settle(state, reason or "", exception=complaint is not None)
+                why = f"{complaint.code}: {complaint.text}".strip(": ") if complaint else reason or ""
+                service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
+                entry = Entry("", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at)
+                failures.append((hypothesis, entry))
+        for source in sources:
+            source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
+        return failures
+
+    def _merge(self, sources: list[Source]) -> list[Entry]:
+        """One entry a service, in the order in which their first descriptions were found."""
+        circle = Circle()
+        names = self._find_mirrors(sources)
+        for source in sources:
+            addresses = [source.url, *source.pages]
+            circle.add([*(find_key(url, source.service.type) for url in addresses), *names.get(source.digest, ())])
+        members: dict[int, list[Source]] = {}
+        for number, source in enumerate(sources):
+            members.setdefault(circle.find(number), []).append(source)
+        into: dict[str, list[str]] = {}
+        for url in self._redirects:
+            into.setdefault(self._follow(url), []).append(url)
+        return [_make_entry(group, into) for group in members.values()]
+
+    def _find_mirrors(self, sources: list[Source]) -> dict[str, list[Hashable]]:
+        """Further keys of descriptions that have likenesses elsewhere, by their digests."""
+        alike: dict[tuple[str, ...], list[Source]] = {}
+        for source in sources:
+            service = source.service
+            alike.setdefault((service.type, service.title, service.provider), []).append(source)
+        keys: dict[str, list[Hashable]] = {}
+        for twins in alike.values():
+            if len(twins) < 2:
+                continue
+            for source in twins:
+                rows = self._collection.rows(_NAMES, [source.n, source.round])
+                likeness = Likeness.of(source.service, (name for (name,) in rows))
+                if likeness:
+                    keys[source.digest] = mirror_keys(source.service, likeness, source.digest)
+        return keys
+
+    def _follow(self, url: str) -> str:
+        for _ in range(_MAX_HOPS):
+            if url not in self._redirects:
+                break
+            url = self._redirects[url]
+        return url
+
+    def _find_failures(self, failures: list[tuple[fate.Hypothesis, Entry]]) -> list[Entry]:
+        """One entry for each service that was looked for and not found, with the best that is known of it."""
+        alive = {
+            find_key(url, entry.service.type) for entry in self.entries for url in (*entry.endpoints, *entry.addresses)
+        }
+        answering = {endpoint for _, endpoint in alive}
+        found: dict[tuple[str, str], Entry] = {}
+        for hypothesis, entry in failures:
+            spelled = spell(hypothesis.endpoint)
+            key = (hypothesis.type, spelled)
+            if key in alive or (not hypothesis.type and spelled in answering):
+                continue
+            entry.rule = hypothesis.rule
+            # Where another kind of service answers, only who names this kind says that it is there too.
+            entry.guess = hypothesis.guess or (spelled in answering and not hypothesis.named)
+            known = found.get(key)
+            if known is None:
+                entry.id = make_id(*key)
+                found[key] = entry
+                continue
+            known.addresses = (*known.addresses, *entry.addresses)
+            if known.guess and not entry.guess:
+                known.guess, known.rule, known.found_on = False, entry.rule, entry.found_on
+            if fate.RANK[entry.state] < fate.RANK[known.state]:
+                known.state, known.reason, known.at = entry.state, entry.reason, entry.at
+        return list(found.values())
+
+
+def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
+    """The entry of a service from all that describes it."""
+    sources = sorted(sources, key=lambda source: source.rank, reverse=True)
+    service = msgspec.structs.replace(sources[0].service)
+    for source in sources[1:]:
+        _complete(service, source.service)
+    pages = {url: fate for source in sources for url, fate in source.pages.items()}
+    redirected = [url for page in pages for url in into.get(page, ())]
+    endpoints = {spell(service.endpoint): service.endpoint}
+    for url in (*pages, *redirected):
+        endpoint = find_endpoint(url, service.type)
+        endpoints.setdefault(spell(endpoint), endpoint)
+    # What the service calls its own address is the better one, if it answered there.
+    stated = spell(strip_request(service.advertised))
+    if stated in endpoints:
+        service.endpoint = endpoints[stated]
+    state, reason = _judge(pages)
+    versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
+    return Entry(
+        make_id(service.type, min(endpoints)),
+        service,
+        state,
+        reason,
+        (service.endpoint, *(endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)),
+        (*pages, *redirected),
+        tuple(versions),
+        sources,
+        at=max((source.at for source in sources if source.at), default=None),
+    )
+
+
+def _complete(service: Service, other: Service) -> None:
+    """Take from another description of a service what the fuller one leaves out."""
+    for name in Service.__struct_fields__:
+        if name not in ("kind", "version", "items", "boxes", "problem") and not getattr(service, name):
+            setattr(service, name, getattr(other, name))
+
+
+def _judge(pages: dict[str, tuple[int, str]]) -> tuple[str, str]:
+    """The state of a service that described itself once: live, unless all its addresses have failed since."""
+    words = []
+    for state, reason in pages.values():
+        word = fate.settle(state, reason)
+        if word in ("other", "unvisited"):  # it brought the description, or is to be visited again
+            return "live", ""
+        words.append((fate.RANK[word], word, reason))
+    _, word, reason = min(words)
+    return word, reason

@@ -1,0 +1,205 @@
+"""The inventory of a collection: each service once, whatever its addresses, with its layers, its state, its kin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lycosa import Collection
+from lycosa.cli.main import main
+from lycosa.missions.geo import fate
+from lycosa.missions.geo.complaint import Complaint, read_complaint
+from lycosa.missions.geo.identity import Trait, agree, find_key, group, is_same, local_name, spell
+from lycosa.missions.geo.listing import LAYERS, SERVICES, Wanted, list_services, summarise
+from lycosa.missions.geo.stock import Entry, Stock
+from lycosa.model import State
+from lycosa.parse import read
+
+TOWN = "maps.villarrubia.geoworld.test/geoserver/ows"
+
+
+@pytest.fixture(scope="module")
+def stock(atlas: Path) -> Iterator[Stock]:
+    with Collection(atlas) as collection, collection.snapshot():
+        yield Stock(collection)
+
+
+def find(stock: Stock, kind: str, endpoint: str) -> Entry:
+    return next(e for e in stock.entries if e.service.type == kind and endpoint in {spell(x) for x in e.endpoints})
+
+
+def test_spellings_of_an_endpoint_are_one() -> None:
+    """Scheme, port, case, order and the parameters of requests and sessions do not make another service."""
+    asked = (
+        "http://Maps.example.org:80/cgi-bin/mapserv?map=/srv/a.map&service=WMS&request=GetCapabilities",
+        "https://maps.example.org/cgi-bin/mapserv?REQUEST=GetCapabilities&SERVICE=WMS&MAP=%2Fsrv%2Fa.map&VERSION=1.1.1",
+        "http://maps.example.org/cgi-bin/mapserv?jsessionid=7&map=/srv/a.map&request=GetMap&layers=x&service=WMS",
+    )
+    assert {find_key(url, "WMS") for url in asked} == {("WMS", "maps.example.org/cgi-bin/mapserv?map=/srv/a.map")}
+    assert spell("http://a.org/wms/") == spell("https://a.org/wms?")
+    assert spell("http://a.org/wms?map=a&x=1") == spell("http://a.org/wms?x=1&map=a")
+    assert spell("http://a.org/wms?map=a") != spell("http://a.org/wms?map=b")
+    assert spell("http://a.org/WMS") != spell("http://a.org/wms")
+
+
+def test_a_service_is_listed_once(stock: Stock) -> None:
+    """Versions, orders of parameters and a mirror host that states the same address are one service."""
+    town = find(stock, "WMS", TOWN)
+    assert town.service.endpoint == f"http://{TOWN}"
+    assert set(town.versions) == {"1.3.0", "1.1.1"} and town.service.version == "1.3.0"
+    assert {spell(endpoint) for endpoint in town.endpoints} == {TOWN, TOWN.replace("maps", "mapas2")}
+    assert len(town.addresses) >= 4
+    assert sum(e.service.type == "WMS" and "villarrubia" in e.host for e in stock.entries) == 1
+    api = find(stock, "OGCAPI", "gis.institute.geoworld.test/ogcapi")
+    assert api.service.title == "Observations of the weather"  # of the landing page
+    assert api.service.items == 1  # of the list of collections
+
+
+def test_what_did_not_answer_is_told(stock: Stock) -> None:
+    """Dead, refused, forbidden and complaining services are reported as such, each with its reason."""
+    states = {
+        e.host + "/" + e.service.endpoint.split("/")[3]: (e.state, e.reason)
+        for e in stock.entries
+        if not e.sources and not e.guess
+    }
+    assert states == {
+        "archive.geoworld.test/broken": ("exception", "NoApplicableCode: msLoadMap(): Unable to access file."),
+        "archive.geoworld.test/lost": ("dead", "http-404"),
+        "archive.geoworld.test/closed": ("refused", "http-401"),
+        "archive.geoworld.test/private": ("forbidden", "robots"),
+    }
+    assert {e.state for e in stock.live} == {"live"}
+    lost = next(e for e in stock.entries if "/lost/" in e.service.endpoint)
+    assert lost.found_on == "http://archive.geoworld.test/"
+    assert [e.rule.split()[0] for e in stock.entries if e.guess] == ["beside", "beside"]
+
+
+def test_layers_are_linked_to_who_else_offers_them(stock: Stock) -> None:
+    """A layer of a WMS, of a WFS under a name space and of a feed is one; what only shares a place is not."""
+    layers = list(stock.layers())
+    assert len({layer.id for layer in layers}) == len(layers)
+    shared = {layer.item.title: len(layer.offers) for layer in layers if len(layer.offers) > 1}
+    assert shared == {
+        "Ríos y arroyos": 2,
+        "Parques y jardines": 2,
+        "Glaciers of Iceland": 2,
+        "Shaded relief of the world": 2,
+    }
+    rivers = [layer for layer in layers if layer.item.title == "Ríos y arroyos"]
+    assert len(rivers) == 2 and len({layer.dataset for layer in rivers}) == 1
+    assert {layer.entry.service.type for layer in rivers} == {"WMS", "WFS"}
+    again = [(layer.id, layer.dataset) for layer in stock.layers()]
+    assert again == [(layer.id, layer.dataset) for layer in layers]
+
+
+def test_which_layers_are_the_same() -> None:
+    """Title, box and one more witness; a box of the world is no witness."""
+    spain, wider, world = (-9.0, 36.0, 3.0, 43.0), (-9.05, 36.0, 3.05, 43.1), (-180.0, -90.0, 180.0, 90.0)
+    one = Trait(1, spain, 0, 7, 0)
+    assert is_same(one, Trait(1, wider, 0, 8, 1))
+    assert not is_same(one, Trait(1, (-9.0, 36.0, 3.0, 40.0), 0, 7, 1))
+    assert not is_same(one, Trait(2, spain, 0, 7, 1))
+    assert is_same(one, Trait(0, spain, 0, 7, 1)) and not is_same(one, Trait(0, spain, 0, 8, 1))
+    assert is_same(Trait(1, None, 5, 7, 0), Trait(2, None, 5, 8, 1))
+    assert not is_same(Trait(1, world, 0, 7, 0), Trait(1, world, 0, 8, 1))
+    assert is_same(Trait(1, world, 0, 7, 0), Trait(1, None, 0, 7, 1))
+    assert agree(spain, wider) and not agree(spain, world)
+    assert local_name("topp:States_2") == local_name("states2") and local_name("0") == ""
+    many = [
+        (number, Trait(number % 300 + 1, (0.0, 0.0, number % 7 + 1.0, 1.0), 0, 1, number)) for number in range(3000)
+    ]
+    assert sum(map(len, group(many))) == 3000 and group(many) == group(many[::-1])
+
+
+def test_states_of_addresses() -> None:
+    """Each way to fail has its word."""
+    cases = {
+        (State.GONE, "http-410"): "dead",
+        (State.FAILED, "dns"): "dead",
+        (State.FAILED, "http-403"): "refused",
+        (State.FAILED, "http-500"): "error",
+        (State.WAITING, "http-503"): "error",
+        (State.FAILED, "robots-http-503"): "forbidden",
+        (State.REJECTED, "robots"): "forbidden",
+        (State.REJECTED, "scope"): "unvisited",
+        (State.PENDING, ""): "unvisited",
+        (State.DUPLICATE, ""): "other",
+    }
+    assert {case: fate.settle(*case) for case in cases} == cases
+    assert set(cases.values()) <= set(fate.STATES)
+    assert fate.settle(State.FETCHED, "", exception=True) == "exception"
+
+
+def test_what_is_only_a_guess() -> None:
+    """A place that was tried beside another service, or for the words of a link, is no service that died."""
+    url = "http://a.org/geoserver/ows?service=WFS&request=GetCapabilities"
+    assert fate.find_hypothesis(url, "geo: beside a WMS") == (
+        "WFS",
+        "http://a.org/geoserver/ows",
+        "beside a WMS",
+        True,
+        False,
+    )
+    assert fate.find_hypothesis("http://a.org/wms?service=WMS&request=GetCapabilities", "a") == (
+        "WMS", "http://a.org/wms", "link", False, True,
+    )  # fmt: skip
+    assert fate.find_hypothesis("http://a.org/page.html", "a") is None
+    assert fate.find_hypothesis("http://a.org/record.xml", "geo: metadata of a layer") is None
+    news = fate.find_hypothesis(
+        "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint"
+    )
+    assert news is not None and news.guess
+
+
+def test_complaints() -> None:
+    """Error reports of every form are read; other documents are none."""
+    old = b'<ServiceExceptionReport><ServiceException code="X">no  map</ServiceException></ServiceExceptionReport>'
+    new = (
+        b'<ows:ExceptionReport xmlns:ows="http://www.opengis.net/ows"><ows:Exception exceptionCode="Y">'
+        b"<ows:ExceptionText>bad</ows:ExceptionText></ows:Exception></ows:ExceptionReport>"
+    )
+    rest = b'{"error": {"code": 499, "message": "Token Required"}}'
+    server = "http://a.org/arcgis/rest/services/x/MapServer?f=json"
+    assert read_complaint(read("http://a.org/wms", {}, old)) == Complaint("X", "no map")
+    assert read_complaint(read("http://a.org/wms", {}, new)) == Complaint("Y", "bad")
+    assert read_complaint(read(server, {"content-type": "application/json"}, rest)) == Complaint(
+        "499", "Token Required"
+    )
+    assert read_complaint(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
+    assert read_complaint(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
+
+
+def test_filters(stock: Stock) -> None:
+    """By kind, state, host and words; guesses only when asked for."""
+    count = lambda **given: len(list(list_services(stock, Wanted(**given))))  # noqa: E731
+    assert count(kind="wm*") == 8 and count(kind="WMS", state="live") == 3
+    assert count(host="*.villarrubia.geoworld.test") == 2
+    assert count(text="WEATHER") == 1
+    assert count(guesses=True) == count() + 2
+
+
+def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`lycosa services` tells the sum and a table to people, every column to programs."""
+    assert main(["services", "-c", str(atlas), "--format", "table"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("8 services on 3 hosts with 13 layers; WMS 3, ")
+    assert said.splitlines()[0].endswith("8 live, 1 exception, 1 refused, 1 forbidden, 1 dead")
+    assert main(["services", "-c", str(atlas), "--kind", "ATOM"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert tuple(row) == SERVICES and row["licence"] == "CC-BY-4.0" and row["layers"] == 2
+    out = tmp_path / "layers.csv"
+    assert main(["services", "-c", str(atlas), "--layers", "-o", str(out)]) == 0
+    lines = out.read_text().splitlines()
+    assert lines[0] == ",".join(LAYERS) and len(lines) == 14
+    assert main(["services", "-c", str(atlas), "--state", "alive"]) == 2
+    assert "allowed: live, exception" in capsys.readouterr().err
+
+
+def test_nothing_to_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No collection is an error; a sum of nothing is a sentence."""
+    assert main(["services", "-c", str(tmp_path / "none")]) == 2
+    assert "There is no collection" in capsys.readouterr().err
+    assert summarise([]) == "0 services on 0 hosts with 0 layers"
