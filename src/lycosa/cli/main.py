@@ -23,6 +23,7 @@ VERBS = {
     "crawl": "crawl",
     "check": "check",
     "extract": "extract",
+    "analyse": "analyse",
     "status": "look",
     "changes": "changes",
     "query": "look",

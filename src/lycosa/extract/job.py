@@ -70,6 +70,7 @@ class Setup(Struct, frozen=True):
     recycle: int = 2000  # documents after which a worker gives way to a new one
     nice: int = 0  # how much other processes go before
     log: str = ""  # file that gets the stack of a worker that crashes
+    brief: str = ""  # what else its maker needs to know, as JSON
 
 
 class Ready(Struct, frozen=True, tag=True):

@@ -1,4 +1,4 @@
-"""The name of a quarry goes in, as the user wrote it; an object of that class comes out.
+"""The name of a quarry goes in, as the user wrote it; an object of that class comes out, or a function by its name.
 
 `FILE.py:CLASS` is a file, `package.module:CLASS` an installed module. This is the one place where code is loaded by
 name, and the name comes from the command line, a mission file or a program: never from a collection's pages.
@@ -12,8 +12,10 @@ import inspect
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from lycosa.errors import UsageError
 from lycosa.quarry import Quarry
@@ -41,6 +43,18 @@ def _load(name: str) -> Quarry:
         return kind()
     except Exception as error:
         raise UsageError(f"The quarry {name} cannot be made without arguments: {tell(error)}.") from error
+
+
+def load_function(name: str, *, what: str) -> Callable[..., Any]:
+    """Load the function that is meant; `what` it is stands in the UsageError that says what is wrong."""
+    where, _, wanted = name.rpartition(":")
+    if not where:
+        raise UsageError(f"The {what} {name} cannot be found: write FILE.py:FUNCTION or package.module:FUNCTION.")
+    module = _load_file(where, name, what) if where.endswith(".py") else _load_module(where, name, what)
+    found = getattr(module, wanted, None)
+    if not callable(found):
+        raise UsageError(f"The {what} {name} cannot be used: {wanted} is not a function in it.")
+    return found  # type: ignore[no-any-return]  # what it takes is the caller's to check
 
 
 def find_name(quarry: Quarry | type[Quarry]) -> str:
@@ -76,10 +90,10 @@ def tell(error: BaseException) -> str:
     return text
 
 
-def _load_file(where: str, name: str) -> ModuleType:
+def _load_file(where: str, name: str, what: str = "quarry") -> ModuleType:
     path = Path(where)
     if not path.is_file():
-        raise UsageError(f"The quarry {name} cannot be found: there is no file {where}.")
+        raise UsageError(f"The {what} {name} cannot be found: there is no file {where}.")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # its neighbours may be imported; at the end, so that they hide nothing
@@ -91,27 +105,27 @@ def _load_file(where: str, name: str) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[spec.name]
-        raise _refuse(name, error) from error
+        raise _refuse(name, error, what) from error
     return module
 
 
-def _load_module(where: str, name: str) -> ModuleType:
+def _load_module(where: str, name: str, what: str = "quarry") -> ModuleType:
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
         if error.name and (where == error.name or where.startswith(f"{error.name}.")):
             raise UsageError(
-                f"The quarry {name} cannot be found: there is no module {error.name} (a file is named FILE.py:CLASS)."
+                f"The {what} {name} cannot be found: there is no module {error.name} (a file is named FILE.py:CLASS)."
             ) from error
-        raise _refuse(name, error) from error
+        raise _refuse(name, error, what) from error
     except BaseException as error:
-        raise _refuse(name, error) from error
+        raise _refuse(name, error, what) from error
 
 
-def _refuse(name: str, error: BaseException) -> BaseException:
+def _refuse(name: str, error: BaseException, what: str) -> BaseException:
     if isinstance(error, KeyboardInterrupt):
         return error
-    return UsageError(f"The quarry {name} cannot be loaded: {tell(error)}.")
+    return UsageError(f"The {what} {name} cannot be loaded: {tell(error)}.")
 
 
 def _find_class(module: ModuleType, wanted: str, name: str) -> type[Quarry]:

@@ -30,9 +30,16 @@ SLOTS = 512
 
 #: Wires the stages that a document needs: what a worker runs for each job.
 Make = Callable[[Setup, Quarry], Extract]
+#: Loads what is to be run, once, before the workers are forked.
+Load = Callable[[Setup], Quarry]
 
 
-def run(arguments: list[str], make: Make) -> None:
+def load_named(setup: Setup) -> Quarry:
+    """The quarry that the setup names."""
+    return load_quarry(setup.quarry)
+
+
+def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
     """The whole life of a nursery; the arguments are a socket's number, a Setup and, the second time, what is Ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool decides
     sock = socket.socket(fileno=int(arguments[0]))
@@ -41,7 +48,7 @@ def run(arguments: list[str], make: Make) -> None:
     quarry = None
     if len(arguments) == 2:
         try:
-            quarry = load_quarry(setup.quarry)
+            quarry = load(setup)
         except UsageError as problem:
             sock.sendall(frame(Refused(str(problem))))
             return
@@ -53,7 +60,7 @@ def run(arguments: list[str], make: Make) -> None:
     else:
         ready = msgspec.json.decode(arguments[2], type=Ready)
     sock.sendall(frame(ready))
-    Nursery(sock, setup, make=make, quarry=quarry).run()
+    Nursery(sock, setup, make=make, load=load, quarry=quarry).run()
 
 
 def _thread_count() -> int:
@@ -68,10 +75,11 @@ def _thread_count() -> int:
 class Nursery:
     """Forks on request and reaps."""
 
-    def __init__(self, sock: socket.socket, setup: Setup, *, make: Make, quarry: Quarry | None) -> None:
+    def __init__(self, sock: socket.socket, setup: Setup, *, make: Make, load: Load, quarry: Quarry | None) -> None:
         self._sock = sock
         self._setup = setup
         self._make = make
+        self._load = load
         self._quarry = quarry
         self._cells = memoryview(mmap.mmap(-1, 8 * SLOTS)).cast("q")
         self._free = list(range(SLOTS))
@@ -143,7 +151,7 @@ class Nursery:
         self._sock.close()
         if self._setup.log:
             faulthandler.enable(open(self._setup.log, "a", encoding="utf-8"), all_threads=False)  # noqa: SIM115
-        quarry = self._quarry or load_quarry(self._setup.quarry)
+        quarry = self._quarry or self._load(self._setup)
         with socket.socket(fileno=os.dup(channel)) as end:
             os.close(channel)
             serve(end, self._setup, extract=self._make(self._setup, quarry), cell=self._cells[slot : slot + 1])

@@ -1,0 +1,121 @@
+"""What an analysis worker runs: a document through its phases, or a task that needs others of the collection.
+
+Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.analyse.bench`), which forks the workers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from lycosa.analyse.part import Part, Task
+from lycosa.analyse.phases import Phases
+from lycosa.analyse.plan import Plan
+from lycosa.analyse.store import open_readonly
+from lycosa.errors import UsageError
+from lycosa.extract import nursery
+from lycosa.extract.job import Job, Setup
+from lycosa.extract.loader import load_quarry
+from lycosa.extract.worker import Extract, Unreadable
+from lycosa.look.digger import read_doc
+from lycosa.model import Record
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+
+#: Documents that a shelf keeps at hand for tasks that need several.
+_KEPT_BYTES = 64 << 20
+
+
+class Brief(Struct, frozen=True):
+    """What the workers of an analysis are told."""
+
+    folder: str
+    plan: Plan = Plan()
+    tasks: bool = False
+
+
+class Archive:
+    """The documents of a collection by their numbers, as they were collected."""
+
+    def __init__(self, folder: Path, part: Part, setup: Setup) -> None:
+        self._folder = folder
+        self._part = part
+        self._setup = setup
+        self._db: apsw.Connection | None = None
+        self._kept: dict[int, Doc] = {}
+        self._size = 0
+
+    def rows(self, sql: str, values: Iterable[object] = ()) -> Iterator[tuple[object, ...]]:
+        """What a SELECT over `analysis.db` gives."""
+        if self._db is None:  # after the fork: a connection must not cross it
+            self._db = open_readonly(self._folder)
+        return iter(self._db.execute(sql, tuple(values)).fetchall())
+
+    def read(self, document: int) -> Doc | None:
+        """The document as it was collected; None where it cannot be read."""
+        if document in self._kept:
+            return self._kept[document]
+        sql = """SELECT page.warc, page.offset, page.length, page.url, document.member
+                 FROM document JOIN page USING (n) WHERE document.id = ?"""
+        row = next(self.rows(sql, (document,)), None)
+        if row is None:
+            return None
+        warc, offset, length, url, member = row
+        path = self._folder / "archive" / os.path.basename(str(warc))
+        try:
+            doc = read_doc(Job(1, str(path), int(str(offset)), int(str(length)), str(url)), self._setup)
+        except Unreadable:
+            return None
+        if member:
+            doc = next((case.doc for case in self._part.members(doc) if case.member == member), doc)
+        self._keep(document, doc)
+        return doc
+
+    def _keep(self, document: int, doc: Doc) -> None:
+        while self._kept and self._size + len(doc.body) > _KEPT_BYTES:
+            first = next(iter(self._kept))
+            self._size -= len(self._kept.pop(first).body)
+        self._kept[document] = doc
+        self._size += len(doc.body)
+
+
+def load_part(setup: Setup) -> Quarry:
+    """The mission's part, with the plugins of the plan."""
+    part = load_quarry(setup.quarry)
+    if not isinstance(part, Part):
+        raise UsageError(f"{setup.quarry} is not a lycosa.analyse.part.Part.")
+    brief = msgspec.json.decode(setup.brief, type=Brief)
+    for phase in ("detect", "correct", "trace", "analyse"):
+        for kind in ("", *brief.plan.kinds):
+            brief.plan.steps(part, phase, kind)
+    return part
+
+
+def make_extract(setup: Setup, quarry: Quarry) -> Extract:
+    """The function that a worker runs for each job."""
+    assert isinstance(quarry, Part)
+    brief = msgspec.json.decode(setup.brief, type=Brief)
+    if brief.tasks:
+        archive = Archive(Path(brief.folder), quarry, setup)
+
+        def perform(job: Job) -> Iterable[Record]:
+            task = msgspec.json.decode(job.url, type=Task)
+            yield Record("answer", dict(quarry.perform(task, archive)))
+
+        return perform
+    phases = Phases(quarry, brief.plan)
+
+    def examine(job: Job) -> Iterable[Record]:
+        return phases.examine(read_doc(job, setup))
+
+    return examine
+
+
+if __name__ == "__main__":
+    nursery.run(sys.argv[1:], make_extract, load_part)

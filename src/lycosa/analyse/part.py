@@ -1,0 +1,145 @@
+"""What a mission brings to the analysis of a collection: four phases of one document, and what needs all of them.
+
+The phases are plain functions of a `Case`; a plugin of the user is one such function (see plan.py). They run in worker
+processes that may be killed, and never touch the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+
+if TYPE_CHECKING:
+    from lycosa.analyse.store import Store
+    from lycosa.look.collection import Collection
+
+#: What can be found of a document, under a name.
+Fact = str | int | float | bool | None
+
+
+class Lead(NamedTuple):
+    """A link as written in a document."""
+
+    kind: str  # "xsd:import"
+    href: str
+    strong: bool = True  # the document is not whole without it
+    url: str = ""  # where it leads; empty: as it is resolved from the document's address
+
+
+class Change(NamedTuple):
+    """One thing that was put right, or several of a sort."""
+
+    what: str  # a short code: "encoding", "entity"
+    detail: str = ""
+    line: int = 0  # 0: not of one line
+    times: int = 1
+
+
+class Facet(NamedTuple):
+    """One of several values of a document, with how often it occurs there: a namespace."""
+
+    name: str
+    value: str
+    times: int = 1
+
+
+class Case:
+    """One document on its way through the phases; each finds what the ones before it have found."""
+
+    __slots__ = ("body", "changes", "data", "doc", "facets", "facts", "kind", "links", "member", "scratch", "url")
+
+    def __init__(self, doc: Doc, *, member: str = "", url: str = "") -> None:
+        self.doc = doc
+        self.url = url or doc.url
+        self.member = member  # its name in an archive, empty for a document of its own
+        self.body = doc.body  # as it was collected
+        self.data = doc.body  # as it is after correction
+        self.kind = ""
+        self.changes: list[Change] = []
+        self.links: list[Lead] = []
+        self.facts: dict[str, Fact] = {}
+        self.facets: list[Facet] = []
+        self.scratch: dict[str, Any] = {}  # what phases leave for later ones; it is not kept
+
+
+class Corrected(NamedTuple):
+    """A document put right."""
+
+    data: bytes
+    changes: list[Change]
+
+
+Detect = Callable[[Case], str | None]
+Correct = Callable[[Case], Corrected | None]
+Trace = Callable[[Case], Iterable[Lead]]
+Analyse = Callable[[Case], Mapping[str, Fact] | None]
+
+
+class Task(Struct, frozen=True, array_like=True):
+    """Something to be done with a document, or with several, when all are known."""
+
+    subject: str  # what the mission calls it
+    document: int = 0  # whose facts the answer is; 0: nobody's
+    stage: int = 1  # all of a stage are done before the next begins
+
+
+class Shelf(Protocol):
+    """The documents of a collection for a worker, by their numbers in `analysis.db`."""
+
+    def read(self, document: int) -> Doc | None:
+        """The document as it was collected; None where it cannot be read."""
+
+    def rows(self, sql: str, values: Iterable[object] = ()) -> Iterator[tuple[object, ...]]:
+        """What a SELECT over `analysis.db` gives."""
+
+
+class Part(Quarry):
+    """Inherit from it; every method is optional."""
+
+    #: Facts that are columns of `document`, with their SQL type; others are kept in its `extra`, as JSON.
+    columns: Mapping[str, str] = {}
+    #: Tables of its own, as SQL; in `conclude` and `relate` it may write to them.
+    tables: str = ""
+    #: Clusters that are made where the user's plan names none: name and fact.
+    clusters: Mapping[str, str] = {}
+    #: Facets that its documents may have.
+    facets: Sequence[str] = ()
+
+    def members(self, doc: Doc) -> Iterable[Case]:
+        """The documents that are packed in this one."""
+        return ()
+
+    def detect(self, case: Case) -> str | None:
+        """The kind of a document; None leaves it as the crawl saw it."""
+        return None
+
+    def correct(self, case: Case) -> Corrected | None:
+        """The document put right; None where nothing is wrong with it."""
+        return None
+
+    def trace(self, case: Case) -> Iterable[Lead]:
+        """The links of a document."""
+        return ()
+
+    def analyse(self, case: Case) -> Mapping[str, Fact] | None:
+        """Facts of a document."""
+        return None
+
+    def relate(self, store: Store, collection: Collection) -> Iterable[Task]:
+        """Settle what can be said only when all documents are known; returns what workers are to do then."""
+        return ()
+
+    def perform(self, task: Task, shelf: Shelf) -> Mapping[str, Fact]:
+        """Do one task, in a worker process."""
+        return {}
+
+    def conclude(self, store: Store, task: Task, facts: Mapping[str, Fact]) -> None:
+        """Take in the answer to a task that is of no one document."""
+
+    def finish(self, store: Store) -> None:
+        """Settle what follows from the answers."""

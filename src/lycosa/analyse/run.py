@@ -1,0 +1,278 @@
+"""A collection goes in, `analysis.db` and a tally come out: first every document by itself, then what needs them all.
+
+What was done stands in the database: the same command continues after any end, and a second run does what is new.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.analyse.bench import Brief
+from lycosa.analyse.cluster import check_clusters, sort_documents
+from lycosa.analyse.part import Fact, Part, Task
+from lycosa.analyse.phases import Finding
+from lycosa.analyse.plan import PHASES, Plan
+from lycosa.analyse.store import Place, Store
+from lycosa.crawl.harvest import Interrupts, Ledger, Order, harvest, make_setup
+from lycosa.crawl.meter import Meter, Tally
+from lycosa.crawl.supervisor import lock
+from lycosa.extract.job import Job, Result
+from lycosa.extract.loader import find_name
+from lycosa.extract.pool import Pool
+from lycosa.look.collection import Collection
+
+LOCK = "analyse.lock"
+BUSY = "being analysed"
+#: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
+NURSERY = (sys.executable, "-P", "-m", "lycosa.analyse.bench")
+_AT_ONCE = 1000
+
+#: The newest copy of each page, with the place of the record that holds its bytes (a duplicate's are elsewhere).
+_PLACES = """
+SELECT page.n, page.digest, coalesce(first.warc, page.warc), coalesce(first.offset, page.offset),
+       coalesce(first.length, page.length), url.url
+FROM page JOIN url USING (n)
+LEFT JOIN content ON content.seq = (
+    SELECT seq FROM holder WHERE holder.digest = page.digest
+    UNION ALL SELECT seq FROM content AS late
+    WHERE late.seq > (SELECT upto FROM moved WHERE name = 'content') AND late.digest = page.digest LIMIT 1)
+LEFT JOIN page AS first ON first.n = content.n AND first.round = content.round
+WHERE page.n > ?1 AND url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299
+  AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)
+ORDER BY page.n LIMIT ?2"""
+_COUNT = """
+SELECT count(DISTINCT page.n) FROM page JOIN url USING (n)
+WHERE url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299"""
+
+_decode_finding = msgspec.json.Decoder(Finding).decode
+_decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
+
+
+class Errand(Struct, frozen=True):
+    """How an analysis is run."""
+
+    plan: Plan = Plan()
+    workers: int = 0  # 0: one for each processor
+    again: bool = False
+    retry: bool = False
+    quiet: bool = False
+    output: TextIO | None = None  # where progress goes; None: standard error
+
+
+class Progress(Tally):
+    """The figures of one analysis."""
+
+    what: str = "documents"
+    phases: dict[str, float] = {}  # seconds of all workers together
+    total: int = 0  # documents that are known after it
+
+    @property
+    def line(self) -> str:
+        """Where it stands."""
+        rate = self.documents / self.seconds if self.seconds else 0.0
+        parts = [f"{self.documents:,} {self.what}", f"{rate:,.0f}/s"]
+        if self.left:
+            parts.append(f"{self.left:,} left")
+        if aside := self.documents - self.outcomes.get("done", 0):
+            parts.append(f"{aside:,} set aside")
+        return ", ".join(parts)
+
+
+def analyse_collection(folder: Path, part: Part, errand: Errand) -> Progress:
+    """Analyse what is new in a collection, and make anew what follows from the whole."""
+    with Collection(folder) as collection:
+        check_clusters(errand.plan.clusters, store_columns(part), list(part.facets))
+        with lock(folder, name=LOCK, what=BUSY):
+            store = Store(folder, part)
+            try:
+                if errand.again or errand.retry:
+                    store.forget(aside_only=not errand.again)
+                return _Analysis(collection, store, part, errand).run()
+            finally:
+                store.close()
+
+
+def store_columns(part: Part) -> dict[str, str]:
+    """All facts that can be asked for."""
+    from lycosa.analyse.store import COLUMNS
+
+    return {**COLUMNS, **part.columns}
+
+
+class _Analysis:
+    def __init__(self, collection: Collection, store: Store, part: Part, errand: Errand) -> None:
+        self.collection = collection
+        self.store = store
+        self.part = part
+        self.errand = errand
+        self.meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
+        self.version = f"{part.version} {errand.plan.mark()}".strip()
+
+    def run(self) -> Progress:
+        whole = Progress(phases=dict.fromkeys(PHASES, 0.0))
+        began = time.monotonic()
+        desk = Desk(self.collection, self.store, self.version)
+        tally = self._drive([desk], Progress(left=desk.left(), phases=whole.phases), tasks=False)
+        self._take_in(whole, tally)
+        whole.documents = tally.documents
+        if not tally.ended_by:
+            self._relate(whole)
+        whole.seconds = time.monotonic() - began
+        whole.total = int(self.store.value("SELECT count(*) FROM document"))
+        return whole
+
+    def _relate(self, whole: Progress) -> None:
+        """What needs all documents: links between them, tasks, clusters."""
+        began = time.monotonic()
+        self.meter.clear()
+        count = self.store.plan_tasks(self.part.relate(self.store, self.collection))
+        whole.phases["relate"] = time.monotonic() - began
+        if count:
+            stages = [row[0] for row in self.store.rows("SELECT DISTINCT stage FROM task ORDER BY stage")]
+            desks = [Errands(self.store, self.part, stage) for stage in stages]
+            tally = self._drive(desks, Progress(left=count, what="checks"), tasks=True)
+            whole.phases["check"] = sum(desk.seconds for desk in desks)
+            self._take_in(whole, tally)
+        began = time.monotonic()
+        self.part.finish(self.store)
+        clusters = {**self.part.clusters, **self.errand.plan.clusters}
+        sort_documents(self.store, clusters)
+        whole.phases["sort"] = time.monotonic() - began
+        if not whole.ended_by:
+            self.store.note("analysed", time.time())
+
+    def _take_in(self, whole: Progress, tally: Progress) -> None:
+        whole.ended_by = whole.ended_by or tally.ended_by
+        whole.aside += tally.aside
+        whole.replaced += tally.replaced
+        for outcome, count in tally.outcomes.items():
+            whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
+
+    def _drive(self, desks: Sequence[Ledger], tally: Progress, *, tasks: bool) -> Progress:
+        if not tally.left:
+            return tally
+        brief = Brief(str(self.collection.path.resolve()), self.errand.plan, tasks)
+        setup = make_setup(self.collection.mission)
+        (self.collection.path / "logs").mkdir(exist_ok=True)
+        setup = msgspec.structs.replace(
+            setup,
+            quarry=find_name(type(self.part)),
+            brief=msgspec.json.encode(brief).decode(),
+            log=str(self.collection.path / "logs" / "analyse.log"),
+            recycle=20_000,  # what a worker has compiled is dear
+        )
+        pool = Pool(NURSERY, setup, workers=self.errand.workers or os.cpu_count() or 1)
+        interrupts = Interrupts(self.meter.say, hurry=pool.close)
+
+        def order() -> Order:
+            return "stop" if interrupts.count else "finish"
+
+        with interrupts.caught():
+            try:
+                for desk in desks:
+                    harvest(pool, desk, tally=tally, order=order, tell=self.meter.tell)
+            finally:
+                self.meter.clear()
+                pool.close()
+        return tally
+
+
+class Desk:
+    """The ledger of the first pass: pages out, findings in."""
+
+    def __init__(self, collection: Collection, store: Store, version: str) -> None:
+        self._collection = collection
+        self._store = store
+        self._version = version
+        self._places = self._find()
+        self._under_way: dict[int, Place] = {}
+
+    def left(self) -> int:
+        """How many pages are to be looked at, at most."""
+        pages = next(self._collection.rows(_COUNT))[0]
+        sql = "SELECT count(*) FROM page WHERE version = ? AND outcome NOT IN ('strike', 'due')"
+        done = self._store.value(sql, (self._version,))
+        return max(int(pages) - int(done), 0) or (1 if self._stale() else 0)
+
+    def _stale(self) -> bool:
+        """Whether a page has another content than when it was looked at."""
+        first = next(self._find(), None)
+        return first is not None
+
+    def _find(self) -> Iterator[Place]:
+        last = 0
+        while rows := list(self._collection.rows(_PLACES, [last, _AT_ONCE])):
+            last = int(rows[-1][0])
+            yield from self._store.undone((Place(*row) for row in rows), self._version)
+
+    def take(self, limit: int) -> list[Job]:
+        jobs: list[Job] = []
+        archive = self._collection.archive
+        for place in self._places:
+            self._under_way[place.n] = place
+            # The name comes from a database that may have been handed on: it must not lead out of the collection.
+            path = str(archive / os.path.basename(place.warc))
+            jobs.append(Job(place.n, path, place.offset, place.length, place.url, place.strikes))
+            if len(jobs) >= limit:
+                break
+        return jobs
+
+    def put(self, results: list[Result], tally: Tally) -> None:
+        assert isinstance(tally, Progress)
+        with self._store.transaction():
+            for result in results:
+                place = self._under_way[result.key]
+                findings = [_decode_finding(item.json) for item in result.items]
+                self._store.put(place, self._version, outcome=result.outcome, error=result.error, findings=findings)
+                for finding in findings:
+                    for phase, seconds in zip(PHASES, finding.seconds, strict=True):
+                        tally.phases[phase] += seconds
+                if result.outcome != "strike":
+                    del self._under_way[result.key]
+                    tally.count(place.url, result.outcome, result.error, [finding.kind for finding in findings])
+
+
+class Errands:
+    """The ledger of one stage of the second pass: tasks out, answers in."""
+
+    def __init__(self, store: Store, part: Part, stage: int) -> None:
+        self._store = store
+        self._part = part
+        self._stage = stage
+        self._last = 0
+        self._under_way: dict[int, tuple[Task, int]] = {}
+        self.seconds = 0.0
+
+    def take(self, limit: int) -> list[Job]:
+        sql = "SELECT id, subject, document, strikes FROM task WHERE stage = ? AND id > ? ORDER BY id LIMIT ?"
+        jobs = []
+        for number, subject, document, strikes in self._store.rows(sql, (self._stage, self._last, limit)):
+            task = Task(subject, document, self._stage)
+            self._under_way[number] = (task, strikes)
+            self._last = number
+            jobs.append(Job(number, "", 0, 0, msgspec.json.encode(task).decode(), strikes))
+        return jobs
+
+    def put(self, results: list[Result], tally: Tally) -> None:
+        with self._store.transaction():
+            for result in results:
+                task, strikes = self._under_way[result.key]
+                if result.outcome == "strike":
+                    self._under_way[result.key] = task, strikes + 1
+                    continue
+                facts = _decode_facts(result.items[0].json) if result.items else {}
+                self.seconds += float(facts.pop("seconds", 0.0) or 0.0)
+                if result.outcome != "done":
+                    facts = {"outcome": result.outcome, "error": result.error}
+                self._part.conclude(self._store, task, facts)
+                self._store.db.execute("DELETE FROM task WHERE id = ?", (result.key,))
+                del self._under_way[result.key]
+                tally.count(task.subject, result.outcome, result.error, [])

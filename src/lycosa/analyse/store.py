@@ -1,0 +1,269 @@
+"""What was found of each document, in `analysis.db` beside the crawl's database: rows in, rows out, batches at once.
+
+Everything in it can be made again from the archive: it may be deleted at any time, and one of another version is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.analyse.part import Fact, Part, Task
+from lycosa.analyse.phases import Finding
+from lycosa.errors import CollectionError
+from lycosa.frontier.fault import translate
+from lycosa.quarry import name_of
+
+NAME = "analysis.db"
+#: Raised when a table changes.
+_VERSION = 1
+_BUSY_MS = 30_000
+
+#: Columns that every document has, whatever mission looked at it.
+COLUMNS = {
+    "url": "TEXT", "host": "TEXT", "member": "TEXT", "kind": "TEXT", "mime": "TEXT", "bytes": "INTEGER",
+    "changes": "INTEGER", "links": "INTEGER", "missing": "INTEGER", "outcome": "TEXT", "error": "TEXT",
+}  # fmt: skip
+
+_TABLES = """
+-- Pages that were looked at, with the version of what looked at them.
+CREATE TABLE page (
+    n INTEGER PRIMARY KEY, digest BLOB, version TEXT, outcome TEXT, error TEXT, strikes INTEGER,
+    warc TEXT, offset INTEGER, length INTEGER, url TEXT
+);
+CREATE TABLE document (id INTEGER PRIMARY KEY, n INTEGER, digest BLOB, {columns}, extra TEXT);
+CREATE INDEX document_of ON document (n);
+CREATE INDEX document_at ON document (url);
+CREATE TABLE link (
+    document INTEGER, nth INTEGER, kind TEXT, href TEXT, strong INTEGER, target TEXT, found INTEGER,
+    PRIMARY KEY (document, nth)
+) WITHOUT ROWID;
+CREATE INDEX link_to ON link (found) WHERE found IS NOT NULL;
+CREATE INDEX link_target ON link (target) WHERE strong;
+CREATE TABLE facet (document INTEGER, name TEXT, value TEXT, count INTEGER);
+CREATE INDEX facet_of ON facet (document);
+CREATE TABLE change (document INTEGER, what TEXT, detail TEXT, line INTEGER, count INTEGER);
+CREATE INDEX change_of ON change (document);
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY, stage INTEGER, subject TEXT, document INTEGER, strikes INTEGER DEFAULT 0
+);
+CREATE TABLE membership (
+    cluster TEXT, collection TEXT, document INTEGER, PRIMARY KEY (cluster, document)
+) WITHOUT ROWID;
+CREATE INDEX membership_of ON membership (cluster, collection);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+"""
+
+
+class Place(Struct, frozen=True, gc=False):
+    """A stored page and where its bytes are."""
+
+    n: int
+    digest: bytes
+    warc: str
+    offset: int
+    length: int
+    url: str
+    strikes: int = 0
+
+
+class Store:
+    """The database of one collection's analysis; opens a connection of its own."""
+
+    def __init__(self, folder: Path, part: Part) -> None:
+        """With another part, or other columns or tables of it, the database is made anew."""
+        self.path = folder / NAME
+        self.columns = {**COLUMNS, **part.columns}
+        self._tables = part.tables
+        self._mark = f"{_VERSION} {name_of(part)} {','.join(part.columns)} {part.tables}"
+        if not os.access(self.path if self.path.exists() else folder, os.W_OK):
+            raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
+        with self.spoken():
+            self.db = self._open()
+
+    @contextmanager
+    def spoken(self) -> Iterator[None]:
+        """Let errors of SQLite leave as errors that a person understands."""
+        try:
+            yield
+        except apsw.Error as problem:
+            raise translate(problem, self.path) from None
+
+    def _open(self) -> apsw.Connection:
+        try:
+            db = _connect(self.path)
+            if self._is_ours(db):
+                return db
+            db.close()
+        except (apsw.NotADBError, apsw.CorruptError):
+            pass
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        db = _connect(self.path)
+        with db:
+            db.execute(_TABLES.format(columns=", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())))
+            db.execute(self._tables)
+            db.execute("INSERT INTO meta VALUES ('mark', ?)", (self._mark,))
+        return db
+
+    def _is_ours(self, db: apsw.Connection) -> bool:
+        if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
+            return False
+        return bool(db.execute("SELECT value FROM meta WHERE key = 'mark'").get == self._mark)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """What a statement gives."""
+        with self.spoken():
+            yield from self.db.execute(sql, values)
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The one value that a statement gives, or None."""
+        with self.spoken():
+            return self.db.execute(sql, values).get
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything in the block, or nothing of it."""
+        with self.spoken(), self.db:
+            yield
+
+    # Which pages are done
+
+    def undone(self, places: Iterable[Place], version: str) -> list[Place]:
+        """Those that were not looked at yet in this form, or by another version."""
+        places = list(places)
+        if not places:
+            return []
+        span = (min(place.n for place in places), max(place.n for place in places))
+        sql = "SELECT n, digest, version, outcome, strikes, warc, offset FROM page WHERE n BETWEEN ? AND ?"
+        had = {row[0]: row[1:] for row in self.rows(sql, span)}
+        found = []
+        for place in places:
+            row = had.get(place.n)
+            if row is None or row[:2] != (place.digest, version):
+                found.append(place)
+            elif row[2] in ("strike", "due"):
+                found.append(msgspec.structs.replace(place, strikes=row[3]))
+            elif row[4:] != (place.warc, place.offset):  # the same bytes, elsewhere
+                with self.transaction():
+                    move = "UPDATE page SET warc = ?, offset = ?, length = ? WHERE n = ?"
+                    self.db.execute(move, (place.warc, place.offset, place.length, place.n))
+        return found
+
+    def forget(self, *, aside_only: bool) -> None:
+        """Make pages due again, all or those that were set aside."""
+        aside = " WHERE outcome <> 'done'" if aside_only else ""
+        with self.transaction():
+            self.db.execute(f"UPDATE page SET outcome = 'due', strikes = 0{aside}")
+            self.db.execute("DELETE FROM meta WHERE key LIKE 'verified:%'")
+
+    def drop(self, ns: Iterable[int]) -> None:
+        """Forget documents of pages; within a transaction."""
+        for n in ns:
+            ids = [row[0] for row in self.db.execute("SELECT id FROM document WHERE n = ?", (n,))]
+            for number in ids:
+                for table in ("link", "facet", "change", "membership"):
+                    self.db.execute(f"DELETE FROM {table} WHERE document = ?", (number,))
+                self.db.execute("UPDATE link SET found = NULL WHERE found = ?", (number,))
+                self.db.execute("DELETE FROM document WHERE id = ?", (number,))
+
+    # What was found
+
+    def put(self, place: Place, version: str, *, outcome: str, error: str, findings: Sequence[Finding]) -> None:
+        """Keep what came of a page, in the place of what was there; within a transaction."""
+        strikes = place.strikes + (outcome == "strike")
+        row = (
+            place.n, place.digest, version, outcome, error, strikes,
+            place.warc, place.offset, place.length, place.url,
+        )  # fmt: skip
+        self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        if outcome == "strike":
+            return
+        self.drop([place.n])
+        for finding in findings:
+            self._add(place, finding)
+        if not findings:
+            sql = "INSERT INTO document (n, digest, url, host, kind, outcome, error) VALUES (?, ?, ?, ?, '', ?, ?)"
+            self.db.execute(sql, (place.n, place.digest, place.url, urls.host_of(place.url), outcome, error))
+
+    def _add(self, place: Place, finding: Finding) -> None:
+        known = {name: value for name, value in finding.facts.items() if name in self.columns}
+        extra = {name: value for name, value in finding.facts.items() if name not in self.columns}
+        values: dict[str, Any] = {
+            "n": place.n, "digest": place.digest, "url": finding.url, "host": urls.host_of(place.url),
+            "member": finding.member, "kind": finding.kind, "mime": finding.mime, "bytes": finding.bytes,
+            "changes": sum(change.times for change in finding.changes), "links": len(finding.links),
+            "outcome": "done", "error": "", **known, "extra": msgspec.json.encode(extra).decode(),
+        }  # fmt: skip
+        names = ", ".join(f'"{name}"' for name in values)
+        sql = f"INSERT INTO document ({names}) VALUES ({', '.join('?' * len(values))})"
+        self.db.execute(sql, tuple(values.values()))
+        number = self.db.last_insert_rowid()
+        base = finding.url
+        self.db.executemany(
+            "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, NULL)",
+            (
+                (number, nth, lead.kind, lead.href, int(lead.strong), lead.url or urls.normalise(lead.href, base) or "")
+                for nth, lead in enumerate(finding.links)
+            ),
+        )
+        self.db.executemany("INSERT INTO facet VALUES (?, ?, ?, ?)", ((number, *facet) for facet in finding.facets))
+        self.db.executemany("INSERT INTO change VALUES (?, ?, ?, ?, ?)", ((number, *item) for item in finding.changes))
+
+    def learn(self, document: int, facts: Mapping[str, Fact]) -> None:
+        """Add facts to a document; within a transaction."""
+        known = {name: value for name, value in facts.items() if name in self.columns}
+        if known:
+            names = ", ".join(f'"{name}" = ?' for name in known)
+            self.db.execute(f"UPDATE document SET {names} WHERE id = ?", (*known.values(), document))
+
+    def plan_tasks(self, tasks: Iterable[Task]) -> int:
+        """Write down what is to be done, in place of what was; returns how much there is."""
+        with self.transaction():
+            self.db.execute("DELETE FROM task")
+            self.db.executemany(
+                "INSERT INTO task (stage, subject, document) VALUES (?, ?, ?)",
+                ((task.stage, task.subject, task.document) for task in tasks),
+            )
+        return int(self.value("SELECT count(*) FROM task"))
+
+    def note(self, key: str, value: object) -> None:
+        """Keep a figure of the whole."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _connect(path: Path) -> apsw.Connection:
+    db = apsw.Connection(str(path))
+    try:
+        db.set_busy_timeout(_BUSY_MS)
+        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32768").fetchall()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_readonly(folder: Path) -> apsw.Connection:
+    """A connection that only reads; CollectionError where nothing was analysed yet."""
+    path = folder / NAME
+    if not path.exists():
+        raise CollectionError(f"{folder} was not analysed yet: lycosa analyse does it.")
+    try:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        db.set_busy_timeout(_BUSY_MS)
+        db.execute("SELECT count(*) FROM meta").fetchall()
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+    return db

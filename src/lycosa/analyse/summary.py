@@ -1,0 +1,64 @@
+"""What an analysis found goes in; lines for people come out: the collections of each cluster, with bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from lycosa.analyse.cluster import COUNTS, Count, count_collections
+from lycosa.analyse.run import Progress
+from lycosa.analyse.store import open_readonly
+
+_SHOWN = 8  # collections of a cluster
+_BAR = 30
+_ENDINGS = {
+    "": "Everything is analysed.",
+    "interrupt": "Interrupted; the same command continues from here.",
+}
+
+
+def tell(folder: Path, progress: Progress) -> Iterator[str]:
+    """The report at the end of an analysis."""
+    rate = progress.documents / progress.seconds * 60 if progress.seconds else 0.0
+    yield (
+        f"{progress.documents:,} pages analysed in {progress.seconds:,.1f} s ({rate:,.0f}/min); "
+        f"{progress.total:,} documents. {_ENDINGS.get(progress.ended_by, progress.ended_by)}"
+    )
+    spent = sum(progress.phases.values())
+    if progress.documents and spent:
+        shares = ", ".join(f"{name} {seconds / spent:.0%}" for name, seconds in progress.phases.items())
+        yield f"  time      {shares}"
+    for url, why in progress.aside:
+        yield f"  set aside {url}: {why}"
+    with closing(open_readonly(folder)) as db:
+        counts = list(count_collections(db.execute(COUNTS)))
+    yield from draw(counts)
+
+
+def draw(counts: list[Count], *, shown: int = _SHOWN) -> Iterator[str]:
+    """The collections of each cluster as bars."""
+    for cluster in dict.fromkeys(count.cluster for count in counts):
+        here = [count for count in counts if count.cluster == cluster]
+        most = max(count.documents for count in here)
+        width = min(40, max(len(count.collection) for count in here[:shown]))
+        yield f"by {cluster}"
+        for count in here[:shown]:
+            bar = "█" * max(1, round(_BAR * count.documents / most))
+            yield f"  {_cut(count.collection, width):{width}} {count.documents:>9,} {_size(count.bytes):>9} {bar}"
+        if len(here) > shown:
+            rest = here[shown:]
+            yield f"  and {len(rest):,} more with {sum(count.documents for count in rest):,} documents"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else "…" + text[1 - width :]
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return ""

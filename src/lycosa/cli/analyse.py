@@ -1,0 +1,69 @@
+"""The verb `analyse`: a collection in; what its documents are, hold, need and lack out."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lycosa.cli.main import INTERRUPTED
+from lycosa.cli.options import default_collection
+
+if TYPE_CHECKING:
+    from lycosa.analyse.part import Part
+
+#: Missions that know how to look at a collection, with the class that does.
+PARTS = {"xml": "XmlPart"}
+
+
+def load_part(mission: str) -> Part:
+    """What a mission brings to an analysis; the core knows missions by name only."""
+    module = importlib.import_module(f"lycosa.missions.{mission}.analysis")
+    part: Part = getattr(module, PARTS[mission])()
+    return part
+
+
+@click.command()
+@click.argument("mission", type=click.Choice(list(PARTS)), metavar="|".join(PARTS))
+@click.argument("folder", metavar="[COLLECTION]", required=False)
+@click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
+@click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts documents.")
+@click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
+@click.option("--again", is_flag=True, help="Analyse every document again, whatever was done.")
+@click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def analyse(
+    mission: str,
+    folder: str | None,
+    collection: str | None,
+    plan: str | None,
+    workers: int,
+    again: bool,
+    retry: bool,
+    quiet: bool,
+) -> int:
+    """Look at every document of a collection, and at the whole.
+
+    What is done is not done again: a second run takes what is new, and one that was ended continues. Nothing is
+    fetched. The results are in analysis.db; `lycosa report`, `lycosa export` and `lycosa query --analysis` read it.
+
+    \b
+    lycosa analyse xml
+    lycosa analyse xml news --plan plan.toml
+    """
+    from lycosa.analyse.plan import Plan, read_plan
+    from lycosa.analyse.run import Errand, analyse_collection
+    from lycosa.analyse.summary import tell
+    from lycosa.look.table import printable
+
+    where = Path(folder or collection or default_collection())
+    settled = read_plan(plan) if plan else Plan()
+    errand = Errand(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
+    part = load_part(mission)
+    progress = analyse_collection(where, part, errand)
+    if not quiet:
+        click.echo("\n".join(printable(line) for line in tell(where, progress)))
+    return INTERRUPTED if progress.ended_by else 0

@@ -1,0 +1,284 @@
+"""The XML part of the Analyzer (X10): the four phases of a document, then closures and validity of the collection.
+
+Named by `lycosa analyse xml`; worker processes load it by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from lycosa.analyse.part import Case, Corrected, Facet, Fact, Lead, Part, Shelf, Task
+from lycosa.analyse.store import Store
+from lycosa.look.collection import Collection
+from lycosa.missions.xml import closure
+from lycosa.missions.xml.encoding import read_plain, read_text
+from lycosa.missions.xml.kinds import Kind, recognise
+from lycosa.missions.xml.links import trace
+from lycosa.missions.xml.mending import find_fault, mend
+from lycosa.missions.xml.structure import Structure, measure, measure_dtd
+from lycosa.missions.xml.validity import Grammar, Inspector, Unusable, time_check
+
+#: Kinds that are not written in tags.
+PLAIN = ("dtd", "rnc", "xquery")
+
+_TABLES = """
+-- What documents are checked against: `roots` are numbers of documents, as JSON.
+CREATE TABLE grammar (
+    id INTEGER PRIMARY KEY, kind TEXT, roots TEXT, mark TEXT, state TEXT DEFAULT '', error TEXT DEFAULT '',
+    seconds REAL DEFAULT 0, UNIQUE (kind, roots)
+);
+"""
+#: Which link of a document names its schema, the telling ones first, with the kinds that are meant.
+_SCHEMA_LINKS = {
+    "xsi:schemaLocation": "xsd",
+    "xsi:noNamespaceSchemaLocation": "xsd",
+    "pi:xml-model": "rng xsd dtd",
+    "doctype-system": "dtd",
+}
+
+
+class XmlPart(Part):
+    """What the xml mission knows of a collection."""
+
+    name = "xml"
+    version = "1"
+    columns = {
+        "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
+        "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
+        "fanout": "INTEGER", "mean_fanout": "REAL", "recursion": "INTEGER", "mixed": "INTEGER", "text_share": "REAL",
+        "comments": "INTEGER", "instructions": "INTEGER", "names": "INTEGER", "attribute_names": "INTEGER",
+        "namespaces": "INTEGER", "dtd": "TEXT", "internal_subset": "INTEGER", "schema_use": "TEXT",
+        "target_namespace": "TEXT", "schema": "TEXT", "validity": "TEXT", "validity_error": "TEXT", "checked": "TEXT",
+        "closure": "TEXT", "closure_size": "INTEGER",
+    }  # fmt: skip
+    facets = ("uses",)
+    tables = _TABLES
+    clusters = {"kind": "kind", "validity": "validity", "closure": "closure", "namespace": "namespace", "host": "host"}
+
+    def __init__(self) -> None:
+        self._inspector: Inspector | None = None
+
+    # One document
+
+    def detect(self, case: Case) -> str | None:
+        """The kind, from the content."""
+        if case.doc.kind == "html":
+            return None
+        kind = recognise(case.body, url=case.url, mime=case.doc.mime, charset=case.doc.charset)
+        if kind is None:
+            return None
+        case.scratch["kind"] = kind
+        return kind.name
+
+    def correct(self, case: Case) -> Corrected | None:
+        """What makes it well-formed."""
+        kind: Kind | None = case.scratch.get("kind")
+        if kind is None or kind.root is None:
+            return None
+        text = read_text(case.body, case.doc.charset)
+        fault, line = find_fault(text.data)
+        case.scratch["fault"] = (fault, line)
+        mended = mend(case.body, charset=case.doc.charset)
+        if mended is not None and not fault:
+            case.scratch["fault"] = next(((change.detail, change.line) for change in mended.changes), ("", 0))
+        return mended
+
+    def trace(self, case: Case) -> Iterable[Lead]:
+        """The strong links, typed."""
+        kind: Kind | None = case.scratch.get("kind")
+        if kind is None:
+            return ()
+        found = trace(case.body, case.url, kind=kind, mime=case.doc.mime, charset=case.doc.charset)
+        return [Lead(link.relation, link.href, True, link.url or "") for link in found.strong]
+
+    def analyse(self, case: Case) -> Mapping[str, Fact] | None:
+        """How it is built, in which namespaces, and what it says of schemas."""
+        kind: Kind | None = case.scratch.get("kind")
+        if kind is None:
+            return None
+        found = self._measure(case, kind)
+        fault, line = case.scratch.get("fault") or (found.fault, found.line)
+        case.facets += [Facet("uses", namespace, count) for namespace, count in found.namespaces.items() if namespace]
+        used = [lead.kind for lead in case.links if lead.kind in _SCHEMA_LINKS]
+        facts: dict[str, Fact] = {
+            "root": kind.root.name if kind.root else "", "namespace": kind.root.namespace if kind.root else "",
+            "encoding": kind.encoding, "well_formed": None if kind.root is None else int(not fault), "fault": fault,
+            "fault_line": line, "mean_fanout": round(found.mean_fanout, 3),
+            "text_share": round(min(1.0, found.text_chars / max(1, len(case.data))), 4),
+            "namespaces": sum(1 for namespace in found.namespaces if namespace),
+            "dtd": found.public_id or found.system_id or found.doctype, "internal_subset": int(found.internal_subset),
+            "schema_use": " ".join(dict.fromkeys(used)), "target_namespace": _find_target(kind),
+        }  # fmt: skip
+        for name in ("elements", "attributes", "depth", "fanout", "recursion", "mixed", "comments", "instructions",
+                     "names", "attribute_names"):  # fmt: skip
+            facts[name] = getattr(found, name)
+        return facts
+
+    def _measure(self, case: Case, kind: Kind) -> Structure:
+        if kind.name == "dtd":
+            return measure_dtd(read_plain(case.body, case.doc.charset)[0])
+        if kind.root is None:
+            return Structure()
+        data = case.data if case.data is not case.body else read_text(case.body, case.doc.charset).data
+        return measure(data)
+
+    # All documents
+
+    def relate(self, store: Store, collection: Collection) -> Iterable[Task]:
+        """Lead links to their documents, settle closures, and say what is to be checked against which schema."""
+        closure.resolve_links(store, collection)
+        closures = closure.settle_closures(store)
+        with store.transaction():
+            _settle_grammars(store, closures)
+        sql = "SELECT id FROM grammar WHERE state = '' ORDER BY id"
+        yield from (Task(f"grammar {number}", 0, 1) for (number,) in list(store.rows(sql)))
+        sql = """SELECT document.id, grammar.id FROM document JOIN grammar ON document.schema = grammar.id
+                 WHERE document.checked IS NOT grammar.mark AND document.well_formed ORDER BY grammar.id, document.id"""
+        yield from (Task(f"check {grammar}", document, 2) for document, grammar in list(store.rows(sql)))
+
+    def perform(self, task: Task, shelf: Shelf) -> Mapping[str, Fact]:
+        """Compile a schema, or check a document."""
+        if self._inspector is None:
+            self._inspector = Inspector(shelf)
+        what, _, number = task.subject.partition(" ")
+        row = next(shelf.rows("SELECT kind, roots, state, error, mark FROM grammar WHERE id = ?", (int(number),)))
+        kind, roots, state, error, mark = (str(value) for value in row)
+        grammar = Grammar(kind, msgspec.json.decode(roots, type=tuple[int, ...]))
+        inspector = self._inspector
+
+        def compile_it() -> dict[str, Any]:
+            try:
+                inspector.compile(grammar)
+            except Unusable as problem:
+                return {"state": "unusable", "error": str(problem)}
+            return {"state": "usable", "error": ""}
+
+        def check_it() -> dict[str, Any]:
+            if state != "usable":
+                return {"validity": "unknown", "validity_error": f"its schema cannot be used: {error}", "checked": mark}
+            try:
+                validity, wrong = inspector.check(grammar, task.document)
+            except Unusable as problem:
+                validity, wrong = "unknown", str(problem)
+            return {"validity": validity, "validity_error": wrong, "checked": mark}
+
+        return time_check(compile_it if what == "grammar" else check_it)
+
+    def conclude(self, store: Store, task: Task, facts: Mapping[str, Fact]) -> None:
+        """Keep what came of a schema or a document."""
+        what, _, number = task.subject.partition(" ")
+        if what == "grammar":
+            state = facts.get("state") or facts.get("outcome")
+            sql = "UPDATE grammar SET state = ?, error = ? WHERE id = ?"
+            store.db.execute(sql, (state, facts.get("error", ""), int(number)))
+            return
+        if "validity" not in facts:
+            mark = store.value("SELECT mark FROM grammar WHERE id = ?", (int(number),))
+            facts = {"validity": "unknown", "validity_error": f"{facts['outcome']}: {facts['error']}", "checked": mark}
+        store.learn(task.document, facts)
+
+    def finish(self, store: Store) -> None:
+        """What a schema is worth by itself follows from whether it could be compiled."""
+        with store.transaction():
+            store.db.execute(_JUDGE_SCHEMAS)
+
+
+#: What is known of the schemas that were compiled for themselves.
+_JUDGE_SCHEMAS = """
+UPDATE document SET (validity, validity_error) = (
+    SELECT iif(grammar.state = 'usable', 'usable', 'unusable'), grammar.error
+    FROM grammar WHERE grammar.kind = document.kind AND grammar.roots = '[' || document.id || ']')
+WHERE kind IN ('xsd', 'rng', 'dtd')
+"""
+
+
+def _find_target(kind: Kind) -> str:
+    """The namespace that a schema is for."""
+    if kind.name == "xsd" or kind.name == "wsdl":
+        return kind.attributes.get("targetNamespace", "")
+    return kind.attributes.get("ns", "") if kind.name == "rng" else ""
+
+
+def _settle_grammars(store: Store, closures: closure.Closures) -> None:
+    """Say for each document what it is checked against; schemas that nothing is a part of are compiled as well."""
+    store.db.execute("UPDATE document SET schema = NULL WHERE schema IS NOT NULL")
+    wanted: dict[Grammar, list[int]] = {}
+    for document, grammar in _find_schemas(store):
+        wanted.setdefault(grammar, []).append(document)
+    for document, kind in list(store.rows(_ENTRIES)):
+        wanted.setdefault(Grammar(kind, (document,)), [])
+    digests = dict(store.rows("SELECT id, digest FROM document"))
+    numbers = []
+    for grammar, documents in wanted.items():
+        mark = hashlib.sha1(b"".join(sorted(digests[needed] or b"" for needed in closures.of(*grammar.roots))))
+        number = _keep_grammar(store, grammar, mark.hexdigest())
+        numbers.append(number)
+        store.db.executemany("UPDATE document SET schema = ? WHERE id = ?", ((number, each) for each in documents))
+    kept = set(numbers)
+    gone = [(number,) for (number,) in list(store.rows("SELECT id FROM grammar")) if number not in kept]
+    store.db.executemany("DELETE FROM grammar WHERE id = ?", gone)
+    store.db.execute(
+        "UPDATE document SET validity = NULL, validity_error = NULL, checked = NULL WHERE schema IS NULL"
+        " AND validity IS NOT NULL"
+    )
+    store.db.execute(
+        "UPDATE document SET validity = 'invalid', validity_error = 'not well-formed: ' || fault"
+        " WHERE schema IS NOT NULL AND well_formed = 0"
+    )
+
+
+def _keep_grammar(store: Store, grammar: Grammar, mark: str) -> int:
+    """The number of a grammar; it is to be compiled again when anything that it needs has changed."""
+    roots = msgspec.json.encode(grammar.roots).decode()
+    had = next(store.rows("SELECT id, mark FROM grammar WHERE kind = ? AND roots = ?", (grammar.kind, roots)), None)
+    if had is None:
+        sql = "INSERT INTO grammar (kind, roots, mark) VALUES (?, ?, ?)"
+        store.db.execute(sql, (grammar.kind, roots, mark))
+        return int(store.db.last_insert_rowid())
+    if had[1] != mark:
+        store.db.execute("UPDATE grammar SET mark = ?, state = '', error = '' WHERE id = ?", (mark, had[0]))
+    return int(had[0])
+
+
+#: Schemas that are part of no other.
+_ENTRIES = f"""
+SELECT id, kind FROM document WHERE kind IN ('xsd', 'rng', 'dtd') AND NOT EXISTS (
+    SELECT 1 FROM link WHERE link.found = document.id AND link.document <> document.id
+    AND link.kind IN ({closure.quote(closure.PARTS)}))
+"""
+_LOCATED = f"""
+SELECT link.document, link.kind, link.found, target.kind FROM link JOIN document AS target ON target.id = link.found
+JOIN document AS source ON source.id = link.document
+WHERE link.strong AND link.kind IN ({closure.quote(_SCHEMA_LINKS)})
+      AND source.kind NOT IN ({closure.quote(closure.GRAMMARS)})
+ORDER BY link.document, link.nth"""
+
+
+def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:
+    """Each document that names a schema which was collected, with that schema."""
+    here = 0
+    named: dict[str, list[tuple[str, int]]] = {}
+    for document, link, found, kind in list(store.rows(_LOCATED)):
+        if document != here:
+            yield from _choose_schema(here, named)
+            here, named = document, {}
+        if kind in _SCHEMA_LINKS[link].split():
+            named.setdefault(link, []).append((kind, found))
+    yield from _choose_schema(here, named)
+
+
+def _choose_schema(document: int, named: dict[str, list[tuple[str, int]]]) -> Iterator[tuple[int, Grammar]]:
+    located = [
+        found for link in ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation") for found in named.get(link, ())
+    ]
+    if located:
+        yield document, Grammar("xsd", tuple(dict.fromkeys(found for _, found in located)))
+    elif "pi:xml-model" in named:
+        kind, found = named["pi:xml-model"][0]
+        yield document, Grammar(kind, (found,))
+    elif "doctype-system" in named:
+        yield document, Grammar("dtd", (named["doctype-system"][0][1],))

@@ -1,0 +1,113 @@
+"""What a document needs and whether it is there: typed links between collected documents flow in, closures flow out.
+
+A closure is everything that a document needs, directly or through others; it is complete when all of it was collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.analyse.store import Store
+from lycosa.look.collection import Collection
+
+#: Kinds that others are written in, or checked against.
+SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
+GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
+#: Strong links that a document can be used without.
+_SPARE = ("pi:xml-stylesheet", "ndata-entity")
+#: What schemas and stylesheets say of themselves as documents, and no processor of them follows.
+_OF_INSTANCES = ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation", "pi:xml-model")
+#: Links that make the target a part of the source, not a neighbour of it.
+PARTS = ("xsd:include", "xsd:redefine", "xsd:override", "rng:include", "rng:externalRef", "parameter-entity")
+#: A closure is followed so far; larger ones are cut, and counted as incomplete.
+MAX_CLOSURE = 20_000
+_MAX_REDIRECTS = 10
+
+
+def quote(names: Iterable[str]) -> str:
+    """Names of ours as SQL has them in a list."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+_NEEDED = f"""
+link.strong AND link.kind NOT IN ({quote(_SPARE)}) AND link.kind NOT LIKE 'catalog:%'
+AND NOT (document.kind IN ({quote(GRAMMARS)}) AND link.kind IN ({quote(_OF_INSTANCES)}))
+AND NOT (document.kind = 'xsd' AND link.kind = 'doctype-system')"""
+
+#: The links that documents need.
+NEEDS = f"""
+SELECT document.id, link.found, link.target, link.href FROM link JOIN document ON document.id = link.document
+WHERE {_NEEDED}"""
+
+
+def resolve_links(store: Store, collection: Collection) -> None:
+    """Find the collected document that each link leads to, also through redirects."""
+    with store.transaction():
+        store.db.execute(
+            """UPDATE link SET found = (
+                   SELECT min(id) FROM document WHERE document.url = link.target AND document.kind NOT IN ('', 'html'))
+               WHERE found IS NULL AND target <> ''"""
+        )
+    sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
+    found: list[tuple[int, str]] = []
+    for (target,) in store.rows(sql):
+        address = target
+        for _ in range(_MAX_REDIRECTS):
+            info = collection.url(address)
+            if info is None or not info.redirect:
+                break
+            address = info.redirect
+        if address != target:
+            document = store.value(
+                "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (address,)
+            )
+            if document is not None:
+                found.append((document, target))
+    with store.transaction():
+        store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ?", found)
+
+
+class Closures:
+    """The graph of what needs what, in memory: two numbers a link."""
+
+    def __init__(self, rows: Iterable[tuple[int, int | None, str, str]]) -> None:
+        """From the rows of NEEDS."""
+        self.needs: dict[int, list[int]] = {}
+        self.lacks: dict[int, list[str]] = {}
+        for document, found, target, href in rows:
+            if found is not None:
+                self.needs.setdefault(document, []).append(found)
+            else:
+                self.needs.setdefault(document, [])
+                self.lacks.setdefault(document, []).append(target or href)
+
+    def of(self, *roots: int) -> set[int]:
+        """The documents in the closure, the roots included."""
+        seen = set(roots)
+        queue = list(roots)
+        while queue and len(seen) < MAX_CLOSURE:
+            for needed in self.needs.get(queue.pop(), ()):
+                if needed not in seen:
+                    seen.add(needed)
+                    queue.append(needed)
+        return seen
+
+    def missing(self, documents: Iterable[int]) -> set[str]:
+        """The addresses that these documents need and that were not collected."""
+        return {address for document in documents for address in self.lacks.get(document, ())}
+
+
+def settle_closures(store: Store) -> Closures:
+    """Write down for each document that needs others, and each schema, how large its closure is and what it lacks."""
+    closures = Closures(store.rows(NEEDS))
+    alone = (row[0] for row in store.rows(f"SELECT id FROM document WHERE kind IN ({quote(GRAMMARS)})"))
+    rows = []
+    for document in sorted(closures.needs.keys() | set(alone)):
+        closure = closures.of(document)
+        lacking = len(closures.missing(closure)) + (len(closure) >= MAX_CLOSURE)
+        rows.append(("incomplete" if lacking else "complete", len(closure), lacking, document))
+    with store.transaction():
+        store.db.execute("UPDATE document SET closure = '', closure_size = 0, missing = 0 WHERE closure <> ''")
+        sql = "UPDATE document SET closure = ?, closure_size = ?, missing = ? WHERE id = ?"
+        store.db.executemany(sql, rows)
+    return closures

@@ -1,0 +1,267 @@
+"""A broken document goes in; one that every parser reads comes out, with a list of what was changed (X10).
+
+First what has one right answer: the encoding, stray bytes, characters that XML does not know, ampersands, entities and
+prefixes that nobody declared. What is still wrong then (tags that do not match, a missing end) libxml2 recovers.
+"""
+
+from __future__ import annotations
+
+import html.entities
+import re
+from collections import Counter
+from xml.parsers import expat
+
+from lycosa.analyse.part import Change, Corrected
+from lycosa.missions.xml.encoding import Text, find_codec, read_text
+from lycosa.parse import charset as charsets
+from lycosa.parse import xml
+
+#: Entries of libxml2's error log that are told one by one.
+_MAX_TOLD = 50
+_MAX_DETAIL = 300
+_ILLEGAL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_ILLEGAL_REFERENCE = re.compile(
+    rb"&#(?:0*+(?:[0-8]|1[124-9]|2\d|3[01])|x0*+(?:[0-8bce-f]|1[0-9a-f])|0*+6553[45]|x0*+fff[ef]"
+    rb"|x0*+d[89a-f][0-9a-f]{2}|0*+(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));",
+    re.IGNORECASE,
+)
+#: What is not text, as wholes; then the two characters that text may not hold bare.
+_TOKENS = re.compile(
+    rb"""<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*)?>
+    |&(?:(?P<name>[A-Za-z_][\w.-]*+);|\#(?:\d+|x[0-9A-Fa-f]+);|(?P<bare>))|(?P<less><)(?![A-Za-z_:/!?\x80-\xff])""",
+    re.DOTALL | re.VERBOSE,
+)
+_DECLARED_ENCODING = re.compile(rb"""\A(<\?xml\s[^>]*?encoding\s*=\s*["'])([\w.:-]*)(["'])""")
+_DECLARED_ENTITY = re.compile(rb"<!ENTITY\s+([^\s%\"'<>]+)")
+_OWN_ENTITIES = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
+_TAG = re.compile(rb"""<(?!!--|!\[CDATA)[A-Za-z_][\w.-]*+(?::[\w.-]+)?(?:[^<>"']|"[^"]*"|'[^']*')*+>""")
+_PREFIX = re.compile(rb"""(?:^<|\s)([A-Za-z_][\w.-]*+):[\w.-]+(?=[\s/>=])""")
+_BINDING = re.compile(rb"""xmlns:([\w.-]+)\s*=""")
+_ROOT = re.compile(
+    rb"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^\[>]*+(?:\[.*?\]\s*)?>)*+<[A-Za-z_:\x80-\xff][^\s<>/=]*+", re.DOTALL
+)
+#: Prefixes that everybody uses for one namespace.
+PREFIXES = {
+    "xsi": "http://www.w3.org/2001/XMLSchema-instance",
+    "xs": "http://www.w3.org/2001/XMLSchema",
+    "xsd": "http://www.w3.org/2001/XMLSchema",
+    "xsl": "http://www.w3.org/1999/XSL/Transform",
+    "xlink": "http://www.w3.org/1999/xlink",
+    "xi": "http://www.w3.org/2001/XInclude",
+    "svg": "http://www.w3.org/2000/svg",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "gml": "http://www.opengis.net/gml",
+    "ogc": "http://www.opengis.net/ogc",
+    "atom": "http://www.w3.org/2005/Atom",
+    "media": "http://search.yahoo.com/mrss/",
+    "content": "http://purl.org/rss/1.0/modules/content/",
+    "itunes": "http://www.itunes.com/dtds/podcast-1.0.dtd",
+    "soap": "http://schemas.xmlsoap.org/soap/envelope/",
+    "wsdl": "http://schemas.xmlsoap.org/wsdl/",
+    "inkscape": "http://www.inkscape.org/namespaces/inkscape",
+    "sodipodi": "http://sodipodi.sourceforge.net/DTD/sodipodi-0.dtd",
+}
+UNKNOWN_PREFIX = "urn:lycosa:undeclared:"
+
+#: What libxml2 found, by the name of the error, as people are told it.
+_ERRORS = {
+    "ERR_TAG_NAME_MISMATCH": "tag",
+    "ERR_LTSLASH_REQUIRED": "tag",
+    "ERR_GT_REQUIRED": "tag",
+    "ERR_TAG_NOT_FINISHED": "truncated",
+    "ERR_COMMENT_NOT_FINISHED": "truncated",
+    "ERR_CDATA_NOT_FINISHED": "truncated",
+    "ERR_ATTRIBUTE_NOT_FINISHED": "truncated",
+    "ERR_DOCUMENT_END": "trailing",
+    "ERR_UNDECLARED_ENTITY": "entity",
+    "WAR_UNDECLARED_ENTITY": "entity",
+    "ERR_INVALID_CHAR": "control",
+    "ERR_INVALID_CHARREF": "control",
+    "ERR_LT_IN_ATTRIBUTE": "attribute",
+}
+#: Every code that a change may have, with what it means.
+CODES = {
+    "encoding": "bytes that are not in the declared encoding were read in another one",
+    "preface": "what stood before the first tag was dropped",
+    "control": "characters that XML does not allow were dropped",
+    "ampersand": "a bare & was written &amp;",
+    "less-than": "a bare < was written &lt;",
+    "entity": "an entity that nobody declared was replaced by its character, or written out",
+    "prefix": "a prefix that nobody declared was bound to a namespace",
+    "attribute": "an attribute written wrongly was put right or dropped",
+    "tag": "a tag that does not match was closed or dropped",
+    "truncated": "elements that are open where the document breaks off were closed",
+    "trailing": "what stood behind the root element was dropped",
+    "syntax": "something else that a parser stumbles over was dropped",
+    "unmended": "it could not be put right, or not all of it",
+}
+
+
+def find_fault(data: bytes) -> tuple[str, int]:
+    """What a strict parser says of a document in UTF-8, and in which line; empty: nothing."""
+    parser = xml.open_parser(namespaces=True)
+    if b"<!ENTITY" in data:
+        parser.DefaultHandler = _ignore  # with it expat does not expand entities in the text
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError) as error:
+        return expat.ErrorString(parser.ErrorCode) or str(error), parser.ErrorLineNumber
+    return "", 0
+
+
+def mend(body: bytes, *, charset: str = "") -> Corrected | None:
+    """Put a document right, in UTF-8; None where nothing is wrong with it."""
+    mended = _mend(body, charset)
+    return None if mended is None else Corrected(_DECLARED_ENCODING.sub(rb"\1UTF-8\3", mended.data, 1), mended.changes)
+
+
+def _mend(body: bytes, charset: str) -> Corrected | None:
+    text = read_text(body, charset)
+    data, changes = text.data, _tell_reading(body, text)
+    if not find_fault(data)[0]:
+        return Corrected(data, changes) if changes else None
+    for step in (_drop_illegal, _escape, _bind_prefixes):
+        data, made = step(data)
+        changes += made
+        if made and not find_fault(data)[0]:
+            return Corrected(data, changes)
+    data, made = _recover(data)
+    return Corrected(data, changes + made)
+
+
+def _tell_reading(body: bytes, text: Text) -> list[Change]:
+    """What reading the bytes as text has changed already."""
+    changes = []
+    if text.problem or (not find_codec(body) and not _decodes(body, text.encoding)):
+        read_as = charsets.settle(body, text.encoding).charset
+        changes.append(Change("encoding", f"declared or taken for {text.encoding}, read as {read_as}", 1))
+    if text.skipped and (not text.skipped.isspace() or text.data.startswith(b"<?xml")):
+        changes.append(Change("preface", f"{len(text.skipped)} characters before the first tag", 1))
+    return changes
+
+
+def _decodes(body: bytes, encoding: str) -> bool:
+    try:
+        body.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return False
+    return True
+
+
+def _drop_illegal(data: bytes) -> tuple[bytes, list[Change]]:
+    data, dropped = _ILLEGAL.subn(b"", data)
+    data, replaced = _ILLEGAL_REFERENCE.subn(b"&#xfffd;", data)
+    count = dropped + replaced
+    return data, [Change("control", "characters that XML does not allow", 0, count)] if count else []
+
+
+def _escape(data: bytes) -> tuple[bytes, list[Change]]:
+    """Write out what stands in the text and may not."""
+    declared = _OWN_ENTITIES | set(_DECLARED_ENTITY.findall(data))
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], int] = {}
+
+    def note(code: str, detail: str, at: int) -> None:
+        counts[code, detail] += 1
+        first.setdefault((code, detail), at)
+
+    def replace(token: re.Match[bytes]) -> bytes:
+        if (name := token["name"]) is not None:
+            if name in declared:
+                return token[0]
+            character = html.entities.html5.get(f"{name.decode('ascii', 'replace')};")
+            note("entity", f"&{name.decode('utf-8', 'replace')};", token.start())
+            if character is None:
+                return b"&amp;" + name + b";"
+            return "".join(f"&#{ord(mark)};" for mark in character).encode()
+        if token["bare"] is not None:
+            note("ampersand", "&", token.start())
+            return b"&amp;"
+        if token["less"] is not None:
+            note("less-than", "<", token.start())
+            return b"&lt;"
+        return token[0]
+
+    mended = _TOKENS.sub(replace, data)
+    changes = [
+        Change(code, detail, data.count(b"\n", 0, first[code, detail]) + 1, count)
+        for (code, detail), count in counts.most_common(_MAX_TOLD)
+    ]
+    return mended, changes
+
+
+def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:
+    """Declare, at the root, prefixes that are used and nowhere declared."""
+    root = _ROOT.match(data)
+    if root is None or not find_fault(data)[0]:
+        return data, []
+    bound = {b"xml", b"xmlns", *_BINDING.findall(data)}
+    used: dict[bytes, int] = {}
+    for tag in _TAG.finditer(data, root.start()):
+        for prefix in _PREFIX.findall(tag[0]):
+            if prefix not in bound:
+                used.setdefault(prefix, tag.start())
+    changes, added = [], b""
+    for prefix, at in used.items():
+        name = prefix.decode("ascii", "replace")
+        namespace = PREFIXES.get(name, UNKNOWN_PREFIX + name)
+        added += f' xmlns:{name}="{namespace}"'.encode()
+        changes.append(Change("prefix", f"{name} = {namespace}", data.count(b"\n", 0, at) + 1))
+    return data[: root.end()] + added + data[root.end() :], changes
+
+
+def _recover(data: bytes) -> tuple[bytes, list[Change]]:
+    """What libxml2 makes of the rest."""
+    fault, line = find_fault(data)
+    if len(data) > xml.TREE_BYTES:
+        return data, [Change("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line)]
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        encoding="utf-8", recover=True, resolve_entities=False, no_network=True, load_dtd=False,
+        huge_tree=b"<!ENTITY" not in data,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        return data, [Change("unmended", str(error), line)]
+    if root is None:
+        return data, [Change("unmended", fault, line)]
+    mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
+    changes = [
+        Change(_name_error(entry.type_name), entry.message[:_MAX_DETAIL], entry.line) for entry in parser.error_log
+    ]
+    if len(changes) > _MAX_TOLD:
+        rest = len(changes) - _MAX_TOLD
+        changes = [*changes[:_MAX_TOLD], Change("syntax", "and more of the same", 0, rest)]
+    left, at = find_fault(mended)
+    if left == "duplicate attribute":  # two names for one, which libxml2 lets pass
+        for element in root.iter(etree.Element):
+            if len(element.keys()) != len(set(element.keys())):
+                kept = dict(reversed(element.items()))
+                element.attrib.clear()
+                element.attrib.update(kept)
+        mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
+        left, at = find_fault(mended)
+    if left:
+        changes.append(Change("unmended", left, at))
+    return mended, changes or [Change("syntax", fault, line)]
+
+
+def _name_error(name: str) -> str:
+    if name in _ERRORS:
+        return _ERRORS[name]
+    if name.startswith("NS_ERR"):
+        return "prefix"
+    return "attribute" if "ATTRIBUTE" in name else "syntax"
+
+
+def _ignore(_text: str) -> None:
+    pass
