@@ -9,7 +9,7 @@ import lycosa
 
 ROOT = Path(lycosa.__file__).parent
 STAGES = ("frontier", "fetch", "parse", "judge", "keep", "extract", "render")
-WIRING = ("crawl", "look", "cli", "missions")
+WIRING = ("analyse", "crawl", "look", "cli", "missions")
 
 
 def imports_of(path: Path) -> set[str]:

@@ -48,7 +48,7 @@ def analyse(
     """Look at every document of a collection, and at the whole.
 
     What is done is not done again: a second run takes what is new, and one that was ended continues. Nothing is
-    fetched. The results are in analysis.db; `lycosa report`, `lycosa export` and `lycosa query --analysis` read it.
+    fetched. The results are in analysis.db: lycosa query "SELECT … FROM analysis.document" asks it.
 
     \b
     lycosa analyse xml

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import apsw
@@ -24,6 +25,8 @@ class Result(NamedTuple):
 def select(folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Result:
     """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
     connection = database.connect(folder)
+    if "analysis." in sql and (found := Path(folder) / "analysis.db").exists():
+        connection.execute("ATTACH ? AS analysis", (str(found),))  # what `lycosa analyse` left
     database.guard(connection, seconds=seconds)
     columns: list[tuple[str, ...]] = []
 

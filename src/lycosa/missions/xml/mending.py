@@ -21,7 +21,7 @@ _MAX_TOLD = 50
 _MAX_DETAIL = 300
 _ILLEGAL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 _ILLEGAL_REFERENCE = re.compile(
-    rb"&#(?:0*+(?:[0-8]|1[124-9]|2\d|3[01])|x0*+(?:[0-8bce-f]|1[0-9a-f])|0*+6553[45]|x0*+fff[ef]"
+    rb"&#(?:0{0,20}(?:[0-8]|1[124-9]|2\d|3[01])|x0{0,20}(?:[0-8bce-f]|1[0-9a-f])|0*+6553[45]|x0*+fff[ef]"
     rb"|x0*+d[89a-f][0-9a-f]{2}|0*+(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));",
     re.IGNORECASE,
 )

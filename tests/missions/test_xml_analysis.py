@@ -1,0 +1,251 @@
+"""The Analyzer over a collection: kinds, corrections, links, closures, validity, clusters; resumable; plugins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from stock import add, stock
+
+from lycosa.cli.main import program
+
+XSD = "http://www.w3.org/2001/XMLSchema"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+SITE = "http://site.test/"
+
+
+def schema(inner: str, target: str = "") -> bytes:
+    space = f' targetNamespace="{target}" xmlns="{target}" elementFormDefault="qualified"' if target else ""
+    return f'<xs:schema xmlns:xs="{XSD}"{space}>{inner}</xs:schema>'.encode()
+
+
+def instance(inner: str, location: str) -> bytes:
+    return f'<a xmlns="urn:a" xmlns:xsi="{XSI}" xsi:schemaLocation="urn:a {location}">{inner}</a>'.encode()
+
+
+TYPES = '<xs:simpleType name="n"><xs:restriction base="xs:int"/></xs:simpleType>'
+A = '<xs:include schemaLocation="parts/types.xsd"/><xs:element name="a" type="n"/>'
+RNG = "http://relaxng.org/ns/structure/1.0"
+PAGES = {
+    "a.xsd": schema(A, "urn:a"),
+    "parts/types.xsd": schema(TYPES, "urn:a"),
+    "good.xml": instance("7", "a.xsd"),
+    "bad.xml": instance("seven", "a.xsd"),
+    "moved.xml": instance("7", "old/a.xsd"),
+    "broken.xml": b"<a xmlns='urn:a'>&nbsp;<b></a>",
+    "lacking.xsd": schema('<xs:include schemaLocation="nowhere.xsd"/>', "urn:l"),
+    "lacking.xml": instance("7", "lacking.xsd"),
+    "d.dtd": b'<!ENTITY % m SYSTEM "m.mod">%m;<!ELEMENT d (e*)>',
+    "m.mod": b"<!ELEMENT e (#PCDATA)>",
+    "good-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><e>x</e></d>',
+    "bad-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><f/></d>',
+    "own-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd" [<!ELEMENT f EMPTY><!ENTITY x "y">]><d><e>&x;</e></d>',
+    "r.rng": f'<grammar xmlns="{RNG}"><include href="q.rng"/><start><ref name="x"/></start></grammar>'.encode(),
+    "q.rng": f'<grammar xmlns="{RNG}"><define name="x"><element name="x"><text/></element></define></grammar>'.encode(),
+    "good-r.xml": b'<?xml-model href="r.rng"?><x>y</x>',
+    "bad-r.xml": b'<?xml-model href="r.rng"?><x><y/></x>',
+    "passwd.xsd": schema('<xs:include schemaLocation="file:///etc/passwd"/>'),
+    "page.html": b"<html><body>hello</body></html>",
+}
+
+
+def pages() -> list[tuple[str, str, bytes]]:
+    return [(SITE + name, "text/html" if name.endswith("html") else "text/xml", body) for name, body in PAGES.items()]
+
+
+def analyse(folder: Path, *arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--workers", "1", *arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    db = sqlite3.connect(folder / "analysis.db")
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+def facts(folder: Path, *names: str) -> dict[str, Any]:
+    found = rows(folder, f"SELECT url, {', '.join(names)} FROM document")
+    return {row[0].removeprefix(SITE): row[1] if len(names) == 1 else row[1:] for row in found}
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = stock(tmp_path_factory.mktemp("xml") / "c", pages(), redirects={f"{SITE}old/a.xsd": f"{SITE}a.xsd"})
+    analyse(folder)
+    return folder
+
+
+def test_kinds_and_structure(analysed: Path) -> None:
+    """Each document has its kind from its content and its figures."""
+    kinds = facts(analysed, "kind")
+    assert (kinds["a.xsd"], kinds["m.mod"], kinds["r.rng"], kinds["good.xml"], kinds["page.html"]) == (
+        "xsd", "dtd", "rng", "xml", "html",
+    )  # fmt: skip
+    assert facts(analysed, "root", "namespace", "elements", "depth", "namespaces")["good.xml"] == (
+        "a", "urn:a", 1, 1, 1,
+    )  # fmt: skip
+    assert facts(analysed, "target_namespace")["a.xsd"] == "urn:a"
+
+
+def test_what_was_corrected_is_reported(analysed: Path) -> None:
+    """With what, where and how often."""
+    found = rows(analysed, "SELECT url, what, change.detail FROM change JOIN document ON id = document")
+    assert [(url.removeprefix(SITE), what) for url, what, _ in found] == [
+        ("broken.xml", "entity"), ("broken.xml", "tag"),
+    ]  # fmt: skip
+    assert facts(analysed, "well_formed", "changes")["broken.xml"] == (0, 2)
+    assert facts(analysed, "well_formed")["good.xml"] == 1
+
+
+def test_closures(analysed: Path) -> None:
+    """Complete, or how much is missing; a redirect leads on."""
+    found = facts(analysed, "closure", "closure_size", "missing")
+    assert found["a.xsd"] == found["a.xsd"] == ("complete", 2, 0)
+    assert found["good.xml"] == found["moved.xml"] == ("complete", 3, 0)
+    assert found["lacking.xml"] == ("incomplete", 2, 1)
+    assert found["d.dtd"] == ("complete", 2, 0) and found["r.rng"] == ("complete", 2, 0)
+
+
+def test_validity_against_what_was_collected(analysed: Path) -> None:
+    """XML Schema, DTD (with the document's own declarations), RELAX NG; what is not known is told."""
+    found = facts(analysed, "validity")
+    good = ["good.xml", "moved.xml", "good-d.xml", "own-d.xml", "good-r.xml"]
+    assert {name: found[name] for name in good} == dict.fromkeys(good, "valid")
+    bad = ["bad.xml", "bad-d.xml", "bad-r.xml"]
+    assert {name: found[name] for name in bad} == dict.fromkeys(bad, "invalid")
+    errors = facts(analysed, "validity_error")
+    assert "seven" in errors["bad.xml"] and "f" in errors["bad-d.xml"]
+    assert found["lacking.xml"] == "unknown" and "nowhere.xsd" in errors["lacking.xml"]
+    assert (found["a.xsd"], found["lacking.xsd"], found["parts/types.xsd"]) == ("usable", "unusable", None)
+    assert found["passwd.xsd"] == "unusable" and "root:" not in errors["passwd.xsd"]
+
+
+def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
+    """And what follows from it: the missing part makes the schema whole, and its documents are checked."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    assert analyse(folder).startswith("0 pages analysed")
+    add(folder, [(f"{SITE}nowhere.xsd", "text/xml", schema('<xs:element name="a"/>', "urn:l"))])
+    assert analyse(folder).startswith("1 pages analysed")
+    assert facts(folder, "closure")["lacking.xml"] == "complete"
+    assert facts(folder, "validity")["lacking.xsd"] == "usable"
+    # The schema is for another namespace than the document's.
+    assert facts(folder, "validity")["lacking.xml"] == "invalid"
+
+
+PLAN = """
+[phases]
+analyse = ["built-in", "mine.py:count"]
+
+[kinds.xsd]
+correct = []
+trace = []
+
+[clusters.health]
+broken = "not well_formed and kind = xml"
+small = "kind = xsd|dtd and bytes < 1kB"
+foreign = "uses = urn:*"
+
+[clusters]
+roots = "root"
+"""
+MINE = """
+def count(case):
+    return {"vowels": sum(case.body.count(v) for v in (b"a", b"e"))}
+"""
+
+
+def test_a_plan_of_the_user(tmp_path: Path) -> None:
+    """Phases by kind, a plugin of one function, clusters by any result."""
+    folder = stock(tmp_path / "c", pages())
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "mine.py").write_text(MINE)
+    out = analyse(folder, "--plan", str(tmp_path / "plan.toml"))
+    assert "by health" in out and "broken" in out
+    extra = dict(rows(folder, "SELECT url, extra ->> 'vowels' FROM document"))
+    assert extra[f"{SITE}good-r.xml"] == PAGES["good-r.xml"].count(b"a") + PAGES["good-r.xml"].count(b"e")
+    assert rows(folder, "SELECT count(*) FROM link JOIN document ON id = document WHERE document.kind = 'xsd'") == [
+        (0,)
+    ]
+    health = dict(
+        rows(folder, "SELECT url, collection FROM membership JOIN document ON id = document WHERE cluster = 'health'")
+    )
+    assert health[f"{SITE}broken.xml"] == "broken" and health[f"{SITE}a.xsd"] == "small"
+    assert health[f"{SITE}good.xml"] == "foreign" and f"{SITE}good-r.xml" not in health
+    assert analyse(folder, "--plan", str(tmp_path / "plan.toml")).startswith("0 pages")
+    (tmp_path / "mine.py").write_text(MINE.replace("vowels", "letters"))
+    assert analyse(folder, "--plan", str(tmp_path / "plan.toml")).startswith(f"{len(PAGES)} pages")
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ("[phase]\n", "unknown field `phase`"),
+        ("[phases]\nanalyse = ['nosuch.py:f']\n", "there is no file"),
+        ("[phases]\nanalyse = ['two.py:two']\n", "takes 2 arguments"),
+        ("[clusters.x]\ny = 'kimd = xsd'\n", "did you mean kind?"),
+        ("[clusters.x]\ny = 'bytes > many'\n", "is not a number"),
+        ("[clusters]\nx = 'nosuch'\n", "is by 'nosuch'"),
+        ("clusters = ", "cannot be used"),
+    ],
+)
+def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) -> None:
+    """Before anything is done."""
+    folder = stock(tmp_path / "c", pages()[:1])
+    (tmp_path / "plan.toml").write_text(plan)
+    (tmp_path / "two.py").write_text("def two(a, b): ...\n")
+    result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--plan", str(tmp_path / "plan.toml")])
+    assert result.exception is not None and said in str(result.exception)
+    assert not (folder / "analysis.db").exists()
+
+
+def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
+    """The others go on, and --retry tries again."""
+    folder = stock(tmp_path / "c", pages()[:4])
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f']\n")
+    (tmp_path / "rude.py").write_text("def f(case):\n    if 'bad' in case.url:\n        raise ValueError('no')\n")
+    out = analyse(folder, "--plan", str(plan))
+    assert "set aside http://site.test/bad.xml: error: ValueError: no" in out
+    assert facts(folder, "outcome") == {
+        "a.xsd": "done",
+        "parts/types.xsd": "done",
+        "good.xml": "done",
+        "bad.xml": "error",
+    }
+    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 pages")
+
+
+def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Whenever it is killed, the same command ends with the same rows."""
+    many = [(f"{SITE}{n}.xml", "text/xml", b"<a>" + b"<b/>" * n + b"</a>") for n in range(600)]
+    folder = stock(tmp_path / "c", many)
+    command = [sys.executable, "-m", "lycosa", "analyse", "xml", str(folder), "--workers", "2", "-q"]
+    for pause in (0.4, 0.7):
+        process = subprocess.Popen(command, start_new_session=True)
+        time.sleep(pause)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert subprocess.run(command, timeout=60).returncode == 0
+    assert rows(folder, "SELECT count(*), count(DISTINCT url), total(elements) FROM document") == [
+        (600, 600, sum(n + 1 for n in range(600)))
+    ]
+
+
+def test_a_missing_collection_is_told(tmp_path: Path) -> None:
+    """Nothing is made."""
+    result = CliRunner().invoke(program, ["analyse", "xml", str(tmp_path / "none")])
+    assert "There is no collection" in str(result.exception)

@@ -1,0 +1,94 @@
+"""A broken document becomes one that every parser reads, and the report says what was changed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from lycosa.missions.xml.mending import CODES, find_fault, mend
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "inside"),
+    [
+        (b"<a>&nbsp;&eacute;&mine;</a>", "entity", b"<a>&#160;&#233;&amp;mine;</a>"),
+        (b"<a>this & that</a>", "ampersand", b"<a>this &amp; that</a>"),
+        (b"<a>1 < 2</a>", "less-than", b"<a>1 &lt; 2</a>"),
+        (b"<a>\x0b\x01b&#0;</a>", "control", b"<a>b&#xfffd;</a>"),
+        (b'<a xsi:type="b"/>', "prefix", b'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'),
+        (b"<mine:a/>", "prefix", b'xmlns:mine="urn:lycosa:undeclared:mine"'),
+        (b"noise\n<?xml version='1.0'?><a/>", "preface", b"<?xml version='1.0'?><a/>"),
+        ("<?xml version='1.0' encoding='utf-8'?><a>caf\xe9</a>".encode("latin-1"), "encoding", "café".encode()),
+        (b"<a><b>text", "truncated", b"<a><b>text</b></a>"),
+        (b"<a><b></a>", "tag", b"<b/>"),
+        (b"<a/><b/>", "trailing", b"<a/>"),
+        (b'<a b="1" b="2"/>', "attribute", b'b="1"'),
+        (b'<a xmlns:x="u" xmlns:y="u" x:b="1" y:b="2"/>', "prefix", b'b="1"'),
+    ],
+)
+def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> None:
+    """One thing after the other; the code names it."""
+    mended = mend(body)
+    assert mended is not None and find_fault(mended.data) == ("", 0)
+    assert code in [change.what for change in mended.changes] and inside in mended.data
+    assert {change.what for change in mended.changes} <= CODES.keys()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<a/>",
+        b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe9</a>",
+        "<a>é</a>".encode("utf-16"),
+        b"<!DOCTYPE a [<!ENTITY mine 'x'>]><a>&mine;</a>",
+        b"<a><![CDATA[ & < &nbsp; ]]><!-- & --></a>",
+        b"\xef\xbb\xbf<a/>",
+    ],
+)
+def test_what_is_right_is_left_alone(body: bytes) -> None:
+    """Also in other encodings, and what looks wrong where it is allowed."""
+    assert mend(body) is None
+
+
+def test_what_is_not_text_is_not_touched() -> None:
+    """Repairs do not reach into CDATA, comments and declarations."""
+    mended = mend(b"<a><![CDATA[x & y]]><!-- & -->z & w</a>")
+    assert mended is not None and mended.data == b"<a><![CDATA[x & y]]><!-- & -->z &amp; w</a>"
+
+
+def test_the_encoding_declared_is_the_one_written() -> None:
+    """What is put right is in UTF-8 and says so."""
+    mended = mend("<?xml version='1.0' encoding='ISO-8859-1'?><a>é & è</a>".encode("latin-1"))
+    assert mended is not None
+    assert etree.fromstring(mended.data).text == "é & è"
+
+
+PIECES = [
+    "<a>",
+    "</a>",
+    "<b x='1'>",
+    "&",
+    "&x;",
+    "<",
+    ">",
+    "]]>",
+    "<![CDATA[",
+    "<!--",
+    "-->",
+    "<?",
+    "?>",
+    "x:y",
+    "\x01",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+def test_any_rubbish_is_mended_or_left(pieces: list[str]) -> None:
+    """Nothing raises; what is said to be mended can be read."""
+    mended = mend(("<r>" + "".join(pieces)).encode())
+    assert mended is not None
+    if all(change.what != "unmended" for change in mended.changes):
+        assert find_fault(mended.data) == ("", 0)
