@@ -151,6 +151,15 @@ class PageRow(Struct, gc=False):
     links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
 
 
+class Glimpse(Struct, gc=False):
+    """What is remembered of a page that was read for its links and not stored."""
+
+    mime: str
+    kind: str = ""  # what the quarry calls it
+    size: int = 0
+    links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
+
+
 class Done(Struct, gc=False):
     """The outcome of one target."""
 
@@ -167,6 +176,7 @@ class Done(Struct, gc=False):
     past: Past | None = None  # what this visit taught; None: nothing
     place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
     keys: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
+    glimpse: Glimpse | None = None  # of a page that was read and not stored
 
 
 class HostRow(Struct, gc=False):

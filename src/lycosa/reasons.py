@@ -54,6 +54,14 @@ RULES = {
     "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
     "page-limit": Reason("limits.pages pages are stored", "raise --limit"),
     "robots": Reason("robots.txt forbids it", 'on a site you own, set robots = "ignore" for its host'),
+    "not-quarry": Reason(
+        "the page was read for its links; the quarry does not recognise it, so it is not stored",
+        'set keep.what = "everything"',
+    ),
+    "dropped-type": Reason(
+        "the page was read for its links; its media type matches a pattern of keep.drop, so it is not stored",
+        "take the pattern out of keep.drop",
+    ),
     "noarchive": Reason("the page asks not to be kept (noarchive, noindex)", 'set fetch.noarchive = "ignore"'),
 }
 

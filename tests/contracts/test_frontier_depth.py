@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.frontier import Frontier
-from lycosa.model import Batch, Committed, Done, Found, PageRow, State
+from lycosa.model import Batch, Committed, Done, Found, Glimpse, PageRow, Past, State
 from lycosa.urls import host_of, url_id
 
 
@@ -127,3 +127,19 @@ def test_a_refresh_is_no_level_down(frontier: Frontier) -> None:
     put(frontier, onward, done=(fetched(frontier, "http://a.test/1", links="http://a.test/2"),))
     put(frontier, found("http://a.test/1", depth=1), max_depth=5)
     assert state_of(frontier, "http://a.test/2")[2] == 1
+
+
+def test_a_page_that_was_not_stored_still_led_somewhere(frontier: Frontier) -> None:
+    """It is fetched, counts as no page of the collection, and a shorter way to it shortens those to its links."""
+    page, child = "http://a.test/page", "http://a.test/child"
+    put(frontier, found(page, depth=3), max_depth=5)
+    glimpse = Glimpse("text/html", size=10, links=child.encode())
+    done = Done(number(frontier, page), "a.test", State.FETCHED, "not-quarry", http=200, past=Past(), glimpse=glimpse)
+    committed = put(frontier, found(child, depth=4), done=(done,), max_depth=5)
+    assert (committed.stored, committed.duplicates) == (0, set())
+    assert state_of(frontier, page) == (State.FETCHED, "not-quarry", 3)
+    assert frontier.stored() == frontier.pages() == 0
+    put(frontier, found(page, depth=1), max_depth=5)
+    assert state_of(frontier, child)[2] == 2
+    assert frontier.repend_reason("not-quarry") == 1
+    assert state_of(frontier, page)[0] == State.PENDING

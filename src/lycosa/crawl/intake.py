@@ -15,7 +15,8 @@ from typing import TextIO
 from lycosa import urls
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
-from lycosa.crawl.outcome import Outcome, settle
+from lycosa.crawl.outcome import Outcome, settle, truncation_of
+from lycosa.crawl.passing import Rows, name_kinds, note_other, note_page, recall
 from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode, decode_file
@@ -26,9 +27,23 @@ from lycosa.frontier import Frontier, Seen
 from lycosa.judge.policy import DULL, score_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
-from lycosa.keep import Archive, Profile, links
+from lycosa.judge.worth import make_worth
+from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.mission import Mission
-from lycosa.model import Answer, Batch, Done, Found, Hint, Link, PageRow, RobotsRow, State, Target, Verdict
+from lycosa.model import (
+    Answer,
+    Batch,
+    Done,
+    Found,
+    Hint,
+    Link,
+    PageRow,
+    Past,
+    RobotsRow,
+    State,
+    Target,
+    Verdict,
+)
 from lycosa.parse import Doc, read
 from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
@@ -77,6 +92,7 @@ class Intake:
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
         self._redirects: dict[str, str] = {}  # the latest, which may not be committed yet
         self._compares = mission.traps.near_duplicates > 0
+        self.worth = make_worth(mission)  # None: everything is stored
 
     def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
@@ -163,14 +179,20 @@ class Intake:
             done.reason = wish
         parsed = time.perf_counter()
         self.cpu["parse"] += parsed - clock
-        packed = links.pack(self._take_links(doc, target, answer))
+        found_links = self._gather_links(doc, answer)
+        rows = self._take_links(doc, target, found_links)
         followed = time.perf_counter()
         self.cpu["links"] += followed - parsed
         done.reason = done.reason or problem
         if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
-        self._keep_page(answer, done, doc, digest=digest, packed=packed, html=html)
+        kind = self.scout.recognise(doc) if self.scout is not None else doc.kind
+        verdict = self.worth.judge(doc.mime, kind=kind) if self.worth is not None else None
+        if verdict is not None and not verdict.ok:
+            self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, found_links=found_links)
+        else:
+            self._keep_page(answer, done, doc, digest=digest, packed=links.pack(rows), html=html, kind=kind)
         if self._compares and doc.links and doc.tree is not None and not target.digest:
             self.rules.novelty.see(target, doc, repeated=done.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
@@ -192,13 +214,16 @@ class Intake:
             return answer.body, ""
         return decoded.body, decoded.problem
 
-    def _take_links(self, doc: Doc, target: Target, answer: Answer) -> list[tuple[str, str, bool]]:
-        """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
+    def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
         found_links = doc.links
         if self.scout is not None:
             found_links = [*found_links, *self.scout.links(doc)]
         if "link" in answer.headers:
             found_links = [*found_links, *_header_links(answer.headers["link"])]
+        return found_links
+
+    def _take_links(self, doc: Doc, target: Target, found_links: list[Link]) -> list[tuple[str, str, bool]]:
+        """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
         blocked = self._page_nofollow(doc)
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
         find, base = self.resolver.find, doc.base
@@ -334,7 +359,31 @@ class Intake:
             )
         )  # fmt: skip
 
-    def _keep_page(self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes, html: bytes) -> None:
+    def _pass_by(
+        self, answer: Answer, done: Done, doc: Doc, *, reason: str, kind: str, rows: Rows, found_links: list[Link]
+    ) -> None:
+        """The page was read and is not stored: the archive gets a line on it."""
+        self.bytes += answer.size
+        done.reason = reason
+        done.past = Past(checked=self.visits.number)  # without a copy nothing tells whether it changes: visit it always
+        kinds = name_kinds(found_links, self.resolver.find, doc.base)
+        done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, kinds=kinds)
+        self.archive.note(line)
+
+    def retake(self, entry: ledger.Entry, target: Target) -> Done:
+        """Take in once more an answer of which nothing but a line was kept."""
+        answer, doc = recall(entry, target)
+        if not entry.reason:
+            return self.take(answer) or Done(target.n, target.host, int(State.FAILED))
+        done = Done(target.n, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
+        rows = self._take_links(doc, target, doc.links)
+        self._pass_by(answer, done, doc, reason=entry.reason, kind=entry.kind, rows=rows, found_links=doc.links)
+        self.batch.done.append(done)
+        return done
+
+    def _keep_page(
+        self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes, html: bytes, kind: str
+    ) -> None:
         target, headers = answer.target, answer.headers
         holder = self._holder(digest, answer)
         if html:
@@ -342,7 +391,7 @@ class Intake:
         elif holder is None:
             raw = digest_of(answer) if is_stamped(answer) else digest
             warc, offset, length = self.archive.add(
-                answer, digest=raw, mime=doc.mime, truncated=_truncation(done.reason)
+                answer, digest=raw, mime=doc.mime, truncated=truncation_of(done.reason)
             )
         else:
             warc, offset, length = self._add_revisit(answer, digest, holder, profile="identical")
@@ -351,7 +400,7 @@ class Intake:
         self.bytes += answer.size
         done.page = PageRow(
             answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
-            self.scout.recognise(doc) if self.scout is not None else doc.kind,
+            kind,
             answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
             warc, offset, length, bool(html), packed,
         )  # fmt: skip
@@ -431,15 +480,14 @@ class Intake:
         """Redirects and refusals are answers too: replay and proof need them."""
         if answer.spool:
             return "", 0, 0
-        return self.archive.add(answer, digest=digest_of(answer), mime="", truncated=_truncation(answer.failure))
+        if self.worth is not None:
+            self.archive.note(note_other(answer))
+            return "", 0, 0
+        return self.archive.add(answer, digest=digest_of(answer), mime="", truncated=truncation_of(answer.failure))
 
 
 def new_batch() -> Batch:
     return Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=[])
-
-
-def _truncation(reason: str) -> str:
-    return {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}.get(reason, "")
 
 
 def _header_links(value: str) -> list[Link]:

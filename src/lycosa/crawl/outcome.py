@@ -83,3 +83,8 @@ def _try_again(answer: Answer, fetch: Fetch, reason: str, *, wait_s: float | Non
     ended = answer.began + answer.took_s
     pause = max(wait_s or 0.0, fetch.retry_delay_s * 2**retries)
     return Outcome(State.WAITING, reason, due=ended + pause, retries=retries + 1)
+
+
+def truncation_of(reason: str) -> str:
+    """What WARC calls the reason for which an answer ended early; empty: it did not."""
+    return {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}.get(reason, "")

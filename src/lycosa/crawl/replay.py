@@ -52,6 +52,9 @@ class Shelf(Archive):
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
         return self.made
 
+    def note(self, line: bytes) -> None:
+        pass
+
 
 class Replay:
     """Takes in the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
@@ -138,6 +141,9 @@ class Replay:
 
     def _take(self, entry: Entry, target: Target) -> None:
         """One answer; where its record does not hold what it should, the URL stays open and will be fetched."""
+        if entry.kind == "unkept":
+            self._take_note(entry, target)
+            return
         record, self._shelf.held = self.catalogue.answer(entry)
         self._shelf.own = (entry.warc, entry.offset, entry.length)
         self._shelf.made = (entry.warc, entry.made, 0)
@@ -158,6 +164,14 @@ class Replay:
         self._met.update(found.id for found in self._intake.batch.found[before:])
         if target.via == "sitemap":
             self._sitemaps.add(target.n)
+
+    def _take_note(self, entry: Entry, target: Target) -> None:
+        """An answer that was not kept: what was written down of it is all there is."""
+        note = self.catalogue.note(entry)
+        if note is not None:
+            before = len(self._intake.batch.found)
+            self._intake.retake(note, target).retries = 0
+            self._met.update(found.id for found in self._intake.batch.found[before:])
 
     def _adopt(self, entries: Iterable[Entry], board: mmap.mmap) -> None:
         """Make URLs known of which nothing but their answer is left."""

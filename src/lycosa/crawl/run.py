@@ -41,6 +41,7 @@ from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
 from lycosa.judge.novelty import SPENT
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
+from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
@@ -83,6 +84,7 @@ def run(
     refuse_browserless(mission)
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
+    make_worth(mission if options.quarry is None else replace(mission, quarry="given"))
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.quarry and options.quarry is None:
@@ -144,7 +146,7 @@ def _run_open(
     seeds = _plant(mission, frontier, options.written)
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
-        notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier)
+        notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()
@@ -342,6 +344,13 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     rules = Rules(mission, seeds)
     count = frontier.reopen(_REOPENED, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
     return [f"The settings changed: {count} URLs that were refused before are now admitted."] if count else []
+
+
+def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
+    """Pages that were read and not stored are fetched once more when nothing stands against storing them now."""
+    count = frontier.repend_reason("not-quarry") if mission.keep.what == "everything" else 0
+    count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
+    return [f"{count} pages that were read and not stored are fetched again, to be stored."] if count else []
 
 
 def _without_place(toml: str) -> str:

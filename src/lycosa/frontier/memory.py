@@ -266,8 +266,8 @@ class MemoryFrontier:
 
     def _spread(self, url: Url, woken: set[str], max_depth: int) -> None:
         children = [(url.redirect, 0)] if url.redirect else []
-        if url.page is not None and url.page.links and self._unpack is not None:
-            children += [(address, 1) for address in self._unpack(url.page.links)]
+        if url.links and self._unpack is not None:
+            children += [(address, 1) for address in self._unpack(url.links)]
         for address, step in children:
             child = self._world.by_id.get(urls.url_id(address))
             if child is not None:
@@ -305,6 +305,7 @@ class MemoryFrontier:
             url.pages, url.digest = url.pages | {number: page}, page.digest
             url.keys = page.etag, page.last_modified
         url.keys = done.keys or url.keys
+        url.glimpse = done.glimpse or url.glimpse
         if done.http:
             world.statuses[number, str(done.http)] += 1
             world.rounds[-1].answers += 1

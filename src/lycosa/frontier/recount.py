@@ -12,7 +12,7 @@ import apsw
 _IS_PAGE = "via IS NOT 'sitemap'"
 #: A page of the collection: a URL with a copy, unless another page brought the same before (see events.py).
 _OWNS = f"{_IS_PAGE} AND digest <> x'' AND iif(state IN (1, 2, 3), state, was) <> 3"
-_HELD = f"{_IS_PAGE} AND state IN (1, 2)"
+_HELD = f"{_IS_PAGE} AND state IN (1, 2) AND digest <> x''"  # others were read and not stored
 _DAY_S = 86400.0  # what the clock of the rounds goes on by, at least (see rounds.py)
 
 _EVENTS = ("new", "changed", "unchanged", "gone", "back")
@@ -42,6 +42,8 @@ def recount(db: apsw.Connection, *, base: int) -> None:
     _grow(db, "status", f"SELECT CAST(http AS TEXT), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
     _grow(db, "answers", f"SELECT max(round, 1), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
     _grow(db, "type", _TYPES.format(kept))
+    for name in ("read", "read bytes"):
+        _grow(db, name, f"SELECT key, count FROM other.figure WHERE name = '{name}'")
     _replace(db, "pages", f"SELECT '', count(*) FROM url WHERE {_OWNS}")
     db.execute("UPDATE host SET pages = 0")
     db.execute(f"UPDATE host SET pages = o.count {_by_host(_OWNS)}")

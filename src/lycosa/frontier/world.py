@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.frontier.events import Before
 from lycosa.frontier.parts import PARTITIONS
 from lycosa.frontier.protocol import RoundRow, UrlRow
-from lycosa.model import Found, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import Found, Glimpse, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
 
 
 class Url(Struct):
@@ -25,6 +25,7 @@ class Url(Struct):
     retries: int = 0
     redirect: str = ""
     pages: dict[int, PageRow] = {}  # by round
+    glimpse: Glimpse | None = None
     events: dict[int, str] = {}  # by round
     digest: bytes = b""
     keys: tuple[str, str] = ("", "")
@@ -37,6 +38,11 @@ class Url(Struct):
     @property
     def page(self) -> PageRow | None:
         return self.pages[max(self.pages)] if self.pages else None
+
+    @property
+    def links(self) -> bytes:
+        page = self.page or self.glimpse
+        return page.links if page is not None else b""
 
     @property
     def before(self) -> Before:

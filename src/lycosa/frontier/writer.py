@@ -16,7 +16,7 @@ from lycosa.frontier.desk import Desk
 from lycosa.frontier.events import HELD, SETTLED, Before, event_of, owns_after, owns_before
 from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import host_key, part_of
-from lycosa.model import Batch, Done, Found, Hint, HostRow, PageRow, Past, State
+from lycosa.model import Batch, Done, Found, Glimpse, Hint, HostRow, PageRow, Past, State
 
 _INSERT = """
 INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
@@ -216,6 +216,8 @@ class Writer:
             if done.http:
                 counts.figure(statuses, str(done.http), 1)
                 self._answers += 1
+            if done.glimpse is not None:
+                self._note_glimpse(done.glimpse)
             self._note_event(done, old, state)
             row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
             past, page = done.past or Past(), done.page
@@ -236,6 +238,9 @@ class Writer:
             self._db.executemany("INSERT INTO content VALUES (?, ?, ?, ?)", contents)
             self._desk.contents.step(len(contents))
         self._write_pages([(done.n, done.page) for done in dones if done.page is not None and done.n in before])
+        read = [(done.n, number, done.glimpse.links) for done in dones if done.glimpse and done.glimpse.links]
+        if read:
+            self._db.executemany(_LINK, sorted(row for row in read if row[0] in before))
         self._write_events()
 
     def _settle_state(self, done: Done, old: Before, contents: list[tuple[int, bytes, int, int]]) -> int:
@@ -254,6 +259,12 @@ class Writer:
         elif old.via != "sitemap" and old.state not in HELD:
             self.stored += 1
         return state
+
+    def _note_glimpse(self, glimpse: Glimpse) -> None:
+        """Count a page that was read and not stored; nothing else tells of its type and size."""
+        key = f"{glimpse.kind}\t{glimpse.mime}"
+        self._counts.figure("read", key, 1)
+        self._counts.figure("read bytes", key, glimpse.size)
 
     def _note_event(self, done: Done, old: Before, state: int) -> None:
         """Count what this visit found, and in later rounds than the first write it down."""

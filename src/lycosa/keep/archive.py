@@ -20,6 +20,7 @@ from isal import igzip_lib, isal_zlib
 
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
+from lycosa.keep import ledger
 from lycosa.keep.head import tidy
 from lycosa.model import Answer
 
@@ -70,6 +71,11 @@ _CONVERSION = (
     b"WARC/1.1\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n"
     b"WARC-Refers-To: <urn:uuid:%b>\r\nWARC-Block-Digest: sha1:%b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
 )
+_METADATA = (
+    b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
+    b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
+)
+_NOTES_LEVEL = 3  # of the lines on what was not kept: written seldom, and half the size of level 0
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
 _SHIFTS = range(150, -10, -10)
@@ -102,13 +108,15 @@ class Archive:
         self._unsynced_name = False
         self._ids: list[bytes] = []
         self._promised = b""  # the id of the next response, which a conversion before it refers to
+        self._notes: list[bytes] = []
+        self._noted = 0
         self._second = -1
         self._second_text = ""
 
     @property
     def buffered(self) -> int:
         """Bytes that wait for the next flush."""
-        return self._filled
+        return self._filled + self._noted
 
     @property
     def synced(self) -> int:
@@ -172,8 +180,24 @@ class Archive:
         )  # fmt: skip
         return self._gather(_pack(b"".join((start, content, b"\r\n\r\n"))))
 
+    def note(self, line: bytes) -> None:
+        """Take in the line of an answer that is not kept (keep.ledger); those of a flush share one record."""
+        self._notes.append(line)
+        self._noted += len(line)
+
+    def _gather_notes(self) -> None:
+        if self._fd < 0 or self._full:
+            self._open_next()
+        ids = self._ids if len(self._ids) > 1 else self._make_ids()
+        block = b"".join(self._notes)
+        record = _METADATA % (ids.pop(), self._date(time.time()), ledger.TYPE.encode(), len(block), block)
+        self._gather(igzip_lib.compress(record, _NOTES_LEVEL, _GZIP))
+        self._notes, self._noted = [], 0
+
     def flush(self) -> tuple[str, int]:
         """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again."""
+        if self._notes:
+            self._gather_notes()
         self._append()
         self._full = 0 < self._max_bytes <= self._size
         return self._name, self._size

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.errors import DiskFull
+from lycosa.keep import ledger
 from lycosa.keep.warc import LIMIT, StoredAnswer, iter_records, read_record
 
 _TABLE = """
@@ -42,12 +43,12 @@ class Entry(Struct, gc=False):
     key: int
     url: str
     at: float  # Unix time of the request
-    kind: str  # response or revisit
+    kind: str  # response, revisit, or "unkept": a line of a record on what was not kept
     digest: bytes
     warc: str
     offset: int
     length: int
-    made: int  # where the page stands that a browser made of it, before it; -1: none was
+    made: int  # where the page stands that a browser made of it, before it; -1: none was. Of "unkept" the line
 
 
 class Catalogue:
@@ -56,6 +57,7 @@ class Catalogue:
     def __init__(self, folder: Path, path: Path) -> None:
         self._folder = folder
         self._path = path
+        self._noted: tuple[str, int, list[ledger.Entry | None]] = ("", -1, [])
         path.unlink(missing_ok=True)
         with _spoken(path):
             self._db = apsw.Connection(str(path))
@@ -77,6 +79,8 @@ class Catalogue:
         made = StoredAnswer("")
         with _spoken(self._path), self._db:
             for record in iter_records(self._folder / name, limit=_HEAD, start=start):
+                if record.kind == "metadata" and record.mime == ledger.TYPE:
+                    count += self._read_notes(name, record)
                 row = _describe(record)
                 if row is not None:
                     at = made.offset if made.kind == "conversion" and made.url == record.url else -1
@@ -84,6 +88,25 @@ class Catalogue:
                     count += 1
                 made = record
         return count
+
+    def _read_notes(self, name: str, record: StoredAnswer) -> int:
+        """Take in what a record tells of answers that were not kept."""
+        lines = self._notes_at(name, record.offset, record.length)
+        for index, line in enumerate(lines):
+            if line is not None and (url := urls.normalise(line.url)):
+                row = (urls.url_id(url), url, line.at, "unkept", b"", name, record.offset, record.length, index)
+                self._db.execute(_ADD, row)
+        return len(lines)
+
+    def note(self, entry: Entry) -> ledger.Entry | None:
+        """The line of an answer that was not kept; None where it cannot be read."""
+        lines = self._notes_at(entry.warc, entry.offset, entry.length)
+        return lines[entry.made] if entry.made < len(lines) else None
+
+    def _notes_at(self, warc: str, offset: int, length: int) -> list[ledger.Entry | None]:
+        if self._noted[:2] != (warc, offset):  # the lines of a record are asked for one after the other
+            self._noted = (warc, offset, ledger.decode(self._read((warc, offset, length), LIMIT).body_raw))
+        return self._noted[2]
 
     def finish(self) -> None:
         """Let go of the database, as before a fork; before anything is asked, `reopen`."""

@@ -196,6 +196,10 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """seconds of crawling that a loss of power may cost; the less, the more the disk is waited for"""
     context_chars: Annotated[int, Meta(ge=0, le=10_000)] = 30
     """characters of text kept on each side of a link"""
+    what: Literal["everything", "recognised"] = "everything"
+    """everything that is fetched, or only what the quarry recognises; other pages are read for their links"""
+    drop: tuple[str, ...] = ()
+    """regular expressions; a page whose media type one matches is read for its links and not stored"""
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,49 @@
+"""Answers that are read and not stored go in; what is remembered of them comes out: a `Glimpse`, a line of the archive.
+
+A page whose only use was its links must not be forgotten with them: without a trace of it, a database that is made
+anew from the archive would know neither that it was visited nor where it led.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lycosa import urls
+from lycosa.keep import ledger, links
+from lycosa.model import Answer, Glimpse, Link, Target
+from lycosa.parse import Doc
+
+Rows = list[tuple[str, str, bool]]
+Resolve = Callable[[str, str], urls.Address | None]
+
+
+def note_page(
+    answer: Answer, doc: Doc, *, reason: str, kind: str, rows: Rows, kinds: dict[str, str]
+) -> tuple[Glimpse, bytes]:
+    """A page that was read for its links, `rows`; `kinds` are those of its links that are no plain ones."""
+    entry = ledger.Entry(answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size)
+    entry.links = ledger.list_links(rows, kinds)
+    return Glimpse(doc.mime, kind, answer.size, links.pack(rows)), ledger.encode(entry)
+
+
+def note_other(answer: Answer) -> bytes:
+    """An answer that brought no page."""
+    location = answer.headers.get("location", "")
+    return ledger.encode(ledger.Entry(answer.target.url, answer.began, answer.status, location=location))
+
+
+def recall(entry: ledger.Entry, target: Target) -> tuple[Answer, Doc]:
+    """The answer that a line tells of, as far as it does, and the document with the links that were followed."""
+    headers = {"content-type": entry.mime} | ({"location": entry.location} if entry.location else {})
+    doc = Doc(target.url, b"", kind=entry.kind, mime=entry.mime)
+    doc.links = [Link(url, text, kind or "a") for url, text, kind in entry.links]
+    return Answer(target, entry.status, headers=headers, size=entry.size, began=entry.at), doc
+
+
+def name_kinds(found: Iterable[Link], find: Resolve, base: str) -> dict[str, str]:
+    """The kinds of links by address, but for plain ones."""
+    kinds: dict[str, str] = {}
+    for link in found:
+        if link.kind != "a" and (address := find(link.href, base)) is not None:
+            kinds[address.url] = link.kind
+    return kinds

@@ -1,0 +1,39 @@
+"""Whether a page that was read is stored: its media type and whether the quarry knows it go in, a verdict comes out.
+
+What is not stored has served when its links are followed (X5).
+"""
+
+from __future__ import annotations
+
+from lycosa.errors import UsageError
+from lycosa.judge.rules import Patterns
+from lycosa.judge.traps import OK
+from lycosa.mission.settings import Mission
+from lycosa.model import Verdict
+
+#: The codes of a page that was read and not stored.
+UNSTORED = ("not-quarry", "dropped-type")
+_NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')
+
+
+class Worth:
+    """The rules of one mission for what is stored."""
+
+    def __init__(self, mission: Mission) -> None:
+        self._recognised = mission.keep.what == "recognised"
+        self._drop = Patterns(mission.keep.drop, setting="keep.drop") if mission.keep.drop else None
+        if self._recognised and not mission.quarry:
+            raise UsageError('keep.what = "recognised" stores what a quarry recognises, and there is none: set quarry.')
+
+    def judge(self, mime: str, *, kind: str) -> Verdict:
+        """Whether a page of this type is stored; `kind` is what the quarry calls it, empty: it does not know it."""
+        if self._recognised and not kind:
+            return _NOT_QUARRY
+        if self._drop is not None and (pattern := self._drop.find(mime.encode())) is not None:
+            return Verdict(False, "dropped-type", f"the type {mime} matches {pattern!r} of keep.drop")
+        return OK
+
+
+def make_worth(mission: Mission) -> Worth | None:
+    """The rules, or None where everything is stored."""
+    return Worth(mission) if mission.keep.what != "everything" or mission.keep.drop else None

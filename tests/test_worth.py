@@ -1,0 +1,141 @@
+"""What is stored and what is only read for its links (X5): by what the quarry recognises, by media type."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from loopback import Reply, Web, html
+from test_crawl import crawl, rows
+from test_rebuild import holdings
+
+from lycosa.cli.main import main
+from lycosa.errors import UsageError
+from lycosa.judge.worth import make_worth
+from lycosa.keep import iter_records, ledger
+from lycosa.mission import Mission
+from lycosa.mission.settings import Keep
+
+NOTES = """
+from lycosa.quarry import Quarry
+
+class Notes(Quarry):
+    def recognise(self, doc):
+        return "note" if doc.kind == "text" else None
+"""
+ONLY = ("--set", "keep.what=recognised")
+
+
+def make_site(web: Web) -> None:
+    web["a.test/"] = html("/1", "/2", "/note.txt", "/moved", "/gone", title="root")
+    web["a.test/1"] = html("/", "/deep", title="one")
+    web["a.test/2"] = Reply(
+        gzip.compress(html("/1").body), headers={"Content-Type": "text/html", "Content-Encoding": "gzip"}
+    )
+    web["a.test/deep"] = html("/deep.txt")
+    web["a.test/moved"] = Reply(status=302, headers={"Location": "/2"})
+    for name in ("note", "deep"):
+        web[f"a.test/{name}.txt"] = Reply(name.encode(), headers={"Content-Type": "text/plain"})
+
+
+def quarry(folder: Path) -> tuple[str, ...]:
+    path = folder / "notes.py"
+    path.write_text(NOTES)
+    return "--set", f"quarry={path}:Notes"
+
+
+def test_only_what_is_recognised_is_stored(web: Web, tmp_path: Path) -> None:
+    """Other pages are read, their links followed and kept as links; the archive has a line on each of them."""
+    make_site(web)
+    folder = tmp_path / "c"
+    said = crawl(web, folder, "http://a.test/", *quarry(tmp_path), *ONLY)
+    assert "2 pages stored" in said
+    assert rows(folder, "SELECT url, kind FROM pages ORDER BY url") == [
+        ("http://a.test/deep.txt", "note"),
+        ("http://a.test/note.txt", "note"),
+    ]
+    states = {
+        url.removeprefix("http://a.test"): row for url, *row in rows(folder, "SELECT url, state, reason FROM urls")
+    }
+    assert states["/1"] == states["/"] == ["fetched", "not-quarry"]
+    assert states["/gone"] == ["gone", "http-404"]
+    assert [url for (url,) in rows(folder, "SELECT url FROM link JOIN url USING (n) ORDER BY url")] == [
+        f"http://a.test/{name}" for name in ("", "1", "2", "deep")
+    ]
+    figures = rows(folder, "SELECT name, key, count FROM figure WHERE name LIKE 'read%' ORDER BY name")
+    assert figures[0] == ("read", "\ttext/html", 4)
+    assert figures[1][2] == sum(len(web.pages[f"a.test/{name}"].body) for name in ("", "1", "2", "deep"))
+    (path,) = (folder / "archive").iterdir()
+    records = list(iter_records(path))
+    assert sorted(record.url for record in records if record.kind == "response") == [
+        "http://a.test/deep.txt",
+        "http://a.test/note.txt",
+    ]
+    lines = [line for record in records if record.kind == "metadata" for line in ledger.decode(record.body_raw)]
+    noted = {line.url.removeprefix("http://a.test"): line for line in lines if line}
+    assert (noted["/moved"].status, noted["/moved"].location) == (302, "/2")
+    assert noted["/deep"].links == [("http://a.test/deep.txt", "to /deep.txt", "")]
+
+
+def test_a_database_is_made_anew_from_the_lines(web: Web, tmp_path: Path) -> None:
+    """The same URLs, links and counters, nothing is asked for again; verify finds nothing wrong."""
+    make_site(web)
+    folder = tmp_path / "c"
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY, "--per-host", "1")
+    crawl(web, folder, *options)
+    before = holdings(folder)
+    assert main(["verify", "--collection", str(folder)]) == 0
+    (folder / "crawl.db").unlink()
+    web.asked.clear()
+    assert "made anew" in crawl(web, folder, *options)
+    for found, expected in zip(holdings(folder), before, strict=True):
+        assert found == expected
+    assert web.paths() == []
+
+
+def test_types_are_dropped_by_pattern(web: Web, tmp_path: Path) -> None:
+    """The black list needs no quarry; without it, the pages are fetched once more and stored."""
+    make_site(web)
+    folder = tmp_path / "c"
+    crawl(web, folder, "http://a.test/", "--set", "keep.drop=^text/html$")
+    assert len(rows(folder, "SELECT 1 FROM pages")) == 2
+    assert {reason for (reason,) in rows(folder, "SELECT reason FROM urls WHERE state = 'fetched'")} == {
+        "",
+        "dropped-type",
+    }
+    web.asked.clear()
+    said = crawl(web, folder, "http://a.test/")
+    assert "4 pages that were read and not stored are fetched again" in said
+    assert len(rows(folder, "SELECT 1 FROM pages")) == 6
+    assert len(web.paths()) == 4
+
+
+def test_the_next_round_reads_them_again(web: Web, tmp_path: Path) -> None:
+    """A page without a copy is visited in every round, for the links that it may have got."""
+    make_site(web)
+    folder = tmp_path / "c"
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY)
+    crawl(web, folder, *options)
+    web["a.test/1"] = html("/new.txt")
+    web["a.test/new.txt"] = Reply(b"new", headers={"Content-Type": "text/plain"})
+    web.asked.clear()
+    crawl(web, folder, *options, "--recrawl")
+    assert {"a.test/", "a.test/1", "a.test/2", "a.test/new.txt"} <= set(web.paths())
+    assert len(rows(folder, "SELECT 1 FROM pages")) == 3
+
+
+def test_a_white_list_needs_a_quarry() -> None:
+    """Without one nothing would ever be stored."""
+    assert make_worth(Mission()) is None
+    with pytest.raises(UsageError, match="there is none"):
+        make_worth(Mission(keep=Keep(what="recognised")))
+    with pytest.raises(UsageError, match="keep.drop"):
+        make_worth(Mission(keep=Keep(drop=("(",))))
+
+
+def test_lines_survive_what_the_network_writes() -> None:
+    """Half a surrogate pair, a line that is none."""
+    entry = ledger.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
+    assert ledger.decode(ledger.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
+    assert ledger.decode(ledger.encode(entry))[0].links == [("http://b/", "half ?", "")]
