@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    #: The names of the columns, and the rows.
+    Answer = tuple[tuple[str, ...], Iterator[Any]]
 
 
 @click.command()
@@ -30,7 +37,7 @@ def status(collection: str, form: str | None) -> None:
 
 
 @click.command()
-@click.argument("sql", metavar="SELECT")
+@click.argument("sql", metavar="[SELECT]", default="")
 @collection_option
 @format_option
 @output_option
@@ -38,17 +45,43 @@ def status(collection: str, form: str | None) -> None:
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
 )
 @click.option("--timeout", default=60.0, metavar="SECONDS", help="End a query that takes longer; 0: never.")
-def query(sql: str, collection: str, form: str | None, output: str, raw: bool, timeout: float) -> None:
-    """Ask the collection's database in SQL; it can only be read.
+@click.option("--sparql", default="", metavar="SELECT", help="Ask a thesaurus instead, in SPARQL.")
+@click.option("--thesaurus", default="", metavar="NAME", help="With --sparql: which; default: the starter vocabulary.")
+def query(
+    sql: str,
+    collection: str,
+    form: str | None,
+    output: str,
+    raw: bool,
+    timeout: float,
+    sparql: str,
+    thesaurus: str,
+) -> None:
+    """Ask the collection's database in SQL, or a thesaurus in SPARQL; they can only be read.
 
     Views: pages, urls, links, hosts, records. The tables behind them are described in docs/commands.md.
 
     \b
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"
+    lycosa query --sparql "SELECT ?c { ?c skos:prefLabel 'river'@en }" --thesaurus gemet
     """
-    from lycosa.look.query import select
     from lycosa.look.table import write
 
-    found = select(collection, sql, seconds=timeout)
+    if bool(sql) == bool(sparql) or (thesaurus and not sparql):
+        raise UsageError("Give one query: SQL for the collection, or --sparql (with --thesaurus) for a thesaurus.")
+    columns, rows = _ask_thesaurus(sparql, thesaurus, timeout) if sparql else _ask_collection(sql, collection, timeout)
     with opened(output, form) as (out, settled):
-        write(found.rows, found.columns, out, form=settled, raw=raw)
+        write(rows, columns, out, form=settled, raw=raw)
+
+
+def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:
+    from lycosa.look.query import select
+
+    return select(collection, sql, seconds=seconds)
+
+
+def _ask_thesaurus(sparql: str, name: str, seconds: float) -> Answer:
+    from lycosa.words import shelf
+    from lycosa.words.sparql import select_rows
+
+    return select_rows(shelf.find_volume(name), sparql, seconds=seconds)

@@ -32,6 +32,7 @@ VERBS = {
     "export": "export",
     "merge": "merge",
     "verify": "verify",
+    "thesaurus": "thesaurus",
 }
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it

@@ -37,6 +37,8 @@ SETTINGS = (
     Setting(("--scope",), "scope", "NAME", "free, domain, host or path: how far from the seeds."),
     Setting(("--order",), "order", "NAME", "bfs, dfs or best: which URL is next."),
     Setting(("--depth",), "limits.depth", "N", "Follow links at most N deep; 0: the seeds alone."),
+    Setting(("--thesaurus",), "thesaurus", "NAME", "Thesaurus that makes pages relevant: a name or a file."),
+    Setting(("--themes",), "themes", "NAME,…", "Themes of the thesaurus that count.", many=True),
     Setting(("--limit",), "limits.pages", "N", "Store N pages and stop."),
     Setting(("--max-time",), "limits.time_s", "TIME", "Stop after this time: 90, 15m, 2h."),
     Setting(("--max-host-pages",), "limits.host_pages", "N", "Store at most N pages of each host."),

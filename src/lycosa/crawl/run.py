@@ -46,6 +46,7 @@ from lycosa.keep import Archive, links
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
 from lycosa.quarry import Quarry
+from lycosa.words import shelf
 
 if TYPE_CHECKING:
     from lycosa.crawl.beside import Beside
@@ -85,6 +86,8 @@ def run(
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
     make_worth(mission if options.quarry is None else replace(mission, quarry="given"))
+    if mission.thesaurus or mission.themes:
+        shelf.find(mission.thesaurus, themes=mission.themes)
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.quarry and options.quarry is None:

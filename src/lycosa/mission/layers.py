@@ -43,6 +43,8 @@ OPTIONS = {
     "order": "--order",
     "accept": "--include",
     "reject": "--exclude",
+    "thesaurus": "--thesaurus",
+    "themes": "--themes",
     "workers": "--workers",
     "limits.pages": "--limit",
     "limits.time_s": "--max-time",

@@ -277,6 +277,10 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """regular expressions; a match rejects, and wins over accept"""
     quarry: str = ""
     """what is hunted: a class in FILE.py:CLASS (seen from the mission file) or package.module:CLASS; empty: nothing"""
+    thesaurus: str = ""
+    """whose words make a page relevant: the name of a thesaurus, or its file; empty: the starter vocabulary"""
+    themes: tuple[str, ...] = ()
+    """themes and groups of the thesaurus that count; empty: all of it"""
     workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
     limits: Limits = Limits()

@@ -49,7 +49,7 @@ _HOST_CHECKS: dict[str, Callable[[str], str]] = {
 }
 
 #: Where one text holds a whole list: what stands between its items. A pattern may hold anything but a line break.
-_SEPARATORS: dict[Path, str] = {("accept",): r"\n", ("reject",): r"\n", ("seeds",): r"\s+"}
+_SEPARATORS: dict[Path, str] = {("accept",): r"\n", ("reject",): r"\n", ("seeds",): r"\s+", ("themes",): r"\s*,\s*"}
 
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 

@@ -15,7 +15,7 @@ from lycosa.words.volume import SUFFIX, Volume, compile_volume, open_volume
 
 #: The thesaurus that is built in, and the default.
 STARTER = "starter"
-_STARTER_FILE = Path(__file__).with_name("starter.ttl")
+STARTER_FILE = Path(__file__).with_name("starter.ttl")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 
 
@@ -76,7 +76,7 @@ def compile_files(
 
 @cache
 def _starter() -> Volume:
-    return Volume(compile_files([_STARTER_FILE], name=STARTER), source="the built-in thesaurus")
+    return Volume(compile_files([STARTER_FILE], name=STARTER), source="the built-in thesaurus")
 
 
 def gather(words: Sequence[str]) -> Iterator[Path]:

@@ -20,7 +20,7 @@ from lycosa.words.stopwords import LANGUAGES_OF, STOP_WORDS
 #: How many terms of a page count.
 BEST = 10
 #: Characters that are looked at: beyond them a page repeats its topic, and a word costs 0.15 µs.
-MAX_CHARS = 3_500
+MAX_CHARS = 3_000
 #: The most frequent words, among which the stop words betray the language.
 _BALLOT = 24
 #: A declared language is believed unless another one has so many times its votes: templates say "en" everywhere.

@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -69,6 +70,19 @@ class Volume:
 
     def _unpack(self, name: str) -> bytes:
         return zstandard.ZstdDecompressor().decompress(self._section(name))
+
+    def find(self, term: str, language: str = "") -> tuple[list[int], list[int]]:
+        """The concepts that have this label in any language, and those that have it as a part of a longer one."""
+        whole: dict[int, None] = {}
+        parts: dict[int, None] = {}
+        # A word may be a stop word in one language and a label in another.
+        for code in dict.fromkeys((language, "")):
+            key = hash_of(b" ".join(split_label(term, code)))
+            place = bisect_left(self.hashes, key)
+            while place < len(self.hashes) and self.hashes[place] == key:
+                (whole if self.marks[place] & 1 else parts)[self.concepts[place]] = None
+                place += 1
+        return sorted(whole), sorted(parts)
 
     def read_groups(self) -> list[Group]:
         """Every theme, group and collection."""

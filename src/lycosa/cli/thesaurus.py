@@ -1,0 +1,201 @@
+"""The verb `thesaurus`: compile SKOS files, list what is there, look terms and themes up."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lycosa.cli.options import format_option, output_option
+from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.words.vocabulary import Concept, Group
+
+#: Concepts that a word of labels may lead to before the rest is only counted.
+_SHOWN = 20
+
+thesaurus_option = click.option(
+    "--thesaurus", "name", default="", metavar="NAME", help="Name or file; default: the starter vocabulary."
+)
+language_option = click.option("--language", default="en", metavar="CODE", help="Language to show labels in: es, en…")
+
+
+@click.group()
+def thesaurus() -> None:
+    """Make thesauri from SKOS files, and look into them.
+
+    A mission names one (thesaurus = "gemet") or the command line does (--thesaurus gemet); what is about its words is
+    relevant. The starter vocabulary of geography and environment, in Spanish and English, is built in.
+
+    \b
+    lycosa thesaurus import gemet/*.rdf --name gemet
+    lycosa thesaurus show river --thesaurus gemet
+    lycosa query --sparql 'SELECT ?label { ?c skos:prefLabel ?label }' --thesaurus gemet
+    """
+
+
+@thesaurus.command("import")
+@click.argument("words", nargs=-1, required=True, metavar="FILE…")
+@click.option("--name", default="", metavar="NAME", help="What it is called; default: as the file or folder.")
+@click.option("--languages", default="", metavar="es,en", help="Keep labels in these languages; default: all.")
+@click.option("-o", "--output", default="", metavar="FILE", help="Write this file instead of one found by name.")
+def import_files(words: tuple[str, ...], name: str, languages: str, output: str) -> None:
+    """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
+    from lycosa.words import shelf
+    from lycosa.words.volume import SUFFIX, open_volume, write_volume
+
+    began = time.monotonic()
+    codes = [code for code in re.split(r"[,\s]+", languages.lower()) if code]
+    name = name or re.sub(r"[^\w.-]+", "-", Path(output or words[0]).resolve().name.split(".")[0]).strip("-.")
+    if name == shelf.STARTER:
+        raise UsageError(f'"{name}" is the vocabulary that is built in; choose another --name.')
+    file = Path(output) if output else shelf.path_of(name)
+    shelf.path_of(name)  # a name that cannot be is told before the work
+    if output and not output.endswith(SUFFIX):
+        raise UsageError(f"{output}: the file of a thesaurus ends in {SUFFIX}.")
+    data = shelf.compile_files(
+        list(shelf.gather(words)), name=name, languages=codes, tell=lambda text: click.echo(text, err=True)
+    )
+    known = file.exists()
+    try:
+        write_volume(data, file)
+    except OSError as problem:
+        raise UsageError(f"{file} cannot be written: {problem.strerror}.") from None
+    header = open_volume(file).header
+    languages = ", ".join(header.languages) or "no language"
+    click.echo(
+        f"{name}: {header.concepts:,} concepts, {header.labels:,} labels in {languages},"
+        f" {header.groups:,} themes and groups; {'replaced' if known else 'written'} {file}"
+        f" ({len(data) / 1e6:.1f} MB) in {time.monotonic() - began:.1f} s"
+    )
+
+
+@thesaurus.command("list")
+@format_option
+@output_option
+def list_all(form: str | None, output: str) -> None:
+    """List the thesauri that can be named."""
+    from lycosa.look.table import Value, write
+    from lycosa.words import shelf
+
+    rows: list[tuple[Value, ...]] = []
+    for name in shelf.names():
+        try:
+            volume = shelf.find_volume(name)
+        except UsageError as problem:
+            rows.append((name, str(problem), "", None, None, None, str(shelf.path_of(name))))
+            continue
+        head = volume.header
+        languages = " ".join(head.languages)
+        rows.append((name, head.title, languages, head.concepts, head.labels, head.groups, volume.source))
+    with opened(output, form) as (out, settled):
+        write(rows, ("name", "title", "languages", "concepts", "labels", "groups", "file"), out, form=settled)
+
+
+@thesaurus.command()
+@thesaurus_option
+@language_option
+@click.option(
+    "--kind", default="", metavar="NAME", help="Only these: theme, group, supergroup, collection, top concept."
+)
+@format_option
+@output_option
+def themes(name: str, language: str, kind: str, form: str | None, output: str) -> None:
+    """List the themes, groups and top concepts that a mission may be restricted to (--themes)."""
+    from lycosa.look.table import Value, write
+    from lycosa.words import shelf
+
+    groups = shelf.find_volume(name).read_groups()
+    if kind and kind not in (kinds := list(dict.fromkeys(group.kind for group in groups))):
+        raise UsageError(f'There are no groups of the kind "{kind}"; allowed: {", ".join(kinds)}.')
+    rows: list[tuple[Value, ...]] = [
+        (group.kind, group.label(language), len(group.members), group.uri)
+        for group in groups
+        if not kind or group.kind == kind
+    ]
+    with opened(output, form) as (out, settled):
+        write(rows, ("kind", "name", "concepts", "uri"), out, form=settled)
+
+
+@thesaurus.command()
+@click.argument("term")
+@thesaurus_option
+@language_option
+@format_option
+@output_option
+def show(term: str, name: str, language: str, form: str | None, output: str) -> None:
+    """Show the concepts that a term means: its labels in every language, what is broader, narrower, related."""
+    from lycosa.look.table import Value, write
+    from lycosa.words import shelf
+
+    volume = shelf.find_volume(name)
+    concepts, groups = volume.read_concepts(), volume.read_groups()
+    whole, parts = volume.find(term, language)
+    found = whole or parts or [place for place, concept in enumerate(concepts) if concept.uri == term]
+    if not found:
+        raise UsageError(f'The thesaurus {volume.header.name} has no label with "{term}".')
+    if not form and output == "-" and sys.stdout.isatty():
+        for place in found[:_SHOWN]:
+            _tell(concepts[place], concepts, groups, language)
+        if len(found) > _SHOWN:
+            click.echo(f"… and {len(found) - _SHOWN:,} more; --format csv shows all")
+        return
+    rows: list[tuple[Value, ...]] = []
+    for place in found:
+        concept = concepts[place]
+        labels = "; ".join(f"{code}: {', '.join(names)}" for code, names in sorted(concept.labels.items()))
+        relations = [_names(getattr(concept, kind), concepts, language) for kind in ("broader", "narrower", "related")]
+        rows.append(
+            (concept.label(language), labels, *relations, _themes(concept, concepts, groups, language), concept.uri)
+        )
+    with opened(output, form) as (out, settled):
+        write(rows, ("concept", "labels", "broader", "narrower", "related", "themes", "uri"), out, form=settled)
+
+
+@thesaurus.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Delete a compiled thesaurus."""
+    from lycosa.words import shelf
+
+    file = shelf.path_of(name)
+    if not file.is_file():
+        raise UsageError(
+            f'There is no thesaurus "{name}" to remove; allowed: {", ".join(shelf.names()[1:]) or "none"}.'
+        )
+    file.unlink()
+
+
+def _names(places: list[int], concepts: list[Concept], language: str) -> str:
+    return "; ".join(concepts[place].label(language) for place in places)
+
+
+def _themes(concept: Concept, concepts: list[Concept], groups: list[Group], language: str) -> str:
+    """The groups that tell a concept from others."""
+    own = [groups[number] for number in concept.groups]
+    return "; ".join(
+        group.label(language) for group in own if group.kind != "top concept" and len(group.members) < len(concepts)
+    )
+
+
+def _tell(concept: Concept, concepts: list[Concept], groups: list[Group], language: str) -> None:
+    """One concept for a person."""
+    from lycosa.look.table import printable
+
+    lines = [f"{concept.label(language)}  {concept.uri}"]
+    definition = concept.definition.get(language) or concept.definition.get("en", "")
+    if definition:
+        lines.append(f"    {definition}")
+    lines += [f"    {code or '–'}: {', '.join(names)}" for code, names in sorted(concept.labels.items())]
+    for kind in ("broader", "narrower", "related"):
+        if names := _names(getattr(concept, kind), concepts, language):
+            lines.append(f"    {kind}: {names}")
+    if names := _themes(concept, concepts, groups, language):
+        lines.append(f"    themes: {names}")
+    click.echo("\n".join(printable(line) for line in lines))
