@@ -46,6 +46,10 @@ class Cell(IntEnum):
     QUARRY_ERRORS = 24  # answers that the mission's quarry owed
 
 
+for _cell in Cell:  # see model.State: they are written several times a page
+    type.__setattr__(Cell, _cell.name, _cell)
+
+
 class Board:
     """Made by the supervisor before it forks; shared by all."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Container
 from itertools import islice
@@ -39,14 +40,15 @@ def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 
-def mend_archive(plan: Plan, frontier: Frontier) -> list[str]:
+def mend_archive(plan: Plan, frontier: Frontier, *, since: float = math.inf) -> list[str]:
     """Bring archive and frontier together; returns what was done, for people.
 
     What the archive lacks is fetched again, what it holds beyond the last commit is taken in. The order matters: the
-    frontier is told first, so that a crash in between finds the same damage again.
+    frontier is told first, so that a crash in between finds the same damage again. What was written `since` then is
+    of this very run, and not looked through.
     """
     clear_merge(plan.folder, {row.name for row in frontier.warcs()})
-    notes, tails = mend_losses(plan.archive, frontier)
+    notes, tails = mend_losses(plan.archive, frontier, since=since)
     if tails:
         notes.append(_take_tails(plan, frontier, tails))
         _settle(plan.archive, frontier)
@@ -58,10 +60,10 @@ class Mended(NamedTuple):
     tails: dict[str, Span]  # by file, what was not committed and is left as it is
 
 
-def mend_losses(archive: Path, frontier: Frontier) -> Mended:
+def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -> Mended:
     """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left."""
     mended = Mended([], {})
-    for repair in inspect(archive, frontier.warcs()):
+    for repair in inspect(archive, frontier.warcs(), since=since):
         if repair.tail[0] < repair.tail[1]:
             mended.tails[repair.name] = repair.tail
             continue

@@ -187,7 +187,7 @@ def _run_open(
         # On a full disk the rest is left to the next run.
         spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
         with spare:
-            for note in mend_archive(plan, frontier):
+            for note in mend_archive(plan, frontier, since=started):
                 progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)

@@ -81,6 +81,7 @@ class Worker:
         self._touched: set[str] = set()  # hosts whose row has changed
         self._hungry = False  # a lane ran dry: new URLs are wanted soon
         self._committed_at = 0.0
+        self._armed_at = 0.0  # time.monotonic() when the timer of pages was set
         self._chores_at = 0.0
         self._inbox_at = 0.0
         self._renew_at = 0.0
@@ -268,9 +269,10 @@ class Worker:
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
-        self._watch(answer.target.n)
+        began = self._watch(answer.target.n)
         done = self.intake.take(answer, rendered)
-        cost_s = self._watch(0)
+        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
+        cost_s = time.monotonic() - began
         if cost_s > COSTLY_S:
             lane.charge(time.time(), cost_s)
         if done is None:
@@ -282,14 +284,20 @@ class Worker:
     def _watch(self, n: int) -> float:
         """Tell the supervisor which page is being read, and the kernel for how long: SIGPROF ends native code too.
 
-        Returns the processor time since the last call; 0 when there is no limit to it.
+        The timer is set once a second, not for each page, so a page has up to a second more.
         """
-        board, slot = self.board, self.post.slot
-        board.put(slot, Cell.BEAT, time.monotonic())
+        board, slot, now = self.board, self.post.slot, time.monotonic()
+        board.put(slot, Cell.BEAT, now)
         board.put(slot, Cell.WORKING_ON, n)
-        limit_s = self.mission.limits.page_cpu_s
-        left_s, _ = signal.setitimer(signal.ITIMER_PROF, limit_s if n else 0.0)
-        return limit_s - left_s if left_s else 0.0
+        if now - self._armed_at > 1.0 and self.mission.limits.page_cpu_s:
+            self._armed_at = now
+            signal.setitimer(signal.ITIMER_PROF, self.mission.limits.page_cpu_s + 1.0)
+        return now
+
+    def _unwatch(self) -> None:
+        """What is done beside pages takes as long as it takes."""
+        self._armed_at = 0.0
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
     def _mind(self, lane: Lane, answer: Answer, now: float) -> None:
         if mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.intake.journal):
@@ -326,6 +334,7 @@ class Worker:
 
     def _commit(self, now: float, *, lasting: bool = False) -> None:
         clock = time.perf_counter()
+        self._unwatch()
         self.board.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
         batch.tallies = intake.rules.tallies.drain()
@@ -395,6 +404,7 @@ class Worker:
 
     def _do_chores(self, now: float) -> None:
         self._chores_at = now + CHORES_S
+        self._unwatch()
         if now >= self._renew_at:
             self.frontier.renew(self.post.owner, now=now, ttl_s=LEASE_S)
             self._renew_at = now + LEASE_S / 3

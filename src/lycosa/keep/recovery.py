@@ -9,6 +9,7 @@ not surely on the disk is read again and checked, of one that somebody changed a
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -51,27 +52,30 @@ class Repair(Struct, frozen=True, gc=False):
     tail: Span = (0, 0)  # whole records that were never committed
 
 
-def inspect(folder: Path, rows: Iterable[WarcRow]) -> Iterator[Repair]:
-    """Find what was never committed, and what was committed and is gone; nothing is changed."""
+def inspect(folder: Path, rows: Iterable[WarcRow], *, since: float = math.inf) -> Iterator[Repair]:
+    """Find what was never committed, and what was committed and is gone; nothing is changed.
+
+    Files that were written `since` then, by this machine as it runs, are whole as far as they were committed.
+    """
     known = {row.name: row for row in rows}
     names = {entry.name for entry in os.scandir(folder) if _is_ours(entry)} if folder.is_dir() else set()
     for name in sorted(names | known.keys()):
         row = known.get(name) or WarcRow(name, 0)
         if name in names:
-            yield from _inspect_file(folder / name, row)
+            yield from _inspect_file(folder / name, row, since=since)
         elif row.size:
             text = f"{name} is missing with its {row.size:,} bytes."
             yield Repair(name, "missing", 0, text, ((0, row.size),))
 
 
-def _inspect_file(path: Path, row: WarcRow) -> Iterator[Repair]:
+def _inspect_file(path: Path, row: WarcRow, *, since: float) -> Iterator[Repair]:
     found = path.stat()
     size, name = found.st_size, row.name
     if not row.size:
         text = f"{name} was removed: nothing of its {size:,} bytes was committed."
         yield Repair(name, "removed", 0, text, tail=_find_tail(path, 0, size))
         return
-    if size == row.size and row.stamp == found.st_mtime_ns:
+    if size == row.size and (row.stamp == found.st_mtime_ns or (not row.stamp and found.st_mtime >= since)):
         return
     broken = damaged_spans(path, start=0 if row.stamp else min(row.synced, size), end=min(size, row.size))
     kept = min(size, row.size)
