@@ -187,7 +187,7 @@ class Client:
         self._busy: dict[pycurl.Curl, _Transfer] = {}
         self._deadline: float | None = None
         self._epoll = select.epoll()
-        self._known: set[int] = set()
+        self._idle: set[int] = set()  # connections without work, still registered or closed
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
@@ -249,6 +249,9 @@ class Client:
             timeout_s = min(timeout_s, max(0.0, self._deadline - time.monotonic()))
         for fd, event in self._epoll.poll(timeout_s, EVENTS):
             if fd in self._watched:
+                continue
+            if fd in self._idle:
+                self._drop(fd)
                 continue
             mask = 0
             if event & ~select.EPOLLOUT:  # errors and hang-ups are read events to libcurl
@@ -353,23 +356,26 @@ class Client:
         return answer
 
     def _on_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
+        """Wait for what libcurl wants; a connection without work stays registered, as most get some again soon."""
         if what == pycurl.POLL_REMOVE:
-            self._known.discard(fd)
-            try:
-                self._epoll.unregister(fd)
-            except OSError:  # libcurl may have closed it already
-                pass
-        elif fd in self._known:
+            self._idle.add(fd)
+        elif fd in self._idle:
+            self._idle.discard(fd)
             try:
                 self._epoll.modify(fd, _POLL_MASK[what])
-            except FileNotFoundError:  # closed and opened again under the same number
+            except FileNotFoundError:  # closed, and opened again under the same number
                 self._epoll.register(fd, _POLL_MASK[what])
         else:
-            self._known.add(fd)
             try:
                 self._epoll.register(fd, _POLL_MASK[what])
             except FileExistsError:
                 self._epoll.modify(fd, _POLL_MASK[what])
+
+    def _drop(self, fd: int) -> None:
+        """A connection without work was ended by its peer, or something came that nobody asked for."""
+        self._idle.discard(fd)
+        with contextlib.suppress(OSError):  # libcurl may have closed it already
+            self._epoll.unregister(fd)
 
     def _on_timer(self, timeout_ms: int) -> None:
         self._deadline = None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
