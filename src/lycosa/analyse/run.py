@@ -40,10 +40,10 @@ _PLACES = """
 SELECT page.n, page.digest, coalesce(first.warc, page.warc), coalesce(first.offset, page.offset),
        coalesce(first.length, page.length), url.url
 FROM page JOIN url USING (n)
-LEFT JOIN content ON content.seq = (
+LEFT JOIN content ON content.seq = CASE WHEN iif(url.state IN (1, 2, 3), url.state, url.was) = 3 THEN (
     SELECT seq FROM holder WHERE holder.digest = page.digest
     UNION ALL SELECT seq FROM content AS late
-    WHERE late.seq > (SELECT upto FROM moved WHERE name = 'content') AND late.digest = page.digest LIMIT 1)
+    WHERE late.seq > (SELECT upto FROM moved WHERE name = 'content') AND late.digest = page.digest LIMIT 1) END
 LEFT JOIN page AS first ON first.n = content.n AND first.round = content.round
 WHERE page.n > ?1 AND url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299
   AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)

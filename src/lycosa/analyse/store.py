@@ -33,6 +33,9 @@ COLUMNS = {
     "changes": "INTEGER", "links": "INTEGER", "missing": "INTEGER", "outcome": "TEXT", "error": "TEXT",
 }  # fmt: skip
 
+#: What is written of every document, in the order in which `_add` has it.
+_FOUND = ("n", "digest", "extra", "url", "host", "member", "kind", "mime", "bytes", "changes", "links")
+
 _TABLES = """
 -- Pages that were looked at, with the version of what looked at them.
 CREATE TABLE page (
@@ -83,6 +86,10 @@ class Store:
         self.path = folder / NAME
         self.columns = {**COLUMNS, **part.columns}
         self._tables = part.tables
+        self._facts = tuple(part.columns)
+        names = ", ".join(f'"{name}"' for name in (*_FOUND, *self._facts))
+        marks = ", ".join("?" * (len(_FOUND) + len(self._facts)))
+        self._insert = f"INSERT INTO document ({names}, outcome, error) VALUES ({marks}, 'done', '')"
         self._mark = f"{_VERSION} {name_of(part)} {','.join(part.columns)} {part.tables}"
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
@@ -198,17 +205,14 @@ class Store:
             self.db.execute(sql, (place.n, place.digest, place.url, urls.host_of(place.url), outcome, error))
 
     def _add(self, place: Place, finding: Finding) -> None:
-        known = {name: value for name, value in finding.facts.items() if name in self.columns}
-        extra = {name: value for name, value in finding.facts.items() if name not in self.columns}
-        values: dict[str, Any] = {
-            "n": place.n, "digest": place.digest, "url": finding.url, "host": urls.host_of(place.url),
-            "member": finding.member, "kind": finding.kind, "mime": finding.mime, "bytes": finding.bytes,
-            "changes": sum(change.times for change in finding.changes), "links": len(finding.links),
-            "outcome": "done", "error": "", **known, "extra": msgspec.json.encode(extra).decode(),
-        }  # fmt: skip
-        names = ", ".join(f'"{name}"' for name in values)
-        sql = f"INSERT INTO document ({names}) VALUES ({', '.join('?' * len(values))})"
-        self.db.execute(sql, tuple(values.values()))
+        facts = finding.facts
+        own = tuple(facts.pop(name, None) for name in self._facts)
+        values = (
+            place.n, place.digest, msgspec.json.encode(facts).decode() if facts else "{}", finding.url,
+            urls.host_of(place.url), finding.member, finding.kind, finding.mime, finding.bytes,
+            sum(change.times for change in finding.changes), len(finding.links),
+        )  # fmt: skip
+        self.db.execute(self._insert, values + own)
         number = self.db.last_insert_rowid()
         base = finding.url
         self.db.executemany(
@@ -218,8 +222,10 @@ class Store:
                 for nth, lead in enumerate(finding.links)
             ),
         )
-        self.db.executemany("INSERT INTO facet VALUES (?, ?, ?, ?)", ((number, *facet) for facet in finding.facets))
-        self.db.executemany("INSERT INTO change VALUES (?, ?, ?, ?, ?)", ((number, *item) for item in finding.changes))
+        self.db.executemany("INSERT INTO facet VALUES (?, ?, ?, ?)", [(number, *facet) for facet in finding.facets])
+        if finding.changes:
+            sql = "INSERT INTO change VALUES (?, ?, ?, ?, ?)"
+            self.db.executemany(sql, [(number, *item) for item in finding.changes])
 
     def learn(self, document: int, facts: Mapping[str, Fact]) -> None:
         """Add facts to a document; within a transaction."""

@@ -5,7 +5,7 @@ A closure is everything that a document needs, directly or through others; it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lycosa.analyse.store import Store
 from lycosa.look.collection import Collection
@@ -49,22 +49,25 @@ def resolve_links(store: Store, collection: Collection) -> None:
                WHERE found IS NULL AND target <> ''"""
         )
     sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
+    ends = {target: target for (target,) in store.rows(sql)}  # where each leads, as far as is known
     found: list[tuple[int, str]] = []
-    for (target,) in store.rows(sql):
-        address = target
-        for _ in range(_MAX_REDIRECTS):
-            info = collection.url(address)
-            if info is None or not info.redirect:
-                break
-            address = info.redirect
-        if address != target:
-            document = store.value(
-                "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (address,)
-            )
-            if document is not None:
-                found.append((document, target))
+    for _ in range(_MAX_REDIRECTS if ends else 0):
+        ways = dict(_find_redirects(collection, set(ends.values())))
+        ends = {target: ways[end] for target, end in ends.items() if end in ways}
+        if not ends:
+            break
+        for target, end in ends.items():
+            row = store.value("SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (end,))
+            if row is not None:
+                found.append((row, target))
     with store.transaction():
-        store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ?", found)
+        store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ? AND found IS NULL", found)
+
+
+def _find_redirects(collection: Collection, wanted: set[str]) -> Iterator[tuple[str, str]]:
+    """Those of the addresses that were found to lead to another one; in one pass over all that is known."""
+    sql = "SELECT url, redirect FROM url WHERE state IN (4, 5) AND redirect <> ''"
+    return ((url, redirect) for url, redirect in collection.rows(sql) if url in wanted)
 
 
 class Closures:
