@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lycosa.cli import assort
 from lycosa.cli.options import collection_option
 from lycosa.cli.output import opened, opened_bytes
 from lycosa.errors import UsageError
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
     from lycosa.look.collection import Collection
     from lycosa.look.records import Wanted
 
-KINDS = ("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records", "near-duplicates")
+KINDS = (
+    *("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records", "near-duplicates"),
+    *assort.KINDS,
+)
 OF_A_ROUND = ("mirror", "index", "warc", "pages")
 LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS), metavar="|".join(KINDS))
+@click.argument("address", default="", metavar="[URL]")
 @click.option("-o", "--output", default="-", metavar="PATH", help="Folder of the mirror, or file; - is the pipe.")
 @collection_option
 @click.option(
@@ -45,11 +50,18 @@ LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
     "--kind", "record_kind", default="", metavar="NAME", help="Only records of this kind; ogc:* takes several."
 )
 @click.option("--state", default="", metavar="NAME", help="Only URLs of this state: fetched, gone, rejected…")
+@click.option("--select", default="", metavar="CONDITION", help="Only documents of which it holds: 'kind = xsd'.")
+@click.option(
+    "--cluster", default="", metavar="NAME[/NAME]", help="Only documents of this cluster, or collection of it."
+)
+@click.option("--corrected", is_flag=True, help="In a folder, broken documents as they were put right.")
+@click.option("--missing", is_flag=True, help="Addresses that documents need and that were not collected.")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
 )
 def export(
     kind: str,
+    address: str,
     output: str,
     collection: str,
     form: str | None,
@@ -60,6 +72,10 @@ def export(
     number: int | None,
     record_kind: str,
     state: str,
+    select: str,
+    cluster: str,
+    corrected: bool,
+    missing: bool,
     raw: bool,
 ) -> None:
     """Write a collection for other programs.
@@ -79,10 +95,28 @@ def export(
             pages that say nearly the same, in clusters, the largest first
 
     \b
+    After `lycosa analyse`, of the documents that --select or --cluster choose:
+    folder  the documents with an index of them, in a folder, .zip or .tar.gz
+    addresses
+            where they are, or with --missing where what they need would be
+    dependencies
+            which document needs which, by which kind of link
+    schema  one schema and all that it needs, with a catalog, for use offline
+
+    \b
     lycosa export mirror -o site
     lycosa export pages --format csv -o pages.csv
     lycosa export graph --by host -o hosts.graphml
     """
+    if kind in assort.KINDS or select or cluster or corrected or missing or address:
+        _refuse(kind, {"graph": {"--by": by}, "pages": {"--mime": mime, "--round": number is not None}})
+        _refuse(kind, {"inlinks": {"--url": url}, "records": {"--kind": record_kind}, "urls": {"--state": state}})
+        assort.export_documents(
+            kind,
+            collection,
+            assort.Wish(output, form, address, select, cluster, host, corrected, missing, raw),
+        )
+        return
     wanted = Filter(host=host, state=state, mime=mime, round=number)
     if number is not None and kind not in OF_A_ROUND:
         raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -13,7 +13,7 @@ from lycosa.keep.index import IndexEntry, date_of, write_index
 from lycosa.keep.mirror import MirrorCount, write_mirror
 from lycosa.keep.types import type_of
 from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
-from lycosa.look.collection import Collection
+from lycosa.look.collection import Collection, Page
 from lycosa.look.listing import Filter
 from lycosa.mission import Mission
 
@@ -52,13 +52,22 @@ def export_warc(collection: Collection, to: Path | BinaryIO, wanted: Filter = EV
     """
     if isinstance(to, Path):
         return copy_warcs(_archives(collection), to)
-    spans = 0
-    for name, offset, length in _spans(collection, wanted):
+    return _copy_spans(collection, to, _spans(collection, wanted))
+
+
+def export_records(collection: Collection, to: BinaryIO, pages: Iterable[Page]) -> int:
+    """Copy the answers of these pages out of the archive; returns how many."""
+    return _copy_spans(collection, to, _spans_of(pages))
+
+
+def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str, int, int]]) -> int:
+    count = 0
+    for name, offset, length in spans:
         with FileIO(collection.archive / name) as source:
             source.seek(offset)
             _copy(source, to, length)
-        spans += 1
-    return spans
+        count += 1
+    return count
 
 
 def export_wacz(collection: Collection, to: Path) -> WaczCount:
@@ -93,13 +102,17 @@ def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, i
     if wanted == EVERYTHING:
         yield from ((path.name, 0, size) for path, size in _archives(collection))
     else:
-        shared: set[tuple[str, int, int]] = set()
-        for page in collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round):
-            holder = page.holder
-            if holder is not None and holder not in shared:  # a revisit record is nothing without its bytes
-                shared.add(holder)
-                yield holder
-            yield page.place
+        yield from _spans_of(collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round))
+
+
+def _spans_of(pages: Iterable[Page]) -> Iterator[tuple[str, int, int]]:
+    shared: set[tuple[str, int, int]] = set()
+    for page in pages:
+        holder = page.holder
+        if holder is not None and holder not in shared:  # a revisit record is nothing without its bytes
+            shared.add(holder)
+            yield holder
+        yield page.place
 
 
 def _copy(source: FileIO, out: BinaryIO, length: int) -> None:

@@ -1,0 +1,122 @@
+"""Documents of an analysed collection, chosen by what was found of them, with their bytes as collected or corrected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from lycosa.analyse.part import Case, Part
+from lycosa.analyse.select import EVERYTHING, Condition, read_condition
+from lycosa.analyse.store import open_readonly
+from lycosa.errors import UsageError
+from lycosa.look.collection import Collection, Page
+
+
+class Pick(Struct, frozen=True):
+    """Which documents are wanted; empty: all of them that were recognised."""
+
+    select: str = ""  # a condition, as in a plan
+    cluster: str = ""  # CLUSTER, or CLUSTER/COLLECTION
+    host: str = ""  # * stands for anything
+    corrected: bool = False
+
+
+class Document(NamedTuple):
+    """One document that was chosen."""
+
+    id: int
+    n: int
+    url: str
+    member: str
+    kind: str
+    mime: str
+
+
+class Picker:
+    """Reads an analysed collection; use it with `opened`."""
+
+    def __init__(self, folder: str | os.PathLike[str], part: Part) -> None:
+        self.part = part
+        self.db = open_readonly(Path(folder))
+        self.collection = Collection(folder)
+        self._page: Page | None = None  # the one that was read last: its members come one after the other
+        self._n = 0
+
+    def close(self) -> None:
+        self.collection.close()
+        self.db.close()
+
+    def find(self, pick: Pick) -> Iterator[Document]:
+        """The documents that fit, in the order of their pages."""
+        condition = self.condition(pick)
+        sql = f"SELECT id, n, url, coalesce(member, ''), kind, coalesce(mime, '') FROM document WHERE {condition.sql}"
+        for row in self.db.execute(f"{sql} ORDER BY n, id", condition.values):
+            yield Document(*row)
+
+    def read(self, document: Document, *, corrected: bool = False) -> bytes | None:
+        """The bytes of a document; None where the archive does not hold them any more."""
+        if document.n != self._n:
+            self._page, self._n = self.collection.page_at(document.n), document.n
+        if self._page is None:
+            return None
+        case = Case(self._page.doc)
+        if document.member:
+            members = self.part.members(self._page.doc)
+            found = next((member for member in members if member.member == document.member), None)
+            if found is None:
+                return None
+            case = found
+        if not corrected:
+            return case.body
+        case.kind = self.part.detect(case) or ""
+        mended = self.part.correct(case)
+        return case.body if mended is None else mended.data
+
+    def find_missing(self, pick: Pick) -> Iterator[str]:
+        """The addresses that documents need, and that were not collected."""
+        condition = self.condition(pick)
+        sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''
+                  AND document IN (SELECT id FROM document WHERE {condition.sql}) ORDER BY document, nth"""
+        return (row[0] for row in self.db.execute(sql, condition.values))
+
+    def condition(self, pick: Pick) -> Condition:
+        """What a choice means in SQL."""
+        columns = {row[1]: row[2] for row in self.db.execute("PRAGMA table_info(document)")}
+        facets = [row[0] for row in self.db.execute("SELECT DISTINCT name FROM facet")]
+        parts = [read_condition(pick.select, columns, facets)]
+        if not pick.select and not pick.cluster:
+            parts = [Condition("kind NOT IN ('', 'html', 'archive')")]
+        if pick.host:
+            parts.append(Condition("host GLOB ?", (pick.host.lower(),)))
+        if pick.cluster:
+            parts.append(self._of_cluster(pick.cluster))
+        parts = [part for part in parts if part is not EVERYTHING] or [EVERYTHING]
+        return Condition(" AND ".join(part.sql for part in parts), tuple(v for part in parts for v in part.values))
+
+    def _of_cluster(self, name: str) -> Condition:
+        cluster, slash, collection = name.partition("/")
+        known: dict[str, Any] = {row[0]: row[1] for row in self.db.execute(_CLUSTERS)}
+        if cluster not in known:
+            raise UsageError(f"There is no cluster {cluster!r}; there is {', '.join(known) or 'none'}.")
+        inner = "SELECT document FROM membership WHERE cluster = ?"
+        if not slash:
+            return Condition(f"id IN ({inner})", (cluster,))
+        return Condition(f"id IN ({inner} AND collection GLOB ?)", (cluster, collection.replace("[", "[[]")))
+
+
+_CLUSTERS = "SELECT cluster, count(*) FROM membership GROUP BY cluster"
+
+
+@contextmanager
+def opened(folder: str | os.PathLike[str], part: Part) -> Iterator[Picker]:
+    """A picker, closed at the end."""
+    picker = Picker(folder, part)
+    try:
+        yield picker
+    finally:
+        picker.close()

@@ -1,0 +1,137 @@
+"""The exports of an analysed collection: documents chosen by what was found of them, and what needs what (X12)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import Struct
+
+from lycosa.cli.analyse import load_part
+from lycosa.cli.output import opened, opened_bytes
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.analyse.pick import Pick, Picker
+
+KINDS = ("folder", "addresses", "dependencies", "schema")
+#: Other exports that can be of chosen documents alone.
+OF_DOCUMENTS = (*KINDS, "warc")
+
+
+class Wish(Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    output: str
+    form: str | None = None
+    address: str = ""
+    select: str = ""
+    cluster: str = ""
+    host: str = ""
+    corrected: bool = False
+    missing: bool = False
+    raw: bool = False
+
+
+def export_documents(kind: str, collection: str, wish: Wish) -> None:
+    """Write what was asked for."""
+    from lycosa.analyse.pick import Pick
+    from lycosa.analyse.pick import opened as picked
+
+    _check(kind, wish)
+    pick = Pick(wish.select, wish.cluster, wish.host, wish.corrected)
+    with picked(collection, load_part("xml")) as picker:
+        if kind == "folder":
+            said = _write_folder(picker, pick, wish)
+        elif kind == "addresses":
+            said = _write_addresses(picker, pick, wish)
+        elif kind == "dependencies":
+            said = _write_dependencies(picker, pick, wish)
+        elif kind == "warc":
+            said = _write_warc(picker, pick, wish)
+        else:
+            said = _write_schema(picker, wish)
+    if wish.output != "-":
+        click.echo(f"lycosa: {wish.output}: {said}", err=True)
+
+
+def _check(kind: str, wish: Wish) -> None:
+    if kind not in OF_DOCUMENTS:
+        raise UsageError(f"--select and --cluster go with {', '.join(OF_DOCUMENTS)}, not with {kind}.")
+    for option, given, only in (
+        ("--corrected", wish.corrected, "folder"),
+        ("--missing", wish.missing, "addresses"),
+        ("an address", wish.address, "schema"),
+        ("--format", wish.form, "dependencies"),
+    ):
+        if given and kind != only:
+            raise UsageError(f"{option} goes with {only}, not with {kind}.")
+    if kind == "schema" and not wish.address:
+        raise UsageError("Name the schema that is wanted: lycosa export schema URL -o DIR.")
+    if kind in ("folder", "schema") and wish.output == "-":
+        what = "a folder, or a .zip, .tar or .tar.gz file," if kind == "folder" else "its folder"
+        raise UsageError(f"A {kind} cannot go into a pipe: name {what} with -o.")
+
+
+def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> str:
+    from lycosa.analyse.parcel import write_parcel
+
+    documents = ((each.url, each.mime, picker.read(each, corrected=pick.corrected)) for each in picker.find(pick))
+    parcel = write_parcel(documents, wish.output)
+    lost = f"; {parcel.lost:,} cannot be read any more" if parcel.lost else ""
+    return f"{parcel.files:,} files, {parcel.bytes:,} bytes{lost}"
+
+
+def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
+    from lycosa.analyse.parcel import write_addresses
+
+    if wish.missing:
+        addresses = picker.find_missing(pick)
+    else:
+        addresses = (each.url.partition("!/")[0] if each.member else each.url for each in picker.find(pick))
+    if wish.output == "-":
+        count = write_addresses(addresses, sys.stdout.buffer)
+    else:
+        with opened_bytes(wish.output) as out:
+            count = write_addresses(addresses, out)
+    return f"{count:,} addresses"
+
+
+def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
+    from lycosa.analyse.needs import COLUMNS, list_edges, write_graphml
+    from lycosa.look.table import write
+
+    condition = picker.condition(pick)
+    if wish.form == "graphml" or (wish.form is None and wish.output.lower().endswith(".graphml")):
+        with opened(wish.output, "jsonl") as (out, _):
+            return f"{write_graphml(picker.db, condition, out):,} links"
+    with opened(wish.output, wish.form) as (out, form):
+        return f"{write(list_edges(picker.db, condition), COLUMNS, out, form=form, raw=wish.raw):,} links"
+
+
+def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
+    from lycosa.look.export import export_records
+
+    numbers = dict.fromkeys(each.n for each in picker.find(pick))
+    pages = (page for n in numbers if (page := picker.collection.page_at(n)) is not None)
+    with opened_bytes(wish.output) as out:
+        return f"{export_records(picker.collection, out, pages):,} records"
+
+
+def _write_schema(picker: Picker, wish: Wish) -> str:
+    import importlib
+
+    offline = importlib.import_module("lycosa.missions.xml.offline")
+    folder = Path(wish.output)
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "catalog.xml").exists())):
+        raise UsageError(f"{folder} is not empty and was not made by an export: name another folder.")
+    made = offline.export_schema(picker, wish.address, folder)
+    lines = [f"{made.files:,} files, {made.bytes:,} bytes; the schema is {made.entry}"]
+    if made.missing:
+        shown = "".join(f"\n  {address}" for address in made.missing[:10])
+        lines.append(f"\nIt is not complete: {len(made.missing):,} were not collected (missing.txt):{shown}")
+    else:
+        lines.append("; complete")
+    return "".join(lines)

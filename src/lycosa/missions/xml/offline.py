@@ -1,0 +1,118 @@
+"""A schema and all that it needs, from the collection into a folder that programs without a network use (X12).
+
+Files stand as their addresses do, so that relative links lead where they should; for the others there is an OASIS
+catalog (`catalog.xml`), which xmllint, Xerces, Saxon and editors read. The bytes are those that were collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.analyse.pick import Document, Picker
+from lycosa.errors import UsageError
+from lycosa.keep.names import add_suffix, fold, path_of
+from lycosa.missions.xml.closure import NEEDS, Closures
+
+CATALOG = "catalog.xml"
+MISSING = "missing.txt"
+_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog" prefer="system">
+"""
+
+
+class Offline(Struct):
+    """What was written."""
+
+    entry: str  # path of the schema itself, below the folder
+    files: int
+    bytes: int
+    missing: list[str]  # addresses that it needs and that were not collected
+
+
+def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
+    """Write the closure of the document at an address; UsageError where it was not collected."""
+    root = _find(picker, address)
+    closures = Closures(picker.db.execute(NEEDS))
+    closure = closures.of(root)
+    documents = {
+        row[0]: Document(*row)
+        for row in picker.db.execute("SELECT id, n, url, coalesce(member, ''), kind, mime FROM document")
+        if row[0] in closure
+    }
+    places = _lay_out(picker, documents)
+    size = 0
+    for number, paths in places.items():
+        body = picker.read(documents[number]) or b""
+        for _, path in paths:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(body)
+            size += len(body)
+    _write_catalog(folder / CATALOG, [item for paths in places.values() for item in paths])
+    missing = sorted(closures.missing(closure))
+    if missing:
+        (folder / MISSING).write_text("".join(f"{each}\n" for each in missing), encoding="utf-8")
+    return Offline(places[root][0][1], sum(len(paths) for paths in places.values()), size, missing)
+
+
+def _find(picker: Picker, address: str) -> int:
+    url = urls.normalise(address)
+    sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
+    found = picker.db.execute(sql, (url,)).get if url else None
+    if found is None and url:
+        found = picker.db.execute("SELECT min(found) FROM link WHERE strong AND target = ?", (url,)).get
+    if found is None:
+        raise UsageError(f"{address} was not collected, or is none of the XML family.")
+    return int(found)
+
+
+def _lay_out(picker: Picker, documents: dict[int, Document]) -> dict[int, list[tuple[str, str]]]:
+    """The addresses of each document, its own first, with the path of each; no two have one."""
+    places: dict[int, list[tuple[str, str]]] = {number: [] for number in documents}
+    files: set[str] = set()
+    folders: set[str] = set()
+    for number, address in _list_addresses(picker, documents):
+        path = path_of(address, documents[number].mime)
+        if _is_taken(path, files, folders):  # then only the catalog leads there
+            path = add_suffix(path, address)
+            if _is_taken(path, files, folders):
+                continue
+        files.add(fold(path))
+        folders.update(fold(str(parent)) for parent in PurePosixPath(path).parents)
+        places[number].append((address, path))
+    return places
+
+
+def _is_taken(path: str, files: set[str], folders: set[str]) -> bool:
+    """Whether a file or folder stands there, or a file where one of its folders would be."""
+    above = {fold(str(parent)) for parent in PurePosixPath(path).parents}
+    return fold(path) in files or fold(path) in folders or bool(above & files)
+
+
+def _list_addresses(picker: Picker, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:
+    """Each document's own address, then those that lead to it."""
+    for number, document in documents.items():
+        yield number, document.url
+    sql = "SELECT DISTINCT found, target FROM link WHERE strong AND found IS NOT NULL AND target <> ''"
+    for number, target in picker.db.execute(sql):
+        if number in documents and target != documents[number].url:
+            yield number, target
+
+
+def _write_catalog(file: Path, entries: list[tuple[str, str]]) -> None:
+    lines = [_HEAD]
+    for address, path in sorted(entries):
+        name, where = quoteattr(address), quoteattr(_as_uri(path))
+        lines.append(f"  <system systemId={name} uri={where}/>\n  <uri name={name} uri={where}/>\n")
+    lines.append("</catalog>\n")
+    file.write_text("".join(lines), encoding="utf-8")
+
+
+def _as_uri(path: str) -> str:
+    return quote(path, safe="/!$&'()*+,;=@~-._")

@@ -1,0 +1,166 @@
+"""Documents chosen by what was found of them leave as folder, archive, addresses, WARC, graph, or offline schema."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from lxml import etree
+from stock import stock
+from warcio.archiveiterator import ArchiveIterator
+
+from lycosa.analyse.parcel import escape_key, escape_value
+from lycosa.cli.main import program
+
+XSD = "http://www.w3.org/2001/XMLSchema"
+SITE = "http://site.test/"
+GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+def schema(inner: str) -> bytes:
+    return f'<xs:schema xmlns:xs="{XSD}">{inner}</xs:schema>'.encode()
+
+
+PAGES = {
+    "a.xsd": schema('<xs:include schemaLocation="parts/b.xsd"/><xs:include schemaLocation="http://other.test/x?v=1"/>'),
+    "parts/b.xsd": schema('<xs:include schemaLocation="c.xsd"/>'),
+    "more/a.xsd": schema("<!-- another -->"),
+    "parts": schema("<!-- a file where a folder is -->"),
+    "broken.xml": b"<a>&nbsp;",
+    "x=y.xml": b"<b>\xc3\xa9</b>",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pages = [(SITE + name, "text/xml", body) for name, body in PAGES.items()]
+    pages.append(("http://other.test/x?v=1", "text/xml", schema("")))
+    folder = stock(tmp_path_factory.mktemp("xml") / "c", pages)
+    run("analyse", "xml", str(folder), "--workers", "1")
+    return folder
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(program, list(arguments))
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def complaint(*arguments: str) -> str:
+    result = CliRunner().invoke(program, list(arguments))
+    assert result.exception is not None
+    return str(result.exception)
+
+
+def test_a_folder_with_its_index(made: Path, tmp_path: Path) -> None:
+    """Each document under a name of its own; the index tells the address of each."""
+    out = tmp_path / "out"
+    run("export", "folder", "-c", str(made), "-o", str(out), "--select", "kind = xsd and host = site.test")
+    index = (out / "_INDEX_METADATA").read_text("latin-1").splitlines()[1:]
+    names = dict(line.split("=", 1) for line in index)
+    assert sorted(names.values()) == [f"{SITE}{name}" for name in ("a.xsd", "more/a.xsd", "parts", "parts/b.xsd")]
+    assert {(out / name).read_bytes() for name in names} == {PAGES[url.removeprefix(SITE)] for url in names.values()}
+    run("export", "folder", "-c", str(made), "-o", str(out), "--select", "kind = xml")
+    assert sorted(path.name for path in out.iterdir()) == ["_INDEX_METADATA", "broken.xml", "x=y.xml"]
+    assert f"x\\=y.xml={SITE}x=y.xml" in (out / "_INDEX_METADATA").read_text()
+
+
+def test_broken_documents_as_they_were_put_right(made: Path, tmp_path: Path) -> None:
+    """With --corrected every file can be read."""
+    run("export", "folder", "-c", str(made), "-o", str(tmp_path / "f"), "--corrected", "--select", "not well_formed")
+    assert etree.parse(tmp_path / "f/broken.xml").getroot().text == "\xa0"
+
+
+def test_archives(made: Path, tmp_path: Path) -> None:
+    """The same as zip and tar."""
+    run("export", "folder", "-c", str(made), "-o", str(tmp_path / "a.zip"), "--cluster", "kind/xml")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert sorted(archive.namelist()) == ["_INDEX_METADATA", "broken.xml", "x=y.xml"]
+        assert archive.testzip() is None
+    run("export", "folder", "-c", str(made), "-o", str(tmp_path / "a.tar.gz"), "--cluster", "kind/xml")
+    with tarfile.open(tmp_path / "a.tar.gz") as tar:
+        assert sorted(tar.getnames()) == ["_INDEX_METADATA", "broken.xml", "x=y.xml"]
+
+
+def test_addresses_for_fetching(made: Path) -> None:
+    """What is there, and what would be needed."""
+    assert run("export", "addresses", "-c", str(made), "--select", "kind = xml").split() == [
+        f"{SITE}broken.xml", f"{SITE}x=y.xml",
+    ]  # fmt: skip
+    assert run("export", "addresses", "-c", str(made), "--missing").split() == [f"{SITE}parts/c.xsd"]
+
+
+def test_a_part_of_the_archive(made: Path, tmp_path: Path) -> None:
+    """The answers of the chosen documents, as another tool reads them."""
+    run("export", "warc", "-c", str(made), "-o", str(tmp_path / "x.warc.gz"), "--select", "kind = xml")
+    with open(tmp_path / "x.warc.gz", "rb") as file:
+        addresses = [record.rec_headers["WARC-Target-URI"] for record in ArchiveIterator(file)]
+    assert addresses == [f"{SITE}broken.xml", f"{SITE}x=y.xml"]
+
+
+def test_the_graph_of_needs(made: Path, tmp_path: Path) -> None:
+    """Typed links as a table and as GraphML; what is missing is a node too."""
+    rows = list(csv.reader(io.StringIO(run("export", "dependencies", "-c", str(made), "--format", "csv"))))
+    assert rows[0][:3] == ["source", "source_kind", "link"]
+    assert [f"{SITE}parts/b.xsd", "xsd", "xsd:include", "c.xsd", f"{SITE}parts/c.xsd", "", "0"] in rows
+    run("export", "dependencies", "-c", str(made), "-o", str(tmp_path / "g.graphml"))
+    graph = etree.parse(tmp_path / "g.graphml").getroot()
+    assert len(list(graph.iter(f"{GRAPHML}edge"))) == 3
+    kinds = [data.text for data in graph.iter(f"{GRAPHML}data") if data.get("key") == "n_kind"]
+    assert sorted(kinds) == ["missing", "xsd", "xsd", "xsd"]
+    nodes = {node.get("id") for node in graph.iter(f"{GRAPHML}node")}
+    assert all({edge.get("source"), edge.get("target")} <= nodes for edge in graph.iter(f"{GRAPHML}edge"))
+
+
+def test_a_schema_for_use_offline(made: Path, tmp_path: Path) -> None:
+    """Files where their addresses say, a catalog for the rest, and a list of what is missing."""
+    out = tmp_path / "off"
+    said = run("export", "schema", f"{SITE}a.xsd", "-c", str(made), "-o", str(out))
+    assert "the schema is site.test/a.xsd" in said and f"{SITE}parts/c.xsd" in said
+    assert (out / "site.test/parts/b.xsd").read_bytes() == PAGES["parts/b.xsd"]
+    catalog = etree.parse(out / "catalog.xml").getroot()
+    uris = {entry.get("name"): entry.get("uri") for entry in catalog if entry.get("name")}
+    assert uris["http://other.test/x?v=1"] == "other.test/x@v=1" and (out / "other.test/x@v=1").exists()
+    assert (out / "missing.txt").read_text() == f"{SITE}parts/c.xsd\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("schema", "http://nowhere.test/", "-o", "x"), "was not collected"),
+        (("schema", "-o", "x"), "Name the schema"),
+        (("folder",), "cannot go into a pipe"),
+        (("mirror", "--select", "kind = xsd", "-o", "x"), "not with mirror"),
+        (("folder", "--cluster", "nosuch", "-o", "x"), "There is no cluster 'nosuch'; there is closure"),
+        (("folder", "--select", "kinds = xsd", "-o", "x"), "did you mean kind?"),
+        (("addresses", "--corrected"), "--corrected goes with folder"),
+    ],
+)
+def test_mistakes_are_explained(made: Path, arguments: tuple[str, ...], said: str) -> None:
+    """And nothing is written."""
+    assert said in complaint("export", *arguments, "-c", str(made))
+    assert not Path("x").exists()
+
+
+def test_what_was_not_analysed_is_told(tmp_path: Path) -> None:
+    """With what to do."""
+    folder = stock(tmp_path / "c", [(SITE, "text/xml", b"<a/>")])
+    assert "lycosa analyse" in complaint("export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"))
+
+
+def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> None:
+    """Only what an export made is replaced."""
+    (tmp_path / "mine.txt").write_text("x")
+    assert "is not empty" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_java_properties() -> None:
+    """As java.util.Properties reads them back."""
+    assert escape_key("a b=c:d#é\U0001f600\n") == "a\\ b\\=c\\:d\\#\\u00E9\\uD83D\\uDE00\\n"
+    assert escape_value(" http://x/?a=b#c\\") == "\\ http://x/?a=b#c\\\\"
