@@ -5,8 +5,8 @@
 Makes a collection in a temporary folder: copies of the fixtures on hosts of their own, each a little different so that
 no two have the same content, with their links between them. Without a folder of fixtures, small ones of its own. Then
 analyses it, on two processors and on one, with a worker for each. The machine may have other things to do: beside the
-rate stands how much of its processors the analysis got, and the ratio is told by the clock, and as it would be if it had
-got them whole: what cannot be shared out (relate, sort) counted fully, everything else divided by the processors.
+rate stands how much of its processors the analysis got, and the ratio is told by the clock, and as it would be if it
+had got them whole: what cannot be shared out (relate, sort) counted fully, everything else divided by the processors.
 """
 
 from __future__ import annotations
