@@ -76,6 +76,7 @@ class Target(Struct, frozen=True, gc=False):
     past: Past = Past()
     redirect: str = ""  # where it led at the last visit
     whole: bool = False  # to be asked for without a date, so that its content can be seen
+    lore: bytes = b""  # what the policy noted of it when it was found
     headers: tuple[str, ...] = ()  # header lines in place of the usual ones, for what a page in a browser asks for
     max_bytes: int = 0  # of the answer; 0: as the limits say
 
@@ -105,6 +106,23 @@ class Link(Struct, gc=False):
     text: str = ""  # anchor text, white space folded
     kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap listed xml script
     rel: str = ""  # lower case, as written
+    trust: float = 0.0  # how often such a hypothesis of a quarry holds, 0 to 1; 0: it is no hypothesis
+
+
+class Sight(Struct, gc=False):
+    """An answer as a policy sees it: what a URL turned out to be."""
+
+    url: str
+    host: str
+    lore: bytes = b""  # what the policy noted of it when it was found
+    via: str = ""  # kind of the link that led here
+    form: str = ""  # html, xml, …; empty: it brought no document
+    kind: str = ""  # what the quarry recognised it as; empty: nothing
+    same: str = ""  # what the address stands for, if the quarry says so: one service has many spellings
+    new: bool = True  # nobody brought this content before
+    failed: bool = False
+    relevance: float = 0.0  # 0 to 1
+    title: str = ""
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -132,6 +150,11 @@ class Found(Struct, gc=False):
     anchor: str = ""
     context: str = ""
     original: str = ""  # the address as it was written, where that was absolute and not normalised
+    lore: bytes = b""  # what the policy notes of it; with it, a known URL that waits rises to a higher score
+
+
+#: What a policy learned: a key of its own, and what is added to the two numbers that are kept under it.
+Lesson = tuple[int, float, float]
 
 
 class PageRow(Struct, gc=False):
@@ -232,6 +255,7 @@ class Batch(Struct, gc=False):
     warc_size: int = 0
     warc_synced: int = 0
     hints: list[Hint] = []
+    lessons: list[Lesson] = []
     lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 

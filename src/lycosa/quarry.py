@@ -31,6 +31,14 @@ class Quarry:
         """Links that ordinary HTML parsing does not see."""
         return ()
 
+    def refused(self, doc: Doc, status: int) -> Iterable[Link]:
+        """Links that an answer with an error status (400 to 599) leads to: what may be asked for instead."""
+        return ()
+
+    def same(self, url: str) -> str:
+        """What an address stands for, where several spellings are one; empty: for itself."""
+        return ""
+
     def score(self, link: Link, doc: Doc) -> float:
         """How promising a link is before it is fetched, 0 to 1."""
         return 0.0

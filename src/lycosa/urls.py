@@ -260,12 +260,15 @@ UNKNOWN: Any = object()
 class Address:
     """A URL that links lead to: one object for each, as long as it is remembered."""
 
-    __slots__ = ("accepted", "depth", "url")
+    __slots__ = ("accepted", "depth", "met", "score", "text", "url")
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.accepted: bool | None = None  # what the rules said of it; None: it was not judged yet
         self.depth = 1 << 30  # the shortest way from a seed that is known
+        self.score = 0.0  # under a policy: the highest that is known; 2: it was fetched
+        self.met = 0  # under a policy: links that led here
+        self.text = ""  # and the text of the last of them that was looked at
 
 
 Memo = dict[str, Address | None]

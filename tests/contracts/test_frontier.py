@@ -495,3 +495,38 @@ def test_a_suspended_frontier_still_answers(frontier: Frontier) -> None:
     assert frontier.strike(1) == 1
     frontier.resume()
     assert put(frontier, done=(fetched(frontier, "http://a.test/"),)).stored == 1
+
+
+def test_a_better_link_raises_what_waits(frontier: Frontier) -> None:
+    """With lore a known URL takes the higher score and the link that gave it; without, or when done, it stays."""
+    low, high = found("http://a.test/low", score=0.1), found("http://a.test/high", score=0.5)
+    put(frontier, low, high)
+    better = found("http://a.test/low", score=0.9, parent=2)
+    better.lore, better.anchor = b"noted", "services"
+    worse = found("http://a.test/high", score=0.2)
+    worse.lore = b"worse"
+    bare = found("http://a.test/high", score=0.95)
+    assert put(frontier, better, worse, bare).hosts == {"a.test"}
+    first, second = frontier.load("a.test", limit=10)
+    assert (first.url, first.score, first.lore, first.parent) == ("http://a.test/low", 0.9, b"noted", 2)
+    assert (second.score, second.lore) == (0.5, b"")
+    put(frontier, done=(fetched(frontier, "http://a.test/low"),))
+    again = found("http://a.test/low", score=1.0)
+    again.lore = b"again"
+    put(frontier, again)
+    assert [target.url for target in frontier.load("a.test", limit=10)] == ["http://a.test/high"]
+
+
+def test_lessons_of_several_workers_add_up(open_frontier: Open) -> None:
+    """Each worker adds what it learned; what changed after a stamp is read as sums."""
+    one, other = open_frontier(), open_frontier()
+    assert one.lessons() == (0, [])
+    for frontier, lessons in ((one, [(7, 1.0, 0.5), (1 << 62, 3.0, 1.0)]), (other, [(7, -0.25, 0.5)])):
+        batch = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, lessons=lessons)
+        frontier.commit(batch, owner=ME, now=0.0)
+    stamp, rows = one.lessons()
+    assert sorted(rows) == [(7, 0.75, 1.0), (1 << 62, 3.0, 1.0)]
+    assert one.lessons(stamp) == (stamp, [])
+    assert one.lessons(stamp - 1)[1] == [(7, 0.75, 1.0)]
+    one.forget_lessons()
+    assert other.lessons()[1] == []

@@ -13,14 +13,16 @@ from collections.abc import Callable
 from typing import TextIO
 
 from lycosa import urls
+from lycosa.crawl.content import TEXT_HEAD, header_links, read_content
+from lycosa.crawl.detours import Detours
+from lycosa.crawl.helm import SITEMAP, Helm
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle, truncation_of
 from lycosa.crawl.passing import Rows, name_kinds, note_other, note_page, recall
 from lycosa.crawl.scout import Scout
+from lycosa.crawl.vault import RENDERED_TYPE, Vault
 from lycosa.crawl.visits import Visits
-from lycosa.fetch.decode import decode, decode_file
-from lycosa.fetch.headers import link_header
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
@@ -49,14 +51,11 @@ from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
-REDIRECTS_MAX = 10_000  # redirects likewise
-_MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
+_ENDED = (State.GONE, State.FAILED)
 _NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 NO_KEYS = ("", "")  # to be asked for without a condition
-RENDERED_TYPE = "text/html; charset=utf-8"
-LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
-TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
+FETCHED = 2.0  # in place of an address's score
 
 
 class Intake:
@@ -72,6 +71,7 @@ class Intake:
         visits: Visits,
         scout: Scout | None,
         log_file: TextIO | None,
+        helm: Helm | None = None,
     ) -> None:
         self.mission = mission
         self.rules = rules
@@ -79,6 +79,7 @@ class Intake:
         self.frontier = frontier
         self.visits = visits
         self.scout = scout
+        self.helm = helm
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
         self.batch = new_batch()
@@ -88,9 +89,9 @@ class Intake:
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
         self._digests: dict[bytes, tuple[int, str, float]] = {}
-        self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
+        self._vault = Vault(archive)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
-        self._redirects: dict[str, str] = {}  # the latest, which may not be committed yet
+        self._detours = Detours(frontier, longest=mission.fetch.redirects)
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
 
@@ -107,6 +108,8 @@ class Intake:
             mime = self._take_page(answer, done, rendered)
             if mime is None:
                 return None
+            if self.helm is not None:
+                self.helm.leave(new=done.state != State.DUPLICATE)
         elif outcome.state == State.UNCHANGED:
             self._keep_unchanged(answer, done, profile="not-modified")
         elif answer.status and outcome.state != State.WAITING:
@@ -115,11 +118,27 @@ class Intake:
                 self._take_redirect(answer, done, outcome)
             elif outcome.state == State.GONE or 400 <= answer.status < 500:
                 done.past = self.visits.after_refusal(target)
+        if outcome.state in _ENDED:
+            self._take_refusal(answer)
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.done.append(done)
         self.journal.note(answer, done, mime or "")
         return done
+
+    def _take_refusal(self, answer: Answer) -> None:
+        """An answer that is no page: what the quarry makes of it, and what the policy learns."""
+        target, doc = answer.target, None
+        if self.scout is not None and self.scout.hears and answer.status >= 400 and answer.body:
+            body, _ = read_content(answer, self.mission.limits)
+            doc = read(target.url, answer.headers, body[:TEXT_HEAD], agent=self.mission.agent.name)
+        if self.helm is not None:
+            self.resolver.intern(target.url).score = FETCHED
+            self.helm.enter(target, failed=True)
+        if doc is not None and self.scout is not None and (proposed := self.scout.refused(doc, answer.status)):
+            self._follow(proposed, doc, target, first=len(doc.links))
+        if self.helm is not None:
+            self.helm.leave(new=True)
 
     def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
         """Sitemaps that a robots.txt names: followed where the scope admits them, whatever the accept list says."""
@@ -133,7 +152,16 @@ class Intake:
             if not verdict.ok:
                 self.journal.refusal(url, verdict, source=f"the robots.txt of {lane_host}")
             self.batch.found.append(
-                Found(urls.url_id(url), url, host, int(state), verdict.reason, via="sitemap", anchor=lane_host)
+                Found(
+                    urls.url_id(url),
+                    url,
+                    host,
+                    int(state),
+                    verdict.reason,
+                    0.0 if self.helm is None else SITEMAP,
+                    via="sitemap",
+                    anchor=lane_host,
+                )  # fmt: skip
             )
 
     def refuse(self, target: Target, robots: Robots) -> Verdict | None:
@@ -161,7 +189,7 @@ class Intake:
         digest = hashlib.sha1(html, usedforsecurity=False).digest() if html else identity_of(answer)
         if digest == target.digest and self._keep_unchanged(answer, done, profile="identical", rendered=bool(html)):
             return answer.headers.get("content-type", "").partition(";")[0]
-        body, problem = (html, "") if html else self._decoded(answer)
+        body, problem = (html, "") if html else read_content(answer, self.mission.limits)
         if problem and not body:
             done.state, done.reason = State.FAILED, problem
             self._keep_other(answer)
@@ -179,6 +207,10 @@ class Intake:
             done.reason = wish
         parsed = time.perf_counter()
         self.cpu["parse"] += parsed - clock
+        kind = self.scout.recognise(doc) if self.scout is not None else doc.kind
+        if self.helm is not None:
+            self.resolver.intern(target.url).score = FETCHED
+            self.helm.enter(target, doc, kind=kind if self.scout is not None else "")
         found_links = self._gather_links(doc, answer)
         rows = self._take_links(doc, target, found_links)
         followed = time.perf_counter()
@@ -187,7 +219,6 @@ class Intake:
         if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
-        kind = self.scout.recognise(doc) if self.scout is not None else doc.kind
         verdict = self.worth.judge(doc.mime, kind=kind) if self.worth is not None else None
         if verdict is not None and not verdict.ok:
             self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, found_links=found_links)
@@ -198,43 +229,36 @@ class Intake:
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
 
-    def _decoded(self, answer: Answer) -> tuple[bytes, str]:
-        """The content as the author wrote it; of a large file that is not HTML only the beginning."""
-        limits = self.mission.limits
-        coding = answer.headers.get("content-encoding", "")
-        kind = answer.headers.get("content-type", "html").lower()
-        html = "html" in kind
-        if answer.spool:
-            listing = "xml" in kind or answer.target.via == "sitemap" or answer.target.url.endswith((".xml", ".xml.gz"))
-            head = limits.html_bytes if html else LIST_HEAD if listing else TEXT_HEAD
-            decoded = decode_file(answer.spool, coding, limit=limits.body_bytes, head=head)
-        elif coding:
-            decoded = decode(answer.body, coding, limit=limits.html_bytes if html else limits.body_bytes)
-        else:
-            return answer.body, ""
-        return decoded.body, decoded.problem
-
     def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
         found_links = doc.links
         if self.scout is not None:
             found_links = [*found_links, *self.scout.links(doc)]
         if "link" in answer.headers:
-            found_links = [*found_links, *_header_links(answer.headers["link"])]
+            found_links = [*found_links, *header_links(answer.headers["link"])]
         return found_links
 
-    def _take_links(self, doc: Doc, target: Target, found_links: list[Link]) -> list[tuple[str, str, bool]]:
+    def _take_links(self, doc: Doc, target: Target, found_links: list[Link]) -> list[links.Row]:
         """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
+        rows = self._follow(found_links, doc, target)
+        self.link_count += len(rows)
+        if doc.modified:
+            self._take_hints(doc, target.host)
+        return rows
+
+    def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[links.Row]:
+        """Resolve and judge links; `first` is the place on the page of the first of them."""
         blocked = self._page_nofollow(doc)
+        helm = self.helm
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth = self.mission.limits.depth >= 0, target.depth + 1
-        rows: list[tuple[str, str, bool]] = []
+        rows: list[links.Row] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
-        for index, link in enumerate(found_links):
+        for index, link in enumerate(found_links, first):
             href = link.href
-            first = href[:1]
-            address = (absolute if first == "h" else root if first == "/" else here).get(href, urls.UNKNOWN)
+            letter = href[:1]
+            address = (absolute if letter == "h" else root if letter == "/" else here).get(href, urls.UNKNOWN)
             if address is urls.UNKNOWN:
                 address = find(href, base)
             if address is None:
@@ -246,10 +270,9 @@ class Intake:
                     self.journal.refusal(address.url, _NOFOLLOW, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
+            elif helm is not None and accepted and address.score < FETCHED:
+                self._meet_again(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
-        self.link_count += len(rows)
-        if doc.modified:
-            self._take_hints(doc, target.host)
         return rows
 
     def _take_hints(self, doc: Doc, host: str) -> None:
@@ -275,21 +298,52 @@ class Intake:
         ident = urls.url_id(url)
         if not verdict.ok and self.journal.deep:
             self.journal.refusal(url, verdict, source=target.url, link=link)
-        if not self._is_news(address, ident, depth):
+        news = self._is_news(address, ident, depth)
+        if not news and (self.helm is None or not verdict.ok):
             return verdict.ok
-        link_score = self.scout.score(link, doc) if self.scout is not None else 0.0
+        context = doc.context(index, self.mission.keep.context_chars) if verdict.ok else ""
+        link_score, lore = 0.0, b""
+        if self.helm is not None and verdict.ok:
+            link_score, lore = self.helm.weigh(link, doc, url=url, host=host, context=context)
+            address.score, address.text = link_score, link.text
+            if news:
+                self.helm.note(link_score, host)
+        elif self.helm is None and self.scout is not None:
+            link_score = self.scout.score(link, doc)
         self.batch.found.append(
             Found(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 DULL if self.rules.novelty.is_dull(url, host) else
                 score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
                 depth, target.hops + 1 if link.kind == "refresh" else 0, target.n,
-                via=link.kind, anchor=link.text,
-                context=doc.context(index, self.mission.keep.context_chars) if verdict.ok else "",
-                original=link.href if link.href != url and "://" in link.href[:12] else "",
+                via=link.kind, anchor=link.text, context=context,
+                original=link.href if link.href != url and "://" in link.href[:12] else "", lore=lore,
             )
         )  # fmt: skip
         return verdict.ok
+
+    def _meet_again(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> None:
+        """Another link to a URL that may still wait: a better one lets it rise.
+
+        A site's menu stands on each of its pages: the same words are looked at the second, fourth, eighth time.
+        """
+        address.met = met = address.met + 1
+        if link.text == address.text and met & (met - 1):
+            return
+        assert self.helm is not None
+        address.text = link.text
+        url, host = address.url, urls.host_of(address.url)
+        context = doc.context(index, self.mission.keep.context_chars)
+        score, lore = self.helm.weigh(link, doc, url=url, host=host, context=context)
+        if score > address.score + 0.01 and not self.rules.novelty.is_dull(url, host):
+            address.score = score
+            depth = target.depth if link.kind == "refresh" else target.depth + 1
+            self.batch.found.append(
+                Found(
+                    urls.url_id(url), url, host, score=score, depth=depth, parent=target.n, via=link.kind,
+                    anchor=link.text, context=context, lore=lore,
+                )
+            )  # fmt: skip
 
     def _is_news(self, address: urls.Address, ident: int, depth: int) -> bool:
         """Whether the frontier must be told: of a URL not met before or, with a depth limit, of a shorter way to it."""
@@ -307,7 +361,7 @@ class Intake:
             return
         done.redirect = url
         done.past = self.visits.after_redirect(target, url)
-        if self._closes_loop(url, target):
+        if self._detours.closes_loop(url, target):
             done.state, done.reason = State.FAILED, "redirect-loop"
             if self.mission.fetch.cookies and "set-cookie" in answer.headers and not target.retries:
                 done.state, done.due, done.retries = State.WAITING, answer.began, 1  # it wants to see its cookie
@@ -316,28 +370,6 @@ class Intake:
             done.reason = "redirect-limit"
             return
         self._follow_redirect(url, target)
-
-    def _closes_loop(self, url: str, target: Target) -> bool:
-        """Whether the redirects that are known lead from `url` back to where this one came from.
-
-        Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: it takes a
-        millisecond, and most redirects are the first of their kind.
-        """
-        origin = target.url
-        if len(self._redirects) > REDIRECTS_MAX:
-            self._redirects.clear()
-        self._redirects[origin] = url
-        for _ in range(self.mission.fetch.redirects + 1):
-            if url == origin:
-                return True
-            onward = self._redirects.get(url, "")
-            asked = not onward and target.hops > 0
-            if asked and (row := self.frontier.find(url)) is not None and row.state in _MOVED:
-                onward = row.redirect
-            if not onward:
-                return False
-            url = onward
-        return False
 
     def _follow_redirect(self, url: str, target: Target) -> None:
         """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""
@@ -355,7 +387,7 @@ class Intake:
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 score_of(self.mission.order, depth=target.depth, sequence=self.sequence, link_score=target.score),
                 target.depth, target.hops + 1, target.n,
-                seed=target.seed, via="sitemap" if target.via == "sitemap" else "redirect",
+                seed=target.seed, via="sitemap" if target.via == "sitemap" else "redirect", lore=target.lore,
             )
         )  # fmt: skip
 
@@ -387,14 +419,14 @@ class Intake:
         target, headers = answer.target, answer.headers
         holder = self._holder(digest, answer)
         if html:
-            warc, offset, length = self._keep_rendered(answer, html, digest)
+            warc, offset, length = self._vault.add_rendered(answer, html, digest)
         elif holder is None:
             raw = digest_of(answer) if is_stamped(answer) else digest
             warc, offset, length = self.archive.add(
                 answer, digest=raw, mime=doc.mime, truncated=truncation_of(done.reason)
             )
         else:
-            warc, offset, length = self._add_revisit(answer, digest, holder, profile="identical")
+            warc, offset, length = self._vault.add_revisit(answer, digest, holder, profile="identical")
         if holder is not None and holder[0] != target.n:
             done.state = State.DUPLICATE
         self.bytes += answer.size
@@ -408,25 +440,6 @@ class Intake:
         lied = target.modified if target.digest else ""
         done.keys = NO_KEYS if html else make_keys(headers, answer.began, lied=lied)
         done.past = self.visits.after_page(target)
-
-    def _keep_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
-        """The page as its scripts made it, then the answer as it was received; one place for both."""
-        warc, offset, _ = self.archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
-        _, start, length = self._keep_plain(answer)
-        return warc, offset, start + length - offset
-
-    def _keep_plain(self, answer: Answer) -> tuple[str, int, int]:
-        """The answer that a rendered page was made from; those of one site are mostly all alike."""
-        plain = digest_of(answer)
-        first = self._shells.get(plain)
-        if first is not None:
-            return self.archive.add_revisit(
-                answer, digest=plain, refers_to_url=first[0], refers_to_date=first[1], profile="identical"
-            )
-        if len(self._shells) > DIGESTS_MAX:
-            self._shells.clear()
-        self._shells[plain] = answer.target.url, answer.began
-        return self.archive.add(answer, digest=plain, mime="text/html")
 
     def keep_extra(self, answer: Answer) -> None:
         """What a page in a browser asked for is no page, but needed to show that one again."""
@@ -453,11 +466,11 @@ class Intake:
             return False
         done.state, done.reason = State.UNCHANGED, ""
         if rendered:  # what its scripts make is the same; of the answer itself nothing can be said
-            done.place, done.keys = self._keep_plain(answer), NO_KEYS
+            done.place, done.keys = self._vault.add_plain(answer), NO_KEYS
             done.past = self.visits.after_unchanged(Answer(target, answer.status, began=answer.began))
             self.bytes += answer.size
             return True
-        done.place = self._add_revisit(answer, target.digest, holder, profile=profile)
+        done.place = self._vault.add_revisit(answer, target.digest, holder, profile=profile)
         self.bytes += answer.size
         etag, modified = make_keys(
             answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
@@ -468,13 +481,6 @@ class Intake:
         done.keys = (etag, modified)
         done.past = self.visits.after_unchanged(answer)
         return True
-
-    def _add_revisit(
-        self, answer: Answer, digest: bytes, holder: tuple[int, str, float] | None, *, profile: Profile
-    ) -> tuple[str, int, int]:
-        url, date = (holder[1], holder[2]) if holder else (answer.target.url, None)
-        known = b"" if is_stamped(answer) else digest  # what is recognised by its core has another digest there
-        return self.archive.add_revisit(answer, digest=known, refers_to_url=url, refers_to_date=date, profile=profile)
 
     def _keep_other(self, answer: Answer) -> tuple[str, int, int]:
         """Redirects and refusals are answers too: replay and proof need them."""
@@ -488,9 +494,3 @@ class Intake:
 
 def new_batch() -> Batch:
     return Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=[])
-
-
-def _header_links(value: str) -> list[Link]:
-    """Links of the HTTP Link header that a page's own <link> elements could be."""
-    wanted = ("next", "prev", "alternate", "canonical")
-    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]

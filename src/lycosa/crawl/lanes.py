@@ -32,7 +32,7 @@ class Lane:
     __slots__ = (
         "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
         "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
-        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak",
+        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak", "promise", "aged",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -61,6 +61,8 @@ class Lane:
         self.listed = False  # it stands in the heap of lanes
         self.dry = False  # the frontier had nothing more for it
         self.down: dict[str, str] = {}  # origins that were given up, and why
+        self.promise = INFINITE  # under a policy: of the best URL of its queue, or at least as high as that
+        self.aged = 0  # what the policy had learned when the queue was last put in order
 
     def row(self) -> HostRow:
         """What is to be remembered of this host."""

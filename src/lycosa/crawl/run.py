@@ -21,6 +21,7 @@ from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
 from lycosa.crawl.folder import Plan, open_folder
+from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.mend import mend_archive, mend_database
 from lycosa.crawl.process import tune, write_error
@@ -38,6 +39,7 @@ from lycosa.extract.loader import load_quarry
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
+from lycosa.judge.choice import is_steered, settle_order
 from lycosa.judge.novelty import SPENT
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
@@ -82,6 +84,7 @@ def run(
     With a period, wait for the next round and go on; `after` is called with the report of each round.
     """
     folder = Path(mission.keep.collection)
+    mission = settle_order(mission)
     refuse_browserless(mission)
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
@@ -92,6 +95,8 @@ def run(
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.quarry and options.quarry is None:
         options = replace(options, quarry=load_quarry(mission.quarry))
+    if is_steered(mission):
+        Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
     open_folder(folder, mission, new=options.new)
     plan = Plan(
         folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=links.targets)
@@ -240,9 +245,10 @@ def _starter(
             info=_warc_info(mission),
         )
         with _open_log(mission, folder) as log_file:
+            scout = _scout(mission, options, folder)
             intake = Intake(
                 mission, rules, archive=archive, frontier=frontier, visits=Visits(mission.recrawl, frontier.rounds()),
-                scout=_scout(mission, options, folder), log_file=log_file,
+                scout=scout, log_file=log_file, helm=Helm(mission, scout) if is_steered(mission) else None,
             )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / "tmp"))
             post = Post(
@@ -334,7 +340,10 @@ def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> 
         if url is None:
             raise UsageError(f"The seed {seed!r} is not a web address.")
         original = written.get(url, seed if seed != url else "")
-        founds.append(Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original))
+        score = float(mission.order == "best")
+        founds.append(
+            Found(urls.url_id(url), url, urls.host_of(url), 0, "", score, seed=True, via="seed", original=original)
+        )
     frontier.add_seeds(founds, max_depth=mission.limits.depth)
     return list(frontier.seeds())
 

@@ -20,36 +20,55 @@ class Scout:
 
     def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
         self.errors = 0
-        self._quarry = quarry
+        self.quarry = quarry
+        self.hears = type(quarry).refused is not Quarry.refused
+        self.scores = type(quarry).score is not Quarry.score
         self._log = log
         self._max_links = max_links or None
 
     def links(self, doc: Doc) -> list[Link]:
         """Links that the quarry sees beside those of the document."""
         try:
-            return [link for link in islice(self._quarry.links(doc), self._max_links) if isinstance(link, Link)]
+            return [link for link in islice(self.quarry.links(doc), self._max_links) if isinstance(link, Link)]
         except (Exception, SystemExit) as error:
-            self._complain("links", doc, error)
+            self._complain("links", doc.url, error)
             return []
+
+    def refused(self, doc: Doc, status: int) -> list[Link]:
+        """What an answer with an error status leads to."""
+        try:
+            found = islice(self.quarry.refused(doc, status), self._max_links)
+            return [link for link in found if isinstance(link, Link)]
+        except (Exception, SystemExit) as error:
+            self._complain("refused", doc.url, error)
+            return []
+
+    def same(self, url: str) -> str:
+        """What an address stands for; empty: for itself."""
+        try:
+            return str(self.quarry.same(url))
+        except (Exception, SystemExit) as error:
+            self._complain("same", url, error)
+            return ""
 
     def score(self, link: Link, doc: Doc) -> float:
         """How promising a link is, 0 to 1."""
         try:
-            score = float(self._quarry.score(link, doc))
+            score = float(self.quarry.score(link, doc))
         except (Exception, SystemExit) as error:
-            self._complain("score", doc, error)
+            self._complain("score", doc.url, error)
             return 0.0
         return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
 
     def recognise(self, doc: Doc) -> str:
         """The refined kind; empty where there is none."""
         try:
-            return str(self._quarry.recognise(doc) or "")[:200]
+            return str(self.quarry.recognise(doc) or "")[:200]
         except (Exception, SystemExit) as error:
-            self._complain("recognise", doc, error)
+            self._complain("recognise", doc.url, error)
             return ""
 
-    def _complain(self, method: str, doc: Doc, error: BaseException) -> None:
+    def _complain(self, method: str, url: str, error: BaseException) -> None:
         self.errors += 1
         if self.errors > LOGGED:
             return
@@ -57,4 +76,4 @@ class Scout:
         with contextlib.suppress(OSError):
             self._log.parent.mkdir(exist_ok=True)
             with open(self._log, "a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(f"{stamp} quarry {method} {doc.url} {tell(error)}\n")
+                file.write(f"{stamp} quarry {method} {url} {tell(error)}\n")

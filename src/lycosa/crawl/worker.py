@@ -19,6 +19,7 @@ from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
 from lycosa.crawl.outcome import COUNTED
+from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.errors import DiskFull
@@ -66,7 +67,10 @@ class Worker:
         self.client = client
         self.intake = intake
         self.board = board
-        self.lanes = Lanes()
+        self.pilot = None
+        if intake.helm is not None:
+            self.pilot = Pilot(intake.helm, frontier, alone=board.workers == 1, refill=self._refill)
+        self.lanes = Lanes() if self.pilot is None else self.pilot.lanes
         self.rulebook = Rulebook(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
         )
@@ -95,6 +99,8 @@ class Worker:
     def run(self) -> None:
         """Work until told to stop, then finish what is under way and commit it."""
         now = time.time()
+        if self.pilot is not None:
+            self.pilot.begin()
         self.parts = self.frontier.lease(self.post.owner, want=self.post.partitions, now=now, ttl_s=LEASE_S)
         self._renew_at = now + LEASE_S / 3
         self._due_at = self.frontier.next_due(self.parts)
@@ -225,6 +231,8 @@ class Worker:
             self.intake.adopt_seeds(self.frontier.seeds())  # a seed moved here, found by another worker
         lane.queue.extend(targets)
         lane.held.update(target.n for target in targets)
+        if self.pilot is not None:
+            self.pilot.order(lane)
         return True
 
     def _is_over_budget(self, lane: Lane) -> bool:
@@ -313,7 +321,8 @@ class Worker:
         if not (batch.done or batch.found or batch.robots):
             return False
         since = now - self._committed_at
-        share = max(len(batch.done) / BATCH_PAGES, self.intake.archive.buffered / BATCH_BYTES, since / BATCH_S)
+        pages = BATCH_PAGES if self.pilot is None else min(BATCH_PAGES, self.pilot.batch_pages)
+        share = max(len(batch.done) / pages, self.intake.archive.buffered / BATCH_BYTES, since / BATCH_S)
         if share >= 1:  # while another worker writes there is better to do than to wait for it, up to a point
             return share >= 2 or not self._are_others(Cell.COMMITTING, 1)
         if not (self.client.in_flight or self.lanes.waiting()):
@@ -341,6 +350,8 @@ class Worker:
         if intake.rules.novelty.fresh:
             self.frontier.set_meta(SPENT, "1")  # first: the mark without the tallies does no harm
             intake.rules.novelty.fresh = False
+        if self.pilot is not None:
+            batch.lessons = self.pilot.drain()
         batch.hosts = self._changed_hosts(batch.done)
         committed = self._write(batch, now, lasting=lasting)
         self.board.put(self.post.slot, Cell.COMMITTING, 0)
@@ -358,6 +369,8 @@ class Worker:
             self._wake(host, None)
             if self.mission.order != "bfs":
                 self._requeue(self.lanes.by_host[host])
+        if self.pilot is not None:
+            self.pilot.settle(batch.found, len(batch.done))
         self.depot.patiently(intake.journal.write)
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
@@ -377,8 +390,7 @@ class Worker:
                     self.lanes.by_host[host].dry = True
 
     @staticmethod
-    def _requeue(lane: Lane) -> None:
-        """Something better may have come: let the lane choose again."""
+    def _requeue(lane: Lane) -> None:  # something better may have come: let the lane choose again
         lane.held.difference_update(target.n for target in lane.queue)
         lane.queue.clear()
 
@@ -433,8 +445,7 @@ class Worker:
         if eager:
             self._publish()
 
-    def _look_at_seeds(self, now: float) -> None:
-        """Another worker may have found that a seed moved."""
+    def _look_at_seeds(self, now: float) -> None:  # another worker may have found that one moved
         self._seeds_at = now + SEEDS_S
         for lane in self.lanes.by_host.values():
             if lane.robots_until <= now:

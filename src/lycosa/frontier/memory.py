@@ -19,7 +19,7 @@ from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, S
 from lycosa.frontier.rounds import POISON, REASONS
 from lycosa.frontier.world import Lease, Url, World, make_row, make_target, open_url
 from lycosa.frontier.writer import REOPENED
-from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
 
 
 class MemoryFrontier:
@@ -218,6 +218,11 @@ class MemoryFrontier:
         world.budgets.update({row.host: self._round for row in batch.hosts})
         world.robots.update({row.origin: row for row in batch.robots})
         world.tallies.update(batch.tallies)
+        if batch.lessons:
+            world.stamp += 1
+        for key, weight, energy in batch.lessons:
+            before = world.lessons.get(key, (0.0, 0.0, 0))
+            world.lessons[key] = before[0] + weight, before[1] + energy, world.stamp
         if batch.warc:
             synced = max(batch.warc_synced, world.warcs[batch.warc].synced if batch.warc in world.warcs else 0)
             world.warcs[batch.warc] = WarcRow(batch.warc, batch.warc_size, synced)
@@ -249,7 +254,13 @@ class MemoryFrontier:
             world.hosts.setdefault(found.host, HostRow(found.host))
             if state == State.PENDING:
                 woken.add(found.host)
-        elif max_depth >= 0:
+            return
+        waits = known.state in (State.PENDING, State.WAITING) and not known.found.seed
+        if found.lore and waits and -1 <= known.found.score <= found.score:
+            for name in ("score", "lore", "parent", "via", "anchor", "context"):
+                setattr(known.found, name, getattr(found, name))
+            woken.add(found.host)
+        if max_depth >= 0:
             self._lower(known, found.depth, woken, max_depth, fits=found.state == State.PENDING)
 
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
@@ -309,6 +320,13 @@ class MemoryFrontier:
         if done.http:
             world.statuses[number, str(done.http)] += 1
             world.rounds[-1].answers += 1
+
+    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+        rows = self._world.lessons.items()
+        return self._world.stamp, [(key, row[0], row[1]) for key, row in rows if row[2] > since]
+
+    def forget_lessons(self) -> None:
+        self._world.lessons.clear()
 
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
         found = self._world.holders.get(digest)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from lycosa.model import Batch, Committed, Found, HostRow, RobotsRow, State, Target, Verdict, WarcRow
+from lycosa.model import Batch, Committed, Found, HostRow, Lesson, RobotsRow, State, Target, Verdict, WarcRow
 
 #: Bytes of a file: from the first up to, and without, the second.
 Span = tuple[int, int]
@@ -152,8 +152,14 @@ class Frontier(Protocol):
         """Write a batch whole, or raise `LeaseLost` and write nothing.
 
         With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
-        opens what had been rejected for its depth alone.
+        opens what had been rejected for its depth alone. A link with lore to a known URL that waits raises its score.
         """
+
+    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+        """The sums of what policies learned, under the keys that changed after a stamp; and the stamp of the last."""
+
+    def forget_lessons(self) -> None:
+        """Forget what policies learned: it was written by another version."""
 
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
         """Row number, URL and time of the page that brought this content first."""

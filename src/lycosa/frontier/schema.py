@@ -18,7 +18,7 @@ from lycosa.frontier.parts import PART_SQL, PARTITIONS
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 7
+VERSION = 8
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -93,6 +93,11 @@ DROP VIEW IF EXISTS pages;
 CREATE VIEW pages AS {PAGES.format(NEWEST_COPY)};
 """
 
+#: What a policy has learned, two numbers by a key of its own; `stamp` grows with each commit that has lessons.
+_LESSON_TABLE = """
+CREATE TABLE lesson (key INTEGER PRIMARY KEY, weight REAL, energy REAL, stamp INTEGER);
+CREATE INDEX lesson_stamp ON lesson (stamp);"""
+
 _ROUND_TABLES = """
 -- Each time that the collection was gone through. `at` is the clock of the rounds (see rounds.py), `ended` is null
 -- while it is unfinished, `upto` was the last URL when it began, and up to `opened` it was decided what it visits.
@@ -133,7 +138,8 @@ CREATE TABLE url (
     fetched_at REAL, due REAL DEFAULT 0, retries INTEGER DEFAULT 0, interval REAL DEFAULT 0, redirect TEXT DEFAULT '',
     modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x'',
     round INTEGER DEFAULT 0, was INTEGER DEFAULT 0,  -- the last visit, and the state before the present one
-    changes REAL DEFAULT 0, watched REAL DEFAULT 0, checked INTEGER DEFAULT 0  -- model.Past
+    changes REAL DEFAULT 0, watched REAL DEFAULT 0, checked INTEGER DEFAULT 0,  -- model.Past
+    lore BLOB DEFAULT x''  -- what the policy noted
 );
 CREATE INDEX pending ON url (host, score DESC) WHERE state = 0;
 CREATE INDEX waiting ON url ({PART_SQL}, due) WHERE state = 9;
@@ -165,6 +171,7 @@ CREATE TABLE warc (
 ) WITHOUT ROWID;
 CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
 {_RECORD_TABLES}
+{_LESSON_TABLE}
 
 -- Counted as it happens, because counting ten million rows takes seconds.
 CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
@@ -205,6 +212,7 @@ INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 
 ALTER TABLE host ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
     6: f"DROP TABLE record;{_RECORD_TABLES}",  # nothing wrote to the old one
+    7: f"ALTER TABLE url ADD COLUMN lore BLOB DEFAULT x'';{_LESSON_TABLE}",
 }
 
 

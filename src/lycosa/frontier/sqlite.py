@@ -24,7 +24,7 @@ from lycosa.frontier.parts import PART_SQL, host_key, part_of, spans
 from lycosa.frontier.protocol import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.text import cleaned
 from lycosa.frontier.writer import Writer
-from lycosa.model import Batch, Committed, Found, HostRow, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import Batch, Committed, Found, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +43,7 @@ SELECT name, next_at, delay_s, iif(round = ?3, visited, 0), errors
 FROM busy CROSS JOIN host USING (host) WHERE host <= ?2"""
 _TARGET = """
 n, id, url, ?1, depth, hops, retries, seed, score, parent, via, etag, modified, digest, round, redirect,
-interval, changes, watched, checked"""
+interval, changes, watched, checked, lore"""
 _LOAD = f"SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 ORDER BY score DESC, n LIMIT ?3"
 _LOAD_OTHERS = f"""
 SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND n NOT IN carray(?4)
@@ -61,7 +61,7 @@ _HOLDER = (
 
 
 def _read_target(row: Any) -> Target:
-    return Target(*(*row[:15], Past(*row[16:]), row[15]))
+    return Target(*(*row[:15], Past(*row[16:20]), row[15], False, row[20]))
 
 
 Method = Callable[Concatenate["SqliteFrontier", P], R]
@@ -268,6 +268,20 @@ class SqliteFrontier:
             writer.finish()
         own = {host for host in writer.woken if part_of(host) in held}
         return Committed(hosts=own, duplicates=writer.duplicates, stored=writer.stored)
+
+    @_spoken
+    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+        db = self._at.db
+        stamp = db.execute("SELECT max(stamp) FROM lesson").get or 0
+        if stamp <= since:
+            return stamp, []
+        rows: list[Any] = db.execute("SELECT key, weight, energy FROM lesson WHERE stamp > ?", (since,)).fetchall()
+        return stamp, rows
+
+    @_spoken
+    def forget_lessons(self) -> None:
+        with self._at.write():
+            self._at.db.execute("DELETE FROM lesson")
 
     @_spoken
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:

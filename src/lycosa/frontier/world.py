@@ -78,6 +78,8 @@ class World:
         self.warcs: dict[str, WarcRow] = {}
         self.strikes: Counter[int] = Counter()
         self.statuses: Counter[tuple[int, str]] = Counter()
+        self.lessons: dict[int, tuple[float, float, int]] = {}  # two sums and the stamp of the last lesson
+        self.stamp = 0
         self.meta: dict[str, str] = {"round": "1"}
 
 
@@ -92,6 +94,7 @@ def make_target(url: Url) -> Target:
     return Target(
         url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
         found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
+        lore=found.lore,
     )  # fmt: skip
 
 

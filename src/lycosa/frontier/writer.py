@@ -19,8 +19,15 @@ from lycosa.frontier.parts import host_key, part_of
 from lycosa.model import Batch, Done, Found, Glimpse, Hint, HostRow, PageRow, Past, State
 
 _INSERT = """
-INSERT INTO url (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+INSERT INTO url
+    (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original, lore)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_RISE = """
+UPDATE url SET score = ?1, lore = ?2, parent = ?3, via = ?4, anchor = ?5, context = ?6
+WHERE n = ?7 AND state IN (0, 9) AND NOT seed AND score BETWEEN -1 AND ?1"""
+_LESSON = """
+INSERT INTO lesson VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (key) DO UPDATE SET weight = weight + ?2, energy = energy + ?3, stamp = ?4"""
 #: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
 REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 _REOPEN = "UPDATE url SET was = iif(state < 7, state, was), state = 0, reason = '', due = 0 WHERE n = ?"
@@ -90,6 +97,11 @@ class Writer:
         if batch.warc:
             db.execute(_WARC, (batch.warc, batch.warc_size, batch.warc_synced))
         self._meet(again, done=batch.done)
+        if again:
+            self._raise([found for found in again if found.lore])
+        if batch.lessons:
+            stamp = (db.execute("SELECT max(stamp) FROM lesson").get or 0) + 1
+            db.executemany(_LESSON, sorted((*lesson, stamp) for lesson in batch.lessons))
         moved = [found for found in batch.found if found.seed]
         if moved:
             self._crown(moved, given=False)
@@ -113,6 +125,15 @@ class Writer:
                 self._counts.state(State.PENDING, "", 1)
                 self.woken.add(hint.host)
         db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates.items() if n is not None))
+
+    def _raise(self, again: list[Found]) -> None:
+        """A policy saw a better link to a URL that waits."""
+        index, db = self._desk.urls, self._db
+        for found in again:
+            n = index.find(found.id, host_key(found.host), found.id)
+            db.execute(_RISE, (found.score, found.lore, found.parent, found.via, found.anchor, found.context, n))
+            if db.changes():
+                self.woken.add(found.host)
 
     def finish(self) -> None:
         """Tell other workers of their new URLs and write the counters."""
@@ -167,7 +188,7 @@ class Writer:
                 yield (
                     n, host, ident, found.url, found.state, found.reason if found.state else "", found.score,
                     found.depth, found.hops, found.parent, found.seed, found.via, found.anchor, found.context,
-                    found.original,
+                    found.original, found.lore,
                 )  # fmt: skip
 
         self._db.executemany(_INSERT, rows())

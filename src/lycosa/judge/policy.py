@@ -1,12 +1,15 @@
-"""In which order a crawl goes on (T7): what is known of a link goes in, the score that the frontier sorts by comes out.
+"""Which link is next (T7, G3): what is known of a link goes in, the score that the frontier sorts by comes out.
 
-The frontier hands out the highest score first and, of equal scores, the oldest row; the three orders differ in nothing
-but the score.
+The frontier hands out the highest score first and, of equal scores, the oldest row. Without a policy the three orders
+differ in nothing but the score; a `Policy` scores links by what it knows of the page they stand on, and may learn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from lycosa.mission.settings import Order
+from lycosa.model import Lesson, Link, Sight
 
 #: The score of what is fetched after everything else of its host.
 DULL = -1e9
@@ -23,3 +26,43 @@ def score_of(order: Order, *, depth: int, sequence: int, link_score: float) -> f
     if order == "dfs":
         return float(sequence)
     return link_score
+
+
+class Policy:
+    """Scores the links of a page, one page at a time: `enter` it, `score` each link, `leave` it.
+
+    What it notes of a URL (`lore`) is kept with it and comes back when the URL was fetched, so that a page can hand on
+    what it inherited. What it learns is drained into each commit and comes back merged with what others learned.
+    """
+
+    #: Of its lore and its lessons: what another version left is not understood.
+    version = "1"
+    #: Whether it has lessons to keep, and scores anew what waits.
+    learns = False
+    #: How many answers it has learned from.
+    age = 0
+
+    def enter(self, sight: Sight) -> None:
+        """An answer arrived; the links that are scored next stand on it."""
+
+    def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
+        """How promising a link is, 0 to 1, and what is to be noted with it; `prior` is what the quarry says."""
+        return prior, b"\0"
+
+    def leave(self, fresh: Sequence[tuple[float, str]]) -> None:
+        """All links were scored; `fresh` are score and host of those that were not known before."""
+
+    def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
+        """How promising a URL is now, among those of all hosts; by its lore, if that is given, scored anew."""
+        return score
+
+    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
+        """The parts that the score of a URL is made of, by name, as of now."""
+        return {}
+
+    def drain(self) -> list[Lesson]:
+        """What was learned since the last call."""
+        return []
+
+    def study(self, lessons: Sequence[Lesson]) -> None:
+        """Take in what is known by now under some keys: the sums of all lessons."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
+from lycosa.judge.choice import find_thesaurus, is_steered, make_policy
 from lycosa.mission.settings import Mission
 from lycosa.quarry import Quarry
 
@@ -34,6 +35,8 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
         return Score(value, order, "the fewer links from a seed, the sooner", {"links from a seed": row["depth"]})
     if order == "dfs":
         return Score(value, order, "the newest page's links first, in their order on it", {"time of finding": value})
+    if is_steered(mission):
+        return _explain_policy(collection, mission, row)
     rule = "the highest score first, as the mission scores the link"
     if not row["parent"]:
         return Score(value, order, rule, {})
@@ -44,6 +47,21 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
             return Score(value, order, f"{rule}; its parts are not known: {error}", {})
     found = _find_link(collection, mission, row, quarry) if quarry is not None else None
     return Score(value, order, rule, dict(quarry.explain(*found)) if quarry is not None and found else {})
+
+
+def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any]) -> Score:
+    """The score that the policy would give now, by what it noted of the URL and has learned since."""
+    rule = f"the highest score first, by the policy {mission.policy.name}"
+    found = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
+    lore, host = next(found, (b"", ""))
+    try:
+        policy, _ = make_policy(mission, thesaurus=find_thesaurus(mission))
+    except UsageError as error:
+        return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
+    policy.study(list(collection.rows("SELECT key, weight, energy FROM lesson")) if policy.learns else [])
+    if policy.learns and lore:
+        rule = f"{rule}: {policy.promise(row['score'], host, lore=lore):.3f} by what it knows now, as log-odds"
+    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(lore, host)))
 
 
 def _find_link(

@@ -41,6 +41,7 @@ NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV"})
 OPTIONS = {
     "scope": "--scope",
     "order": "--order",
+    "policy.name": "--policy",
     "accept": "--include",
     "reject": "--exclude",
     "thesaurus": "--thesaurus",

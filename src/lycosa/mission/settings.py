@@ -46,6 +46,27 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """bytes of memory of a worker; it is replaced then, and a page that was being read both times is set aside"""
 
 
+class Policy(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which link is next when the order is best (G3, G4, G8): by which policy, and what counts as relevant."""
+
+    name: Literal["quarry", "bfs", "fish", "shark", "terms", "learn"] = "quarry"
+    """quarry: the score that the quarry gives; any other one settles the order as well"""
+    relevance: Literal["terms", "thesaurus", "both"] = "terms"
+    """what makes a text relevant: key terms, a thesaurus, or both"""
+    anchor_terms: tuple[str, ...] = ()
+    """key terms in anchors, contexts and pages; TERM=10 counts ten times as much"""
+    url_terms: tuple[str, ...] = ()
+    """key terms in addresses, likewise"""
+    decay: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    """the part of a page's relevance that its links inherit"""
+    beta: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    """the weight of the anchor against its context"""
+    gamma: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    """the weight of what is inherited against anchor and context"""
+    generate: Count = 0
+    """fetch in cycles of this many of the best URLs; 0: continuously"""
+
+
 class Agent(Struct, frozen=True, forbid_unknown_fields=True):
     """How the crawler names itself (T13)."""
 
@@ -284,6 +305,7 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
     limits: Limits = Limits()
+    policy: Policy = Policy()
     agent: Agent = Agent()
     fetch: Fetch = Fetch()
     render: Render = Render()

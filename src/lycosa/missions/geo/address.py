@@ -95,6 +95,14 @@ def _infer(url: str) -> tuple[Hint, ...]:
     return tuple(_nest(hint) for inner in _find_inner(url) for hint in _infer_address(inner))[:4]
 
 
+def identify(url: str) -> str:
+    """The endpoint and the service whose capabilities an address asks for, however it is spelled; else nothing."""
+    if "apabilities" not in url and "APABILITIES" not in url:
+        return ""
+    hints = infer(url)
+    return f"{hints[0].endpoint} {hints[0].service}" if hints and hints[0].service in SERVICES else ""
+
+
 def mend(url: str) -> str:
     """An address without the ways in which pages break it: ampersands that are escaped, or escaped twice."""
     if "&amp" in url or "&#" in url:

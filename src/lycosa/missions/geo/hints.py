@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lycosa.missions.geo import documents, pages
 from lycosa.missions.geo.address import Hint
+from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import recognise
 from lycosa.model import Link
 from lycosa.parse import Doc
@@ -29,4 +30,12 @@ def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
 def links(doc: Doc, kind: str | None = None) -> list[Link]:
     """The same as links, the likeliest first; the kind of each says by which rule it was inferred."""
     hints = sorted(find_hints(doc, kind), key=lambda hint: -hint.trust)
-    return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}") for hint in hints]
+    return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}", trust=hint.trust) for hint in hints]
+
+
+def complaints(doc: Doc) -> list[Link]:
+    """The links of a document that came with an error status: only if it is a service's own complaint."""
+    root = doc.root
+    if root is None or root.name not in COMPLAINTS:
+        return []
+    return links(doc)

@@ -1,0 +1,33 @@
+"""The body of an answer as it was received goes in, its content as the author wrote it comes out."""
+
+from __future__ import annotations
+
+from lycosa.fetch.decode import decode, decode_file
+from lycosa.fetch.headers import link_header
+from lycosa.mission.settings import Limits
+from lycosa.model import Answer, Link
+
+LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
+TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
+
+
+def read_content(answer: Answer, limits: Limits) -> tuple[bytes, str]:
+    """The content and what is wrong with it; of a large file that is not HTML only the beginning."""
+    coding = answer.headers.get("content-encoding", "")
+    kind = answer.headers.get("content-type", "html").lower()
+    html = "html" in kind
+    if answer.spool:
+        listing = "xml" in kind or answer.target.via == "sitemap" or answer.target.url.endswith((".xml", ".xml.gz"))
+        head = limits.html_bytes if html else LIST_HEAD if listing else TEXT_HEAD
+        decoded = decode_file(answer.spool, coding, limit=limits.body_bytes, head=head)
+    elif coding:
+        decoded = decode(answer.body, coding, limit=limits.html_bytes if html else limits.body_bytes)
+    else:
+        return answer.body, ""
+    return decoded.body, decoded.problem
+
+
+def header_links(value: str) -> list[Link]:
+    """Links of the HTTP Link header that a page's own <link> elements could be."""
+    wanted = ("next", "prev", "alternate", "canonical")
+    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]

@@ -1,0 +1,74 @@
+"""A policy as the crawl asks it: answers and links go in as they come, scores and what is noted of URLs come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.crawl.scout import Scout
+from lycosa.judge.choice import find_thesaurus, make_policy
+from lycosa.mission import Mission
+from lycosa.model import Lesson, Link, Sight, Target
+from lycosa.parse import Doc
+
+#: The score of a sitemap among those of links: it names all pages of its host, of which few are wanted.
+SITEMAP = 0.05
+#: What a policy learned of this many pages makes its scores worth working out anew.
+AGE = 64
+
+
+class Helm:
+    """One worker's policy."""
+
+    def __init__(self, mission: Mission, scout: Scout | None) -> None:
+        self.policy, self._taste = make_policy(
+            mission, thesaurus=find_thesaurus(mission), same=scout.same if scout is not None else None
+        )
+        self._scout = scout
+        self._scores = scout is not None and scout.scores
+        self._sight: Sight | None = None
+        self._fresh: list[tuple[float, str]] = []
+
+    @property
+    def age(self) -> int:
+        """How much was learned, in pages."""
+        return self.policy.age
+
+    def enter(self, target: Target, doc: Doc | None = None, *, kind: str = "", failed: bool = False) -> None:
+        """An answer arrived; the links that are weighed next stand on it."""
+        self._fresh = []
+        sight = self._sight = Sight(target.url, target.host, target.lore, target.via, kind=kind, failed=failed)
+        if doc is not None:
+            sight.form, sight.title = doc.kind, doc.title
+            sight.relevance = self._taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+        self.policy.enter(sight)
+
+    def weigh(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
+        """Score and lore of a link."""
+        prior = self._scout.score(link, doc) if self._scores and self._scout is not None else 0.0
+        return self.policy.score(link, url, host=host, context=context, prior=prior)
+
+    def note(self, score: float, host: str) -> None:
+        """A link that was weighed had not been known before."""
+        self._fresh.append((score, host))
+
+    def leave(self, *, new: bool) -> None:
+        """All links of the answer were weighed; whether its content is known under another address is known by now."""
+        if self._sight is not None:
+            self._sight.new = new
+            self.policy.leave(self._fresh)
+            self._sight = None
+
+    def rank(self, targets: Iterable[Target]) -> list[Target]:
+        """Targets of one host, the most promising first, by what is known now."""
+        policy = self.policy
+        if not policy.learns:
+            return list(targets)
+        return sorted(targets, key=lambda target: -policy.promise(target.score, target.host, lore=target.lore))
+
+    def promise(self, target: Target) -> float:
+        """How promising a target is among those of all hosts."""
+        return self.policy.promise(target.score, target.host, lore=target.lore)
+
+    def drain(self) -> list[Lesson]:
+        """What was learned since the last call."""
+        return self.policy.drain()

@@ -1,0 +1,58 @@
+"""Lanes whose turn it is by what they promise: among the hosts that may be asked now, the best goes first.
+
+Lanes that must wait stand in a heap by time, those that may go in another by promise; both steps take O(log n).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from lycosa.crawl.lanes import Lane, Lanes
+
+
+class Ranks(Lanes):
+    """All lanes of a worker under a policy; `look` says what a lane promises, or None if it has nothing to do."""
+
+    def __init__(self, look: Callable[[Lane], float | None]) -> None:
+        super().__init__()
+        self._look = look
+        self._ready: list[tuple[float, int, Lane]] = []
+
+    def ready(self, now: float) -> Lane | None:
+        while self._heap and self._heap[0][0] <= now:
+            lane = heapq.heappop(self._heap)[2]
+            if lane.next_at > now:
+                lane.listed = False
+                self.enlist(lane)  # its time was moved while it stood here
+                continue
+            self._count += 1
+            heapq.heappush(self._ready, (-lane.promise, self._count, lane))
+        while self._ready:
+            told, _, lane = heapq.heappop(self._ready)
+            lane.listed = False
+            if lane.next_at > now or lane.active >= lane.per_host:
+                self.enlist(lane)
+                continue
+            promise = self._look(lane)
+            if promise is None:
+                continue
+            lane.promise = promise
+            if self._ready and promise < -self._ready[0][0] and promise < -told:
+                lane.listed = True
+                self._count += 1
+                heapq.heappush(self._ready, (-promise, self._count, lane))
+                continue
+            return lane
+        return None
+
+    def refresh(self) -> None:
+        """Promises have changed: put the lanes that may go in their order again."""
+        self._ready = [(-lane.promise, count, lane) for _, count, lane in self._ready]
+        heapq.heapify(self._ready)
+
+    def wait_s(self, now: float) -> float | None:
+        return 0.0 if self._ready else super().wait_s(now)
+
+    def waiting(self) -> int:
+        return len(self._heap) + len(self._ready)

@@ -1,0 +1,45 @@
+"""Answers in, their places in the archive out, where that takes more than one plain record."""
+
+from __future__ import annotations
+
+from lycosa.crawl.identity import digest_of, is_stamped
+from lycosa.keep import Archive, Profile
+from lycosa.model import Answer
+
+SHELLS_MAX = 100_000  # plain answers of rendered pages that are remembered
+RENDERED_TYPE = "text/html; charset=utf-8"
+
+
+class Vault:
+    """Writes to the archive that the worker flushes."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
+
+    def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
+        """The page as its scripts made it, then the answer as it was received; one place for both."""
+        warc, offset, _ = self._archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
+        _, start, length = self.add_plain(answer)
+        return warc, offset, start + length - offset
+
+    def add_plain(self, answer: Answer) -> tuple[str, int, int]:
+        """The answer that a rendered page was made from; those of one site are mostly all alike."""
+        plain = digest_of(answer)
+        first = self._shells.get(plain)
+        if first is not None:
+            return self._archive.add_revisit(
+                answer, digest=plain, refers_to_url=first[0], refers_to_date=first[1], profile="identical"
+            )
+        if len(self._shells) > SHELLS_MAX:
+            self._shells.clear()
+        self._shells[plain] = answer.target.url, answer.began
+        return self._archive.add(answer, digest=plain, mime="text/html")
+
+    def add_revisit(
+        self, answer: Answer, digest: bytes, holder: tuple[int, str, float] | None, *, profile: Profile
+    ) -> tuple[str, int, int]:
+        """A record which says that the content is that of another; `holder` is row, URL and time of that."""
+        url, date = (holder[1], holder[2]) if holder else (answer.target.url, None)
+        known = b"" if is_stamped(answer) else digest  # what is recognised by its core has another digest there
+        return self._archive.add_revisit(answer, digest=known, refers_to_url=url, refers_to_date=date, profile=profile)

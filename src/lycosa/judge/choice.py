@@ -1,0 +1,59 @@
+"""The name of a policy goes in, as a mission gives it; the policy comes out, with the taste that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from lycosa.judge.learn import Learn
+from lycosa.judge.policy import Policy
+from lycosa.judge.shark import Fish, Shark, Terms
+from lycosa.judge.taste import Taste
+from lycosa.mission import Mission
+from lycosa.mission.settings import Policy as Steer
+
+if TYPE_CHECKING:
+    from lycosa.words import Thesaurus
+
+_PLAIN: dict[str, Callable[[Taste, Steer], Policy]] = {"fish": Fish, "shark": Shark, "terms": Terms}
+
+
+def is_steered(mission: Mission) -> bool:
+    """Whether a policy says which link is next."""
+    return mission.order == "best" and mission.policy.name not in ("quarry", "bfs")
+
+
+def settle_order(mission: Mission) -> Mission:
+    """A mission that names a policy has the order of that policy."""
+    name = mission.policy.name
+    if name == "quarry":
+        return mission
+    return replace(mission, order="bfs" if name == "bfs" else "best")
+
+
+def find_thesaurus(mission: Mission) -> Thesaurus | None:
+    """The thesaurus that makes texts relevant, if the mission wants one."""
+    if mission.policy.relevance == "terms":
+        return None
+    from lycosa.words import shelf
+
+    return shelf.find(mission.thesaurus, themes=mission.themes)
+
+
+def make_policy(
+    mission: Mission, *, thesaurus: Thesaurus | None = None, same: Callable[[str], str] | None = None
+) -> tuple[Policy, Taste]:
+    """The policy that a mission names, and its taste; `same` says what an address stands for."""
+    steer = mission.policy
+    taste = Taste(
+        steer.anchor_terms,
+        steer.url_terms,
+        pages=thesaurus.relevance if thesaurus is not None else None,
+        shorts=thesaurus.relevance_short if thesaurus is not None else None,
+        by_terms=steer.relevance != "thesaurus",
+    )
+    if steer.name == "learn":
+        return Learn(taste, steer, same=same or (lambda url: "")), taste
+    return _PLAIN[steer.name](taste, steer), taste

@@ -1,0 +1,94 @@
+"""Fish-Search, Shark-Search and key terms (G3, G4): the relevance of pages, anchors and contexts in, scores out.
+
+With relevance r, decay δ and the shares β, γ:
+inherited(child) = δ·r(page) if r(page) > 0 else δ·inherited(page); anchor = r(anchor text and address);
+context = 1 if anchor > 0 else r(context); neighbourhood = β·anchor + (1-β)·context;
+score(child) = γ·inherited(child) + (1-γ)·neighbourhood. Of several links to one URL the highest score counts.
+The lore of a URL is what it inherited: four bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from struct import Struct as Packed
+
+from lycosa.judge.policy import Policy
+from lycosa.judge.taste import Taste
+from lycosa.mission.settings import Policy as Steer
+from lycosa.model import Link, Sight
+
+_PACKED = Packed("<fff")
+#: What a seed has inherited: somebody thought of it.
+_SEED = 1.0
+
+
+class Shark(Policy):
+    """Shark-Search."""
+
+    def __init__(self, taste: Taste, steer: Steer) -> None:
+        self._taste = taste
+        self._decay, self._beta, self._gamma = steer.decay, steer.beta, steer.gamma
+        self._heir = 0.0
+
+    def enter(self, sight: Sight) -> None:
+        relevance = 1.0 if sight.kind else sight.relevance
+        inherited = relevance if relevance > 0 else self._inherited(sight.lore)
+        self._heir = self._decay * inherited
+
+    def _inherited(self, lore: bytes) -> float:
+        return _PACKED.unpack_from(lore)[0] if len(lore) >= _PACKED.size else _SEED
+
+    def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
+        taste = self._taste
+        anchor = max(taste.short(link.text), taste.url(url))
+        around = 1.0 if anchor > 0 else taste.short(context)
+        neighbourhood = self._beta * anchor + (1 - self._beta) * around
+        value = self._gamma * self._heir + (1 - self._gamma) * neighbourhood
+        return max(value, prior), _PACKED.pack(self._heir, anchor, around)
+
+    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
+        if len(lore) < _PACKED.size:
+            return {}
+        heir, anchor, around = _PACKED.unpack_from(lore)
+        rest = 1 - self._gamma
+        return {
+            "inherited": self._gamma * heir, "anchor": rest * self._beta * anchor,
+            "context": rest * (1 - self._beta) * around,
+        }  # fmt: skip
+
+
+class Fish(Shark):
+    """Fish-Search: relevance is yes or no, and a page's children inherit it until it has worn off."""
+
+    def enter(self, sight: Sight) -> None:
+        relevant = bool(sight.kind) or sight.relevance >= 0.5
+        inherited = 1.0 if relevant else self._inherited(sight.lore)
+        self._heir = self._decay * inherited
+
+    def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
+        anchor = float(self._taste.short(link.text) > 0 or self._taste.url(url) > 0)
+        value = self._gamma * self._heir + (1 - self._gamma) * anchor
+        return max(value, prior), _PACKED.pack(self._heir, anchor, 0.0)
+
+    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
+        if len(lore) < _PACKED.size:
+            return {}
+        heir, anchor, _ = _PACKED.unpack_from(lore)
+        return {"inherited": self._gamma * heir, "anchor": (1 - self._gamma) * anchor}
+
+
+class Terms(Policy):
+    """Key terms in anchor and address alone."""
+
+    def __init__(self, taste: Taste, steer: Steer) -> None:
+        self._taste = taste
+
+    def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
+        anchor, address = self._taste.short(link.text), self._taste.url(url)
+        return max(1 - (1 - anchor) * (1 - address), prior), _PACKED.pack(anchor, address, 0.0)
+
+    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
+        if len(lore) < _PACKED.size:
+            return {}
+        anchor, address, _ = _PACKED.unpack_from(lore)
+        return {"anchor": anchor, "address": address * (1 - anchor)}

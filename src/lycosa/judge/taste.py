@@ -1,0 +1,97 @@
+"""How relevant a text is (G4): texts and addresses in, numbers from 0 to 1 out, by key terms, a thesaurus, or both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import re2
+
+#: How relevant a text in a language is, 0 to 1.
+Relevance = Callable[[str, str], float]
+
+#: Key terms in a page, each counted once or by its weight, that make it half relevant.
+_PAGE_HALF = 6.0
+#: Characters of a page that are searched for key terms.
+_PAGE_CHARS = 20_000
+#: Texts and addresses whose relevance is remembered: a site's menu stands on each of its pages.
+_REMEMBERED = 50_000
+_SEPARATED = re.compile(r"[^a-z]+")
+
+
+def _weigh_terms(terms: Sequence[str]) -> dict[str, float]:
+    """The weights of terms: `capabilities=10` counts ten times as much."""
+    found = {}
+    for term in terms:
+        name, _, weight = term.lower().partition("=")
+        found[" ".join(name.split())] = float(weight or 1)
+    return found
+
+
+class Taste:
+    """What a policy takes for relevant."""
+
+    def __init__(
+        self,
+        anchor_terms: Sequence[str] = (),
+        url_terms: Sequence[str] = (),
+        *,
+        pages: Relevance | None = None,
+        shorts: Relevance | None = None,
+        by_terms: bool = True,
+    ) -> None:
+        """`pages` and `shorts` weigh whole pages and short texts by other means than key terms."""
+        self._anchors = _weigh_terms(anchor_terms) if by_terms else {}
+        self._urls = _weigh_terms(url_terms) if by_terms else {}
+        self._pages, self._shorts = pages, shorts
+        words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
+        self._pattern = re2.compile(r"(?i)\b(?:" + "|".join(map(re2.escape, words)) + r")\b") if words else None
+        found = sorted(self._urls, key=len, reverse=True)
+        # "wmsserver" and "getcapabilities" hold a term; "newms" does not.
+        self._in_url = re2.compile("(?:" + "|".join(map(re2.escape, found)) + ")") if found else None
+        self._texts: dict[str, float] = {}
+
+    def page(self, text: str, language: str = "") -> float:
+        """How relevant a page is."""
+        value = 0.0
+        if self._pattern is not None:
+            weights = self._anchors
+            hits = sum(weights.get(hit.lower(), 1.0) for hit in self._pattern.findall(text[:_PAGE_CHARS]))
+            value = hits / (hits + _PAGE_HALF)
+        if self._pages is not None:
+            value = 1 - (1 - value) * (1 - min(1.0, self._pages(text, language)))
+        return value
+
+    def short(self, text: str, language: str = "") -> float:
+        """How relevant an anchor or a context is."""
+        if not text:
+            return 0.0
+        value = self._texts.get(text)
+        if value is None:
+            value = self._weigh_short(text, language)
+            if len(self._texts) >= _REMEMBERED:
+                self._texts.clear()
+            if len(text) <= 200:
+                self._texts[text] = value
+        return value
+
+    def _weigh_short(self, text: str, language: str) -> float:
+        value = 0.0
+        if self._pattern is not None:
+            weights = self._anchors
+            hits = sum(weights.get(hit.lower(), 1.0) for hit in self._pattern.findall(text[:1000]))
+            value = 1 - 0.5**hits
+        if self._shorts is not None:
+            value = 1 - (1 - value) * (1 - min(1.0, self._shorts(text, language)))
+        return value
+
+    def url(self, url: str) -> float:
+        """How relevant an address is, by its terms alone."""
+        if self._in_url is None:
+            return 0.0
+        path = url[url.find("/", 8) + 1 :].lower()
+        hits = self._in_url.findall(path)
+        if not hits:
+            return 0.0
+        weights = self._urls
+        return 1 - 0.5 ** sum(weights[hit] for hit in set(hits))

@@ -1,0 +1,140 @@
+"""A collection goes in; every answer in it comes out as policies see it, again and again, without the network.
+
+One pass over the archive reads each document once: what it is, how relevant, where it leads. The rest is replayed from
+a temporary file, so that the number of policies costs little and the size of the collection no memory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.fetch.decode import decode
+from lycosa.keep.warc import iter_records
+from lycosa.look.collection import Collection
+from lycosa.mission import Mission
+from lycosa.model import Link
+from lycosa.parse import Doc, read
+from lycosa.quarry import Quarry
+
+_FETCHED = "SELECT id, redirect FROM url WHERE state NOT IN (0, 8, 9)"
+_KINDS = frozenset({"response", "conversion"})
+#: Error answers are read as far as this for what they tell of other addresses.
+_REFUSAL_BYTES = 1 << 16
+
+
+class Step(Struct, array_like=True, gc=False):
+    """A link of a stored answer, resolved."""
+
+    url: str
+    host: str
+    text: str
+    kind: str
+    rel: str
+    trust: float
+    context: str
+
+
+class Frame(Struct, array_like=True, gc=False):
+    """A stored answer."""
+
+    url: str
+    status: int
+    form: str = ""
+    kind: str = ""
+    title: str = ""
+    relevance: float = 0.0
+    digest: str = ""
+    redirect: str = ""
+    steps: list[Step] = []
+
+
+class Reel:
+    """The answers of a collection by the ids of their URLs; `close` forgets it."""
+
+    def __init__(self, collection: Collection, quarry: Quarry | None, *, weigh: Callable[[Doc], float]) -> None:
+        self._mission: Mission = collection.mission
+        self._quarry = quarry
+        self._weigh = weigh
+        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
+        self._places: dict[int, tuple[int, int]] = {}
+        self._known: dict[int, str] = {}
+        for ident, redirect in collection.rows(_FETCHED):
+            self._known[ident] = redirect
+        self._resolver = urls.Resolver(urls.Cleaner(self._mission.urls))
+        self._encode, self._decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Frame).decode
+        for (name,) in collection.rows("SELECT name FROM warc ORDER BY name"):
+            self._read(Path(collection.path) / "archive" / name)
+        self._file.flush()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, ident: int) -> bool:
+        return ident in self._known
+
+    def close(self) -> None:
+        self._file.close()
+
+    def frame(self, ident: int, url: str) -> Frame:
+        """The answer of a URL; one that brought nothing for a URL that could not be fetched."""
+        place = self._places.get(ident)
+        if place is None:
+            return Frame(url, 0, redirect=self._known.get(ident, ""))
+        self._file.seek(place[0])
+        return self._decode(self._file.read(place[1]))
+
+    def _read(self, path: Path) -> None:
+        at = self._file.seek(0, 2)
+        made = ""  # the answer that a page in a browser was made from follows it and is not the page
+        for record in iter_records(path):
+            if record.kind not in _KINDS or not (record.status or record.kind == "conversion"):
+                continue
+            url = urls.normalise(record.url)
+            ident = urls.url_id(url) if url else 0
+            if url is None or ident not in self._known or url == made:
+                continue
+            made = url if record.kind == "conversion" else ""
+            headers = record.headers or {"content-type": record.mime}
+            body = decode(record.body_raw, headers.get("content-encoding", ""), limit=self._mission.limits.body_bytes)
+            frame = self._make(url, record.status or 200, headers, body.body)
+            frame.digest, frame.redirect = record.digest, self._known[ident]
+            data = self._encode(frame)
+            self._file.write(data)
+            self._places[ident] = (at, len(data))
+            at += len(data)
+
+    def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> Frame:
+        frame = Frame(url, status)
+        if 300 <= status < 400:
+            return frame
+        if status >= 400:
+            if self._quarry is not None:
+                doc = read(url, headers, body[:_REFUSAL_BYTES])
+                frame.steps = list(self._steps(doc, list(self._quarry.refused(doc, status)), own=0))
+            return frame
+        doc = read(url, headers, body, links_per_page=self._mission.traps.links_per_page)
+        frame.form, frame.title = doc.kind, doc.title[:200]
+        links = doc.links
+        own = len(links)
+        if self._quarry is not None:
+            frame.kind = self._quarry.recognise(doc) or ""
+            links = [*links, *self._quarry.links(doc)]
+        frame.relevance = self._weigh(doc)
+        frame.steps = list(self._steps(doc, links, own=own))
+        return frame
+
+    def _steps(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[Step]:
+        chars = self._mission.keep.context_chars
+        for index, link in enumerate(links):
+            url = self._resolver.resolve(link.href, doc.base)
+            if url is None or urls.url_id(url) not in self._known:
+                continue
+            context = doc.context(index, chars) if index < own else ""
+            yield Step(url, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context)

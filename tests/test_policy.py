@@ -1,0 +1,165 @@
+"""Policies: what makes a link promising, what is handed on, what is learned."""
+
+from __future__ import annotations
+
+import pytest
+
+from lycosa.judge.choice import is_steered, make_policy, settle_order
+from lycosa.judge.learn import Learn
+from lycosa.judge.policy import Policy
+from lycosa.judge.shark import Fish, Shark, Terms
+from lycosa.judge.taste import Taste
+from lycosa.mission import Mission
+from lycosa.mission.settings import Policy as Steer
+from lycosa.model import Link, Sight
+
+ANCHORS = ("services", "servicios web", "ogc")
+ADDRESSES = ("wms", "wfs", "capabilities=10")
+HOST = "a.test"
+
+
+def taste() -> Taste:
+    return Taste(ANCHORS, ADDRESSES)
+
+
+def sight(url: str = "http://a.test/", *, relevance: float = 0.0, kind: str = "", lore: bytes = b"") -> Sight:
+    return Sight(url, HOST, lore, form="html", kind=kind, relevance=relevance)
+
+
+def score(policy: Policy, text: str = "", url: str = "http://a.test/x", context: str = "") -> tuple[float, bytes]:
+    return policy.score(Link(url, text), url, host=HOST, context=context)
+
+
+def test_key_terms_weigh_as_they_should() -> None:
+    """Whole words in texts, `capabilities` in an address ten times as much as another term, phrases as one."""
+    known = taste()
+    assert known.short("OGC") == 0.5 and known.short("OGC services") == 0.75
+    assert known.short("Servicios  Web") == 0.0 and known.short("servicios web") == 0.5
+    assert known.short("disservices, cogc") == 0.0
+    assert known.url("http://a.test/wms/x") == 0.5
+    assert known.url("http://a.test/x?request=GetCapabilities") == 1 - 0.5**10
+    assert known.url("http://wms.test/") == 0.0
+    assert known.page("ogc " * 6) == 0.5
+
+
+def test_shark_search_is_as_described() -> None:
+    """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
+    policy = Shark(taste(), Steer())
+    policy.enter(sight(relevance=0.8))
+    plain, noted = score(policy, "here", context="nothing")
+    assert plain == pytest.approx(0.5 * 0.4)
+    assert score(policy, "OGC")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0.5 + 0.5 * 1))
+    assert score(policy, "here", context="ogc")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0 + 0.5 * 0.5))
+    policy.enter(sight(relevance=0.0, lore=noted))
+    assert score(policy, "here")[0] == pytest.approx(0.5 * 0.2)
+    assert policy.explain(score(policy, "OGC")[1], HOST) == pytest.approx(
+        {"inherited": 0.1, "anchor": 0.125, "context": 0.25}
+    )
+
+
+def test_fish_search_knows_yes_and_no() -> None:
+    """A page and an anchor are relevant or not."""
+    policy = Fish(taste(), Steer())
+    policy.enter(sight(relevance=0.9))
+    assert score(policy, "here")[0] == pytest.approx(0.25)
+    assert score(policy, "OGC services")[0] == score(policy, "OGC")[0] == pytest.approx(0.75)
+
+
+def test_key_terms_alone() -> None:
+    """Nothing is inherited; anchor and address add up to no more than 1."""
+    policy = Terms(taste(), Steer())
+    policy.enter(sight(relevance=1.0))
+    assert score(policy, "here")[0] == 0.0
+    assert score(policy, "OGC", "http://a.test/wms")[0] == 0.75
+
+
+def test_a_quarry_of_a_user_still_counts() -> None:
+    """What its score says is the least that any policy gives, and part of what the learning one begins with."""
+    for policy in (Shark(taste(), Steer()), Terms(taste(), Steer())):
+        policy.enter(sight())
+        assert policy.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] == 0.9
+    learning = Learn(taste(), Steer())
+    learning.enter(sight())
+    assert learning.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] > score(learning)[0]
+
+
+def teach(policy: Policy, *, rounds: int = 30) -> None:
+    """Links with the word 'maps' lead to quarry, those with 'shop' to nothing."""
+    for n in range(rounds):
+        for word, kind in (("maps", "ogc:wms/1.3.0"), ("shop", "")):
+            policy.enter(sight("http://a.test/list"))
+            _, lore = score(policy, f"our {word}", f"http://a.test/{word}/{n}")
+            policy.leave([])
+            policy.enter(sight(f"http://a.test/{word}/{n}", kind=kind, lore=lore))
+            policy.leave([])
+
+
+def test_it_learns_from_what_was_found() -> None:
+    """Words, addresses and pages that led to quarry make links promising, on other hosts as well."""
+    policy = Learn(taste(), Steer())
+    teach(policy)
+    policy.enter(sight("http://b.test/"))
+    good = policy.score(Link("/1", "new maps"), "http://b.test/1", host="b.test")
+    bad = policy.score(Link("/2", "new shop"), "http://b.test/2", host="b.test")
+    assert good[0] > 3 * bad[0]
+    parts = policy.explain(good[1], "b.test")
+    assert parts["anchor"] > 0 > policy.explain(bad[1], "b.test")["anchor"]
+
+
+def test_a_page_is_worth_what_it_opens() -> None:
+    """A page that is no quarry but has new promising links is rewarded; one without them is not."""
+    policies = [Learn(taste(), Steer()), Learn(taste(), Steer())]
+    for policy, opened in zip(policies, ([(0.95, "b.test")] * 10, []), strict=True):
+        policy.enter(sight())
+        _, lore = score(policy, "catalogue")
+        policy.leave([])
+        for _ in range(10):
+            policy.enter(sight("http://a.test/catalogue", lore=lore))
+            policy.leave(opened)
+    rich, poor = (score(policy, "catalogue")[0] for policy in policies)
+    assert rich > 0.2 > poor
+
+
+def test_a_host_that_brings_nothing_sinks() -> None:
+    """Many pages and no finds lower what a host promises; a host that nobody saw yet has the better chances."""
+    policy = Learn(taste(), Steer())
+    policy.enter(sight())
+    _, lore = score(policy, "page")
+    before = policy.promise(0.0, HOST, lore=lore)
+    for n in range(40):
+        policy.enter(sight(f"http://a.test/{n}", lore=lore))
+        policy.leave([])
+    assert policy.promise(0.0, HOST, lore=lore) < before / 2
+    assert policy.promise(0.0, "new.test", lore=lore) > policy.promise(0.0, HOST, lore=lore)
+
+
+def test_what_was_learned_can_be_handed_on() -> None:
+    """Another worker that studies the sums of all lessons scores as the first does."""
+    first, second = Learn(taste(), Steer()), Learn(taste(), Steer())
+    teach(first)
+    sums: dict[int, tuple[float, float]] = {}
+    for key, weight, energy in first.drain():
+        before = sums.get(key, (0.0, 0.0))
+        sums[key] = before[0] + weight, before[1] + energy
+    assert first.drain() == []
+    second.study([(key, *pair) for key, pair in sums.items()])
+    for policy in (first, second):
+        policy.enter(sight("http://b.test/"))
+    link = Link("/1", "maps")
+    one, other = (policy.score(link, "http://b.test/1", host="b.test") for policy in (first, second))
+    assert other[0] == pytest.approx(one[0])
+    assert second.promise(*_promised(other)) == pytest.approx(first.promise(*_promised(one)))
+
+
+def _promised(scored: tuple[float, bytes]) -> tuple[float, str]:
+    return scored[0], HOST
+
+
+def test_a_mission_names_its_policy() -> None:
+    """The policy settles the order; without one everything is as it was."""
+    assert not is_steered(settle_order(Mission(order="best")))
+    assert settle_order(Mission(order="dfs")).order == "dfs"
+    assert settle_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
+    steered = settle_order(Mission(policy=Steer(name="shark")))
+    assert is_steered(steered) and steered.order == "best"
+    assert isinstance(make_policy(steered)[0], Shark)

@@ -1,0 +1,126 @@
+"""Crawls under a policy: the best host first, what is learned is kept, error answers lead on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from loopback import Reply, Web, html
+from test_crawl import command, crawl, rows
+
+from lycosa.crawl.lanes import Lane
+from lycosa.crawl.ranks import Ranks
+from lycosa.model import HostRow
+
+GEO = ("geo", "--workers", "1", "--connections", "1", "--set", "extract.workers=0")
+WMS = b"""<?xml version="1.0"?><WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">
+<Service><Name>WMS</Name><Title>Maps %s</Title></Service><Capability/></WMS_Capabilities>"""
+COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
+<ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""
+
+
+def lane(host: str, promise: float, next_at: float = 0.0) -> Lane:
+    made = Lane(HostRow(host, next_at=next_at), delay_s=1.0, per_host=1)
+    made.promise = promise
+    return made
+
+
+def test_the_most_promising_host_goes_first() -> None:
+    """Of the hosts that may be asked; one that must wait does not hold up the others."""
+    promises = {"low": 0.1, "high": 0.9, "late": 1.0, "idle": None}
+    ranks = Ranks(lambda lane: promises[lane.host])
+    for host, told in (("low", 0.1), ("high", 0.9), ("idle", 0.95)):
+        ranks.enlist(lane(host, told))
+    ranks.enlist(lane("late", 1.0, next_at=5.0))
+    order = [ranks.ready(1.0), ranks.ready(1.0), ranks.ready(1.0)]
+    assert [lane.host if lane else None for lane in order] == ["high", "low", None]
+    assert ranks.waiting() == 1 and ranks.wait_s(1.0) == 4.0
+    found = ranks.ready(5.0)
+    assert found is not None and found.host == "late"
+
+
+def test_a_promise_that_was_too_high_is_seen_through() -> None:
+    """What a lane was taken for is looked at when its turn comes; then another may go first."""
+    promises = {"boast": 0.2, "true": 0.5}
+    ranks = Ranks(lambda lane: promises[lane.host])
+    ranks.enlist(lane("boast", float("inf")))
+    ranks.enlist(lane("true", 0.5))
+    order = [ranks.ready(1.0), ranks.ready(1.0)]
+    assert [lane.host for lane in order if lane] == ["true", "boast"]
+
+
+def services(web: Web, count: int) -> None:
+    """A list of services on one host, and as many pages about nothing on another."""
+    links = "".join(
+        f'<li><a href="http://map.test/wms{n}?service=WMS&request=GetCapabilities">WMS {n}</a></li>'
+        for n in range(count)
+    )
+    noise = "".join(f'<li><a href="http://shop.test/{n}">offer {n}</a></li>' for n in range(count))
+    page = f"<!DOCTYPE html><title>Services</title><ul>{noise}{links}</ul>"
+    web["a.test/"] = Reply(page.encode(), headers={"Content-Type": "text/html"})
+    for n in range(count):
+        web[f"shop.test/{n}"] = html(title=f"Offer {n}", text=f"number {n} is cheap")
+        web[f"map.test/wms{n}?service=WMS&request=GetCapabilities"] = Reply(WMS % str(n).encode())
+
+
+def test_a_mission_with_a_policy_finds_its_quarry_first(web: Web, tmp_path: Path) -> None:
+    """The services come before the offers, although those stand first on the page."""
+    services(web, 12)
+    for policy in ("shark", "learn"):
+        web.asked.clear()
+        crawl(web, tmp_path / policy, *GEO, "--policy", policy, "http://a.test/")
+        asked = [path.partition("/")[0] for path in web.paths()]
+        assert asked.count("map.test") == 12
+        assert asked[1:13].count("map.test") >= 11
+
+
+def test_an_error_answer_leads_on(web: Web, tmp_path: Path) -> None:
+    """A service that complains with status 400 is asked for its capabilities, once for each hypothesis."""
+    web["a.test/"] = html("http://map.test/maps/ows")
+    web["map.test/maps/ows"] = Reply(COMPLAINT, 400, {"Content-Type": "text/xml"})
+    web["map.test/maps/ows?service=WMS&request=GetCapabilities"] = Reply(WMS % b"here")
+    crawl(web, tmp_path / "c", *GEO, "http://a.test/")
+    assert rows(tmp_path / "c", "SELECT kind FROM pages WHERE kind <> ''") == [("ogc:wms/1.3.0",)]
+    assert len(web.paths()) == len(set(web.paths()))
+
+
+def test_why_tells_the_parts_of_a_score(web: Web, tmp_path: Path) -> None:
+    """By the policy, as of now."""
+    services(web, 3)
+    crawl(web, tmp_path / "c", *GEO, "http://a.test/")
+    url = "http://map.test/wms1?service=WMS&request=GetCapabilities"
+    why = [sys.executable, "-m", "lycosa", "why", "-c", str(tmp_path / "c"), "--format", "text", url]
+    told = subprocess.run(why, capture_output=True, text=True, timeout=60).stdout
+    assert "by the policy learn" in told and "prior" in told and "anchor" in told
+
+
+def test_what_was_learned_survives_a_kill(web: Web, tmp_path: Path) -> None:
+    """The model stands in the collection with the pages that it was learned from; the next run goes on with both."""
+    services(web, 60)
+    for n in range(60):
+        web.pages[f"map.test/wms{n}?service=WMS&request=GetCapabilities"].delay_s = 0.02
+    folder = tmp_path / "c"
+    running = subprocess.Popen(
+        command(web, folder, *GEO, "http://a.test/"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )  # fmt: skip
+    while len(web.paths("map.test")) < 30:
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert running.stdout is not None
+    running.stdout.close()
+    hosts = "SELECT weight, energy FROM lesson WHERE key > 1 << 61"
+    learned = rows(folder, hosts)
+    kept = rows(folder, "SELECT count(*) FROM url WHERE state BETWEEN 1 AND 7")[0][0]
+    finds = rows(folder, "SELECT count(*) FROM page WHERE kind <> ''")[0][0]
+    assert sum(row[0] for row in learned) == kept and sum(row[1] for row in learned) == finds  # type: ignore[misc]
+    crawl(web, folder, *GEO, "http://a.test/")
+    learned = rows(folder, hosts)
+    assert sum(row[1] for row in learned) == 60  # type: ignore[misc]
+    assert sum(row[0] for row in learned) == 121  # type: ignore[misc]
+    assert len(rows(folder, "SELECT 1 FROM lesson WHERE key < 1 << 20 AND weight <> 0")) > 50
