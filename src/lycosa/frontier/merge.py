@@ -34,11 +34,11 @@ TABLES = {
     "meta": "own", "part": "keep", "host": "own", "url": "own", "known": "own", "page": "own", "link": "own",
     "content": "own", "holder": "own", "moved": "own", "inbox": "keep", "lowered": "map", "robots": "own",
     "tally": "own", "seed": "own", "warc": "own", "strike": "map", "record": "own", "stat": "own", "figure": "own",
-    "round": "own", "visit": "own", "lastmod": "map", "extracted": "own", "guest": "own",
+    "round": "own", "visit": "own", "lastmod": "map", "extracted": "own", "guest": "own", "lesson": "keep",
 }  # fmt: skip
 
 #: What tells of a URL's finding, and of its newest copy; every other column tells of its fate and goes with the better.
-_FINDING = ("score", "depth", "hops", "parent", "via", "anchor", "context", "original")
+_FINDING = ("score", "depth", "hops", "parent", "via", "anchor", "context", "original", "lore")
 _COPY = ("digest", "etag", "modified")
 _FIXED = ("n", "host", "id", "url", "seed", *_FINDING, *_COPY)
 
