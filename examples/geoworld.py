@@ -295,7 +295,7 @@ PAGES: dict[str, Answer | Callable[[Parameters], Answer]] = {
     "gis.institute.geoworld.test/cgi-bin/mapserv": serve_world,
     "gis.institute.geoworld.test/tiles/1.0.0/WMTSCapabilities.xml": _TILES,
     "gis.institute.geoworld.test/csw": serve_catalogue,
-    "gis.institute.geoworld.test/download/feed.xml": feed(_FEED, "Downloads of the institute", GLACIERS, REEFS),
+    "gis.institute.geoworld.test/download/feed.xml": feed(_FEED, "Downloads of the institute", GLACIERS, STATIONS),
     "gis.institute.geoworld.test/ogcapi": api(_API, STATIONS, whole=False),
     "gis.institute.geoworld.test/ogcapi/collections": api(_API, STATIONS, whole=True),
     "archive.geoworld.test/": page(

@@ -87,6 +87,7 @@ def test_layers_are_linked_to_who_else_offers_them(stock: Stock) -> None:
         "Parques y jardines": 2,
         "Glaciers of Iceland": 2,
         "Shaded relief of the world": 2,
+        "Weather stations": 2,
     }
     rivers = [layer for layer in layers if layer.item.title == "Ríos y arroyos"]
     assert len(rivers) == 2 and len({layer.dataset for layer in rivers}) == 1

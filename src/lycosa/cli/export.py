@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from lycosa.look.collection import Collection
     from lycosa.look.records import Wanted
 
+#: What is made of the inventory of geographic services.
+GEO = ("services", "layers", "footprints", "map", "stac", "iso", "healthcheck", "originals")
 KINDS = (
     *("mirror", "index", "warc", "wacz", "urls", "pages", "links", "graph", "inlinks", "records", "near-duplicates"),
     *assort.KINDS,
+    *GEO,
 )
 OF_A_ROUND = ("mirror", "index", "warc", "pages")
 LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
@@ -39,7 +42,11 @@ LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
     type=click.Choice(["jsonl", "csv", "tsv", "table", "graphml"]),
     help="Default: table on a terminal, the file's suffix, else jsonl; graphml goes with graph.",
 )
-@click.option("--by", type=click.Choice(["page", "host", "domain"]), help="Nodes of the graph; default: page.")
+@click.option(
+    "--by",
+    type=click.Choice(["page", "host", "domain", "layer", "service"]),
+    help="Nodes of the graph (default: page), or whose footprints (default: layer).",
+)
 @click.option("--url", default="", metavar="URL", help="Only the inlinks of this URL.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
 @click.option("--mime", default="", metavar="TYPE", help="Only pages of this type: text/html, image/*.")
@@ -47,9 +54,13 @@ LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
     "--round", "number", type=int, metavar="N", help="Pages as they were after round N; default: newest copies."
 )
 @click.option(
-    "--kind", "record_kind", default="", metavar="NAME", help="Only records of this kind; ogc:* takes several."
+    "--kind",
+    "record_kind",
+    default="",
+    metavar="NAME",
+    help="Only records, or services, of this kind; W*S takes several.",
 )
-@click.option("--state", default="", metavar="NAME", help="Only URLs of this state: fetched, gone, rejected…")
+@click.option("--state", default="", metavar="NAME", help="Only URLs, or services, of this state: gone, live…")
 @click.option("--select", default="", metavar="CONDITION", help="Only documents of which it holds: 'kind = xsd'.")
 @click.option(
     "--cluster", default="", metavar="NAME[/NAME]", help="Only documents of this cluster, or collection of it."
@@ -104,9 +115,24 @@ def export(
     schema  one schema and all that it needs, with a catalog, for use offline
 
     \b
+    Of the geographic services (see lycosa services):
+    services, layers
+            what was found, as lists
+    footprints
+            their boxes as GeoJSON
+    map     a page that shows them, which needs neither server nor network
+    stac    a static catalogue in a folder, or one document a line
+    iso     ISO 19139 records in a folder, or one CSW-T transaction
+    healthcheck
+            what GeoHealthCheck loads
+    originals
+            their descriptions as they came, in a folder with a catalogue
+
+    \b
     lycosa export mirror -o site
     lycosa export pages --format csv -o pages.csv
     lycosa export graph --by host -o hosts.graphml
+    lycosa export map -o map.html
     """
     if kind in assort.KINDS or select or cluster or corrected or missing or address:
         _refuse(kind, {"graph": {"--by": by}, "pages": {"--mime": mime, "--round": number is not None}})
@@ -117,6 +143,17 @@ def export(
             assort.Wish(output, form, address, select, cluster, host, corrected, missing, raw),
         )
         return
+    if kind in GEO:
+        from lycosa.cli import atlas
+
+        _refuse(kind, {"pages": {"--mime": mime, "--round": number is not None}, "inlinks": {"--url": url}})
+        _refuse(kind, {"graph": {"--format graphml": form == "graphml"}, "footprints": {"--by": by}})
+        atlas.write_export(
+            kind, output, collection, by=by or "layer", wanted=(record_kind, state, host), form=form, raw=raw
+        )
+        return
+    if by in ("layer", "service"):
+        raise UsageError(f"--by {by} goes with footprints, not with {kind}.")
     wanted = Filter(host=host, state=state, mime=mime, round=number)
     if number is not None and kind not in OF_A_ROUND:
         raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")

@@ -35,8 +35,8 @@ _SLACK_DEGREES = 0.01
 _SLACK_PART = 0.02
 #: Square degrees, of 64,800, from which a box counts as the whole world.
 _WORLD = 55_000
-#: Groups of one title that an item is compared with; beyond, only equal keys are found.
-_MAX_GROUPS = 200
+#: Groups of one title and one witness that an item is compared with: those that are sorted next to it.
+_MAX_GROUPS = 20
 _PRIVATE = re.compile(r"localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|\[|0\.0\.0\.0")
 _PLAIN = re.compile(r"[\W_]+")
 _SESSION_PATH = re.compile(r";(?:jsessionid|sid)=[^/?;]*", re.IGNORECASE)
@@ -205,15 +205,21 @@ def group(traits: Sequence[tuple[int, Trait]]) -> list[list[int]]:
     """Items of one title, as (number, trait), in groups of the same layer; the order does not matter."""
     groups: list[list[int]] = []
     heads: list[Trait] = []
-    exact: dict[tuple[int, Box | None], int] = {}
+    told_by: dict[tuple[str, int], list[int]] = {}  # groups by what their heads can be told by
     for number, trait in sorted(traits, key=lambda pair: (pair[1].name, pair[1].box or (), pair[0])):
-        at = exact.get((trait.name, trait.box)) if trait.name and trait.box else None
-        if at is None or not is_same(heads[at], trait):
-            at = next((at for at, head in enumerate(heads[:_MAX_GROUPS]) if is_same(head, trait)), None)
+        near = (at for key in _witnesses(trait) for at in told_by.get(key, ())[-_MAX_GROUPS:])
+        at = next((at for at in near if is_same(heads[at], trait)), None)
         if at is None:
+            at = len(groups)
             groups.append([])
             heads.append(trait)
-            at = len(groups) - 1
-        exact.setdefault((trait.name, trait.box), at)
+            for key in _witnesses(trait):
+                told_by.setdefault(key, []).append(at)
         groups[at].append(number)
     return groups
+
+
+def _witnesses(trait: Trait) -> list[tuple[str, int]]:
+    """Who shares none of these with another cannot be the same layer."""
+    found = [("name", trait.name), ("record", trait.record), ("domain", trait.domain)]
+    return [witness for witness in found if witness[1]]

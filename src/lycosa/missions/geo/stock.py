@@ -119,7 +119,7 @@ class Stock:
     """The services of a collection and what they offer; reads one instant of it, until it is closed."""
 
     def __init__(self, collection: Collection) -> None:
-        self._collection = collection
+        self.collection = collection
         sources = self._read_sources()
         self._redirects: dict[str, str] = {}
         failures = self._read_fates(sources)
@@ -148,7 +148,7 @@ class Stock:
         for entry in self.live:
             seen: set[tuple[str, ...]] = set()
             for source in entry.sources:
-                for (data,) in self._collection.rows(_LAYERS, [source.n, source.round]):
+                for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
                     item = _read_item(data)
                     if item.group and not item.name:  # a heading, which cannot be asked for
                         continue
@@ -181,15 +181,15 @@ class Stock:
     def _read_sources(self) -> list[Source]:
         return [
             Source(n, round_, url, _read_service(data), at, digest, {})
-            for n, round_, url, data, at, digest in self._collection.rows(_SOURCES)
+            for n, round_, url, data, at, digest in self.collection.rows(_SOURCES)
         ]
 
     def _read_fates(self, sources: list[Source]) -> list[tuple[fate.Hypothesis, Entry]]:
         """Tell each source who brought it; returns the addresses that brought none."""
         by_digest: dict[str, Source] = {source.digest: source for source in sources}
-        exceptions = {digest: _read_complaint(data) for digest, data in self._collection.rows(_EXCEPTIONS)}
+        exceptions = {digest: _read_complaint(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
         failures = []
-        for url, state, reason, via, redirect, digest, at, parent in self._collection.rows(_FATES):
+        for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_FATES):
             if state in (State.MOVED, State.MOVED_FOR_GOOD):
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
@@ -231,7 +231,7 @@ class Stock:
             if len(twins) < 2:
                 continue
             for source in twins:
-                rows = self._collection.rows(_NAMES, [source.n, source.round])
+                rows = self.collection.rows(_NAMES, [source.n, source.round])
                 likeness = Likeness.of(source.service, (name for (name,) in rows))
                 if likeness:
                     keys[source.digest] = mirror_keys(source.service, likeness, source.digest)

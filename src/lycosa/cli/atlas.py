@@ -1,0 +1,137 @@
+"""The kinds of `export` that are made of the inventory of geographic services."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lycosa.cli.output import opened_bytes
+from lycosa.cli.services import stock_of, write_listing
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.stock import Entry, Layer, Stock
+
+#: Kinds that are folders; stac and iso may also be one file or a pipe.
+_FOLDERS = ("originals",)
+_LISTS = ("services", "layers")
+
+
+def write_export(
+    kind: str, output: str, collection: str, *, by: str, wanted: tuple[str, str, str], form: str | None, raw: bool
+) -> None:
+    """Write one of the kinds; `wanted` is kind, state and host of the services."""
+    from lycosa.missions.geo.listing import Wanted
+
+    chosen = Wanted(kind=wanted[0], state=wanted[1], host=wanted[2])
+    if kind in _LISTS:
+        write_listing(kind, output, collection, wanted=chosen, form=form, raw=raw)
+        return
+    if form or raw:
+        raise UsageError(f"{'--format' if form else '--raw'} goes with {', '.join(_LISTS)}, not with {kind}.")
+    if output == "-" and kind in _FOLDERS:
+        raise UsageError(f"{kind} cannot go into a pipe: name a folder with -o.")
+    with stock_of(collection, chosen) as stock:
+        said = _WRITERS[kind](stock, output, chosen, by=by)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {said}", err=True)
+
+
+def _found(stock: Stock, wanted: Wanted) -> list[Entry]:
+    """The services that are wanted and described themselves."""
+    from lycosa.missions.geo.listing import list_services
+
+    return [entry for entry in list_services(stock, wanted) if entry.sources]
+
+
+def _write_footprints(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    from lycosa.missions.geo import shapes
+    from lycosa.missions.geo.listing import list_layers
+
+    if by == "service":
+        features = shapes.service_features(_found(stock, wanted))
+    else:
+        features = shapes.layer_features(list_layers(stock, wanted))
+    count = _write_parts(output, (part.encode() for part in shapes.write_geojson(features)))
+    return f"{count - 1:,} features"
+
+
+def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    from lycosa.missions.geo.chart import write_map
+    from lycosa.missions.geo.listing import list_layers, list_services
+
+    entries = list(list_services(stock, wanted))
+    _write_parts(output, (part.encode() for part in write_map(entries, list_layers(stock, wanted))))
+    return f"a map of {len(entries):,} services"
+
+
+def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    import msgspec
+
+    from lycosa.missions.geo import stac
+    from lycosa.missions.geo.folder import write_folder
+
+    entries, layers = _found(stock, wanted), _layers(stock, wanted)
+    if output == "-" or output.endswith((".jsonl", ".ndjson")):
+        lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
+        return f"{_write_parts(output, lines):,} documents"
+    return f"{write_folder(Path(output), stac.list_files(entries, layers)):,} files"
+
+
+def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    from lycosa.missions.geo import iso
+    from lycosa.missions.geo.folder import write_folder
+
+    entries, layers = _found(stock, wanted), _layers(stock, wanted)
+    if output == "-" or output.endswith(".xml"):
+        _write_parts(output, iso.list_transaction(entries, layers))
+        return f"{len(entries):,} records"
+    return f"{write_folder(Path(output), iso.list_records(entries, layers)):,} records"
+
+
+def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    from lycosa.missions.geo.health import write_list
+
+    entries = _found(stock, wanted)
+    _write_parts(output, [write_list(entries)])
+    return f"{len(entries):,} services"
+
+
+def _write_originals(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+    from lycosa.missions.geo.originals import write_originals
+
+    if os.path.isfile(output):
+        raise UsageError(f"{output} is a file; name a folder.")
+    files, size = write_originals(stock.collection, _found(stock, wanted), Path(output))
+    return f"{files:,} files, {size:,} bytes"
+
+
+_WRITERS = {
+    "footprints": _write_footprints,
+    "map": _write_map,
+    "stac": _write_stac,
+    "iso": _write_iso,
+    "healthcheck": _write_healthcheck,
+    "originals": _write_originals,
+}
+
+
+def _layers(stock: Stock, wanted: Wanted) -> Iterator[Layer]:
+    from lycosa.missions.geo.listing import list_layers
+
+    return list_layers(stock, wanted)
+
+
+def _write_parts(output: str, parts: Iterable[bytes]) -> int:
+    """Write parts of a text to a file, whole or not at all, or to a pipe; returns how many there were."""
+    count = 0
+    with opened_bytes(output) as out:
+        for part in parts:
+            out.write(part)
+            count += 1
+    return count

@@ -1,0 +1,88 @@
+"""Descriptions as they came, in a folder with a catalogue (G7): sources flow in, files flow out.
+
+FOLDER/documents/…       each where its URL's path leads, as in a mirror
+FOLDER/catalogue.csv     which file is which document of which service
+FOLDER/catalogue.json    the same
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lycosa.disk import make_fault
+from lycosa.fetch.decode import decode
+from lycosa.keep import read_record
+from lycosa.keep.mirror import MANIFEST, write_mirror
+from lycosa.look.collection import Collection
+from lycosa.look.table import write
+from lycosa.missions.geo.stock import Entry, Source
+
+COLUMNS = (
+    "file", "url", "service", "type", "version", "kind", "title", "provider", "endpoint", "layers", "state", "fetched",
+    "mime", "bytes", "sha256",
+)  # fmt: skip
+_DOCUMENTS = "documents"
+_BODY_BYTES = 256 << 20
+_GUEST = "SELECT warc, offset, length FROM guest WHERE id = ?"
+
+
+class _Facts(dict[str, tuple[Entry, Source, str, int, str]]):
+    """What is known of each document by its URL."""
+
+
+def write_originals(collection: Collection, entries: Iterable[Entry], folder: Path) -> tuple[int, int]:
+    """Write every description and the catalogue; returns how many files and bytes there are."""
+    facts = _Facts()
+    count = write_mirror(_read_all(collection, entries, facts), folder / _DOCUMENTS)
+    try:
+        rows = list(_list_rows(folder, facts))
+        for name, form in (("catalogue.csv", "csv"), ("catalogue.json", "json")):
+            part = folder / f"{name}.part"
+            with open(part, "w", encoding="utf-8", newline="") as out:
+                if form == "csv":
+                    write(rows, COLUMNS, out, form="csv")
+                else:
+                    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+                    out.write(msgspec.json.format(msgspec.json.encode(named).decode(), indent=1) + "\n")
+            part.replace(folder / name)
+    except OSError as error:
+        raise make_fault(error, f"The catalogue in {folder}") from None
+    return count.files, count.bytes
+
+
+def _read_all(collection: Collection, entries: Iterable[Entry], facts: _Facts) -> Iterator[tuple[str, str, bytes]]:
+    for entry in entries:
+        for source in entry.sources:
+            mime, body = _read(collection, source)
+            facts[source.url] = (entry, source, mime, len(body), hashlib.sha256(body).hexdigest())
+            yield source.url, mime, body
+
+
+def _read(collection: Collection, source: Source) -> tuple[str, bytes]:
+    """Type and bytes of a document of the collection, or of an archive file from which it was extracted."""
+    page = collection.page_at(source.n) if source.n > 0 else None
+    if page is not None:
+        return page.mime, page.body
+    for path, offset, length in collection.rows(_GUEST, [-source.n]):
+        stored = read_record(path, offset, length=length or 0)
+        mime = stored.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return mime, decode(stored.body_raw, stored.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
+    return "", b""
+
+
+def _list_rows(folder: Path, facts: _Facts) -> Iterator[list[str | int | None]]:
+    with open(folder / _DOCUMENTS / MANIFEST, encoding="utf-8", newline="") as manifest:
+        for line in manifest:
+            path, _, url = line.rstrip("\n").partition("\t")
+            if url not in facts:
+                continue
+            entry, source, mime, size, digest = facts[url]
+            service = source.service
+            yield [
+                f"{_DOCUMENTS}/{path}", url, entry.id, service.type, service.version, service.kind, service.title,
+                service.provider, entry.service.endpoint, service.items, entry.state, entry.fetched, mime, size, digest,
+            ]  # fmt: skip

@@ -1,0 +1,289 @@
+"""The inventory for other programs: GeoJSON, STAC, ISO 19139, GeoHealthCheck, originals, and the page with the map."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from lycosa import Collection
+from lycosa.cli.main import main
+from lycosa.errors import UsageError
+from lycosa.missions.geo import iso, land, shapes, stac
+from lycosa.missions.geo.chart import write_map
+from lycosa.missions.geo.folder import write_folder
+from lycosa.missions.geo.inventory import Item, Service
+from lycosa.missions.geo.stock import Entry, Layer, Source, Stock
+
+NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
+
+
+@pytest.fixture(scope="module")
+def stock(atlas: Path) -> Iterator[Stock]:
+    with Collection(atlas) as collection, collection.snapshot():
+        yield Stock(collection)
+
+
+def hostile() -> tuple[Entry, Layer]:
+    """A service whose every text tries to be something else."""
+    text = NASTY.replace("\ud800", "")  # which JSON cannot hold, so that no record has it
+    service = Service("WMS", "1.3.0", "ogc:wms/1.3.0", f"javascript:{text}", title=text, provider=text, abstract=text)
+    service.keywords, service.box, service.licence = (text,), (0.0, 0.0, 1.0, 1.0), text
+    source = Source(1, 1, f"http://a.org/{text}", service, 0.0, "", {})
+    entry = Entry("0" * 16, service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source])
+    item = Item("layer", text, text, text, box=(0.0, 0.0, 1.0, 1.0), box_from="own", time=text, address=text)
+    return entry, Layer("1" * 16, entry, item, "2" * 16, (entry.id,))
+
+
+def export(atlas: Path, *words: str) -> int:
+    return main(["export", *words, "-c", str(atlas)])
+
+
+def test_boxes_become_geometries() -> None:
+    """Anticlockwise rings; cut at the antimeridian; points and lines where a box has no area."""
+    box = shapes.draw((1.0, 2.0, 3.0, 4.0))
+    assert box == {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]}
+    crossing = shapes.draw((176.0, -20.0, -178.0, -12.0))
+    assert crossing is not None and crossing["type"] == "MultiPolygon"
+    assert [ring[0][0] for (ring,) in crossing["coordinates"]] == [176.0, -180.0]
+    assert shapes.draw((180.0, 0.0, -178.0, 1.0)) == shapes.draw((-180.0, 0.0, -178.0, 1.0))
+    assert shapes.draw((5.0, 5.0, 5.0, 5.0)) == {"type": "Point", "coordinates": [5.0, 5.0]}
+    assert shapes.draw((5.0, 5.0, 6.0, 5.0)) == {"type": "LineString", "coordinates": [[5.0, 5.0], [6.0, 5.0]]}
+    assert shapes.draw(None) is None
+
+
+def test_geojson(atlas: Path, tmp_path: Path) -> None:
+    """One feature a layer, or a service; what has no box is there without a geometry and says why."""
+    path = tmp_path / "a.geojson"
+    assert export(atlas, "footprints", "-o", str(path)) == 0
+    found = json.loads(path.read_text())
+    assert found["type"] == "FeatureCollection" and len(found["features"]) == 13
+    reefs = next(f for f in found["features"] if f["properties"]["title"] == "Coral reefs of Fiji")
+    assert reefs["geometry"]["type"] == "MultiPolygon" and reefs["bbox"] == [176, -20, -178, -12]
+    assert export(atlas, "footprints", "--by", "service", "--kind", "CSW", "-o", str(path)) == 0
+    (catalogue,) = json.loads(path.read_text())["features"]
+    assert catalogue["geometry"] is None and catalogue["properties"]["problem"] == "no box is stated"
+    assert "".join(shapes.write_geojson([])) == '{"type":"FeatureCollection","features":[\n]}\n'
+
+
+def test_stac(atlas: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A static catalogue whose every link leads somewhere; in a pipe, one document a line."""
+    folder = tmp_path / "stac"
+    assert export(atlas, "stac", "-o", str(folder)) == 0
+    catalogue = json.loads((folder / "catalog.json").read_text())
+    collections = [link for link in catalogue["links"] if link["rel"] == "child"]
+    assert len(collections) == 8
+    items = 0
+    for child in collections:
+        place = folder / child["href"]
+        collection = json.loads(place.read_text())
+        assert collection["description"] and collection["extent"]["spatial"]["bbox"][0]
+        for link in collection["links"]:
+            assert link["href"].startswith("http") or (place.parent / link["href"]).exists()
+            if link["rel"] == "item":
+                item = json.loads((place.parent / link["href"]).read_text())
+                assert item["collection"] == collection["id"] and ("bbox" in item) == (item["geometry"] is not None)
+                assert item["properties"]["datetime"] or item["properties"]["start_datetime"]
+                items += 1
+    assert items == 13
+    capfdbinary.readouterr()
+    assert export(atlas, "stac") == 0
+    lines = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert len(lines) == 21 and {line["type"] for line in lines} == {"Collection", "Feature"}
+
+
+def test_times_of_layers() -> None:
+    """However a service writes a time, first and last instant come out, or nothing."""
+    assert stac.read_time("2019-01-01/2019-12-31/P1D") == ("2019-01-01T00:00:00Z", "2019-12-31T23:59:59Z")
+    assert stac.read_time("2019,2020-02") == ("2019-01-01T00:00:00Z", "2020-02-29T23:59:59Z")
+    assert stac.read_time("1950-01-01/..") == ("1950-01-01T00:00:00Z", None)
+    assert stac.read_time("2020-01-01T10:00Z") == ("2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z")
+    for nonsense in ("", "now", "2020-13-45", "2021/2020", "../..", NASTY):
+        assert stac.read_time(nonsense) is None
+
+
+def test_iso_records(atlas: Path, stock: Stock, tmp_path: Path) -> None:
+    """One record a service, with the elements in the order of the schema, the same identifier each time."""
+    folder = tmp_path / "iso"
+    assert export(atlas, "iso", "-o", str(folder)) == 0
+    files = sorted(folder.glob("*.xml"))
+    assert len(files) == 8
+    spaces = {"gmd": iso.GMD, "srv": iso.SRV, "gco": iso.GCO}
+    titles = {}
+    for file in files:
+        root = etree.parse(file).getroot()
+        assert root.findtext("gmd:fileIdentifier/gco:CharacterString", namespaces=spaces) == file.stem
+        service = root.find("gmd:identificationInfo/srv:SV_ServiceIdentification", spaces)
+        assert service is not None
+        titles[service.findtext("gmd:citation/*/gmd:title/*", namespaces=spaces)] = service
+    town = titles["Mapas de Villarrubia"]
+    assert town.findtext("srv:serviceType/gco:LocalName", namespaces=spaces) == "OGC:WMS"
+    assert [e.text for e in town.iterfind("srv:coupledResource//gco:ScopedName", spaces)] == ["rios", "parques", "plan"]
+    assert [e.text for e in town.iterfind("srv:serviceTypeVersion/*", spaces)] == ["1.3.0", "1.1.1"]
+    again = {iso.identify(entry) for entry in stock.live}
+    assert again == {file.stem for file in files}
+    whole = tmp_path / "all.xml"
+    assert export(atlas, "iso", "-o", str(whole)) == 0
+    assert len(etree.parse(whole).findall(f"{{{iso.CSW}}}Insert/{{{iso.GMD}}}MD_Metadata")) == 8
+
+
+def test_healthcheck(atlas: Path, tmp_path: Path) -> None:
+    """Every reference among resources, probes and checks holds; only services that were found are in it."""
+    path = tmp_path / "ghc.json"
+    assert export(atlas, "healthcheck", "-o", str(path)) == 0
+    found = json.loads(path.read_text())
+    assert len(found["resources"]) == 8 and found["users"]["admin"]["password"] != "admin"
+    for resource in found["resources"].values():
+        assert resource["owner"] in found["users"] and set(resource["tags"]) <= set(found["tags"])
+    assert all(probe["resource"] in found["resources"] for probe in found["probe_vars"].values())
+    assert all(check["probe_vars"] in found["probe_vars"] for check in found["check_vars"].values())
+    assert {r["resource_type"] for r in found["resources"].values()} == {
+        "OGC:WMS",
+        "OGC:WFS",
+        "OGC:WMTS",
+        "OGC:CSW",
+        "WWW:LINK",
+    }
+
+
+def test_originals(atlas: Path, tmp_path: Path) -> None:
+    """Each description byte by byte, and a catalogue that names file, address and service of each."""
+    folder = tmp_path / "kept"
+    for _ in range(2):  # again, in place of what is there
+        assert export(atlas, "originals", "-o", str(folder)) == 0
+    with open(folder / "catalogue.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{k: str(v) for k, v in row.items()} for row in json.loads((folder / "catalogue.json").read_text())]
+    assert len(rows) == 10  # the town's WMS in two versions, the API in two documents
+    with Collection(atlas) as collection:
+        for row in rows:
+            body = (folder / row["file"]).read_bytes()
+            page = collection.page(row["url"])
+            assert page is not None and body == page.body
+            assert hashlib.sha256(body).hexdigest() == row["sha256"] and len(body) == int(row["bytes"])
+
+
+def test_folders_are_replaced_only_if_they_are_ours(tmp_path: Path) -> None:
+    """An earlier export gives way whole; anything else stays, and the export is refused."""
+    folder = tmp_path / "out"
+    assert write_folder(folder, [("a.json", b"1"), ("b/c.json", b"2")]) == 2
+    assert write_folder(folder, [("d.json", b"3")]) == 1
+    assert sorted(path.name for path in folder.rglob("*")) == ["d.json", "~files.txt"]
+    (folder / "mine.txt").write_text("precious")
+    with pytest.raises(UsageError, match="holds mine.txt"):
+        write_folder(folder, [("e.json", b"4")])
+    with pytest.raises(UsageError, match="is a file"):
+        write_folder(folder / "mine.txt", [])
+
+    def fail() -> Iterator[tuple[str, bytes]]:
+        yield "a.json", b"1"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path / "new", fail())
+    assert not (tmp_path / "new").exists() and not (tmp_path / "new.part").exists()
+
+
+def test_hostile_texts_stay_texts() -> None:
+    """What a service says cannot leave its place in a page, in XML or in JSON."""
+    entry, layer = hostile()
+    page = "".join(write_map([entry], [layer]))
+    assert page.count("</script>") == 2 and page.count("<script") == 2 and "<!--" not in page
+    held = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert held is not None
+    data = json.loads(held[1])
+    assert data["services"][0][4] == entry.service.title and data["layers"][0][1] == layer.item.title
+    (name, record), = iso.list_records([entry], [layer])  # fmt: skip
+    root = etree.fromstring(record)
+    assert name.endswith(".xml") and "alert(1)" in (root.findtext(f".//{{{iso.GMD}}}title/*") or "")
+    document = stac.make_item(layer)
+    assert "data" not in document["assets"] and document["properties"]["datetime"]
+
+
+def test_the_page_lets_only_its_own_script_run() -> None:
+    """Its policy names the hash of the script in it, and lets nothing be fetched."""
+    page = "".join(write_map([], []))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    script = re.search(r"<script>(.*)</script>", page, re.DOTALL)
+    assert policy and script
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy[1] and policy[1].startswith("default-src 'none'")
+    assert not re.search(r'(?:src|href)="', page) and "{{" not in page
+
+
+def test_land_is_where_it_should_be() -> None:
+    """Hand-drawn as it is, the outline knows land from sea."""
+    outlines = land.outlines()
+
+    def on_land(lon: float, lat: float) -> bool:
+        return any(_inside(ring, lon, lat) for ring in outlines["land"]) and not any(
+            _inside(ring, lon, lat) for ring in outlines["water"]
+        )
+
+    dry = [
+        (-3.7, 40.4),
+        (37.6, 55.7),
+        (116, 40),
+        (-99, 40),
+        (-58, -10),
+        (134, -25),
+        (20, 0),
+        (-42, 72),
+        (0, -85),
+        (185, 67),
+    ]
+    wet = [(-30, 40), (-150, 0), (80, -20), (3, 57), (0, 0), (5, 38), (34, 43), (51, 40), (-85, 60), (-88, 25)]
+    assert [place for place in dry if not on_land(*place)] == []
+    assert [place for place in wet if on_land(*place)] == []
+
+
+def _inside(ring: list[float], x: float, y: float) -> bool:
+    points = list(zip(ring[0::2], ring[1::2], strict=True))
+    odd = False
+    for (x1, y1), (x2, y2) in zip(points, points[1:] + points[:1], strict=True):
+        if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
+            odd = not odd
+    return odd
+
+
+def test_wrong_usage(atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that do not fit are refused with what they go with; nothing is written."""
+    cases: dict[tuple[str, ...], str] = {
+        ("stac", "--format", "csv", "-o", str(tmp_path / "x")): "--format goes with services, layers",
+        ("originals",): "cannot go into a pipe",
+        ("map", "--by", "service"): "--by goes with footprints",
+        ("map", "--mime", "text/html"): "--mime goes with pages",
+        ("graph", "--by", "layer"): "--by layer goes with footprints",
+        ("map", "--state", "well"): "There is no state 'well' of services",
+        ("map", "-o", str(tmp_path / "no/such/map.html")): "cannot be written",
+    }
+    for words, complaint in cases.items():
+        assert export(atlas, *words) == 2
+        assert complaint in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_inventory(tmp_path: Path, geoworld: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A collection without services gives empty files, and says what to do."""
+    from lycosa.frontier import schema
+
+    folder = tmp_path / "c"
+    (folder / "archive").mkdir(parents=True)
+    schema.create(folder / "crawl.db", mission_toml="", now=0.0)
+    for kind, name in (
+        ("map", "m.html"),
+        ("footprints", "f.geojson"),
+        ("stac", "s"),
+        ("iso", "i"),
+        ("services", "s.csv"),
+    ):
+        assert export(folder, kind, "-o", str(tmp_path / name)) == 0
+        assert "has no description of a service" in capsys.readouterr().err
