@@ -14,10 +14,11 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from lycosa.analyse.part import Part, Task
+from lycosa.analyse.part import Case, Part, Task
 from lycosa.analyse.phases import Phases
 from lycosa.analyse.plan import Plan
 from lycosa.analyse.store import open_readonly
+from lycosa.analyse.words import read_words
 from lycosa.errors import UsageError
 from lycosa.extract import nursery
 from lycosa.extract.job import Job, Setup
@@ -37,7 +38,8 @@ class Brief(Struct, frozen=True):
 
     folder: str
     plan: Plan = Plan()
-    tasks: bool = False
+    tasks: bool = False  # what needs other documents, instead of single ones
+    words: bool = False  # the words of documents, instead of their phases
 
 
 class Archive:
@@ -109,6 +111,15 @@ def make_extract(setup: Setup, quarry: Quarry) -> Extract:
             yield Record("answer", dict(quarry.perform(task, archive)))
 
         return perform
+    if brief.words:
+
+        def spell(job: Job) -> Iterable[Record]:
+            doc = read_doc(job, setup)
+            for case in (Case(doc), *quarry.members(doc)):
+                case.kind = quarry.detect(case) or case.doc.kind
+                yield Record("words", msgspec.structs.asdict(read_words(case)))
+
+        return spell
     phases = Phases(quarry, brief.plan)
 
     def examine(job: Job) -> Iterable[Record]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +19,6 @@ from msgspec import Struct
 from lycosa.analyse.bench import Brief
 from lycosa.analyse.cluster import check_clusters, sort_documents
 from lycosa.analyse.part import Fact, Part, Task
-from lycosa.analyse.phases import Finding
 from lycosa.analyse.plan import PHASES, Plan
 from lycosa.analyse.store import Place, Store
 from lycosa.crawl.harvest import Interrupts, Ledger, Order, harvest, make_setup
@@ -52,7 +52,6 @@ _COUNT = """
 SELECT count(DISTINCT page.n) FROM page JOIN url USING (n)
 WHERE url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299"""
 
-_decode_finding = msgspec.json.Decoder(Finding).decode
 _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 
 
@@ -113,17 +112,18 @@ class _Analysis:
         self.store = store
         self.part = part
         self.errand = errand
-        self.meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
         self.version = f"{part.version} {errand.plan.mark()}".strip()
 
     def run(self) -> Progress:
-        whole = Progress(phases=dict.fromkeys(PHASES, 0.0))
+        whole = Progress()
         began = time.monotonic()
         desk = Desk(self.collection, self.store, self.version)
-        tally = self._drive([desk], Progress(left=desk.left(), phases=whole.phases), tasks=False)
+        tally = self._drive([desk], Progress(left=desk.left()), tasks=False)
+        whole.phases = dict(zip(PHASES, self.store.seconds, strict=True))
         self._take_in(whole, tally)
         whole.documents = tally.documents
         if not tally.ended_by:
+            desk.finish()
             self._relate(whole)
         whole.seconds = time.monotonic() - began
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
@@ -132,7 +132,6 @@ class _Analysis:
     def _relate(self, whole: Progress) -> None:
         """What needs all documents: links between them, tasks, clusters."""
         began = time.monotonic()
-        self.meter.clear()
         count = self.store.plan_tasks(self.part.relate(self.store, self.collection))
         whole.phases["relate"] = time.monotonic() - began
         if count:
@@ -157,61 +156,93 @@ class _Analysis:
             whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
 
     def _drive(self, desks: Sequence[Ledger], tally: Progress, *, tasks: bool) -> Progress:
-        if not tally.left:
-            return tally
         brief = Brief(str(self.collection.path.resolve()), self.errand.plan, tasks)
-        setup = make_setup(self.collection.mission)
-        (self.collection.path / "logs").mkdir(exist_ok=True)
-        setup = msgspec.structs.replace(
-            setup,
-            quarry=find_name(type(self.part)),
-            brief=msgspec.json.encode(brief).decode(),
-            log=str(self.collection.path / "logs" / "analyse.log"),
-            recycle=20_000,  # what a worker has compiled is dear
-        )
-        pool = Pool(NURSERY, setup, workers=self.errand.workers or os.cpu_count() or 1)
-        interrupts = Interrupts(self.meter.say, hurry=pool.close)
+        return drive(self.collection, self.part, desks, brief=brief, tally=tally, errand=self.errand)
 
-        def order() -> Order:
-            return "stop" if interrupts.count else "finish"
 
-        with interrupts.caught():
-            try:
-                for desk in desks:
-                    harvest(pool, desk, tally=tally, order=order, tell=self.meter.tell)
-            finally:
-                self.meter.clear()
-                pool.close()
+def drive(
+    collection: Collection, part: Part, desks: Sequence[Ledger], *, brief: Brief, tally: Progress, errand: Errand
+) -> Progress:
+    """Have workers do what is on the desks, one after the other, until nothing is left or Ctrl-C ends it."""
+    if not tally.left:
         return tally
+    (collection.path / "logs").mkdir(exist_ok=True)
+    setup = msgspec.structs.replace(
+        make_setup(collection.mission),
+        quarry=find_name(type(part)),
+        brief=msgspec.json.encode(brief).decode(),
+        log=str(collection.path / "logs" / "analyse.log"),
+        recycle=20_000,  # what a worker has compiled is dear
+    )
+    meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
+    pool = Pool(NURSERY, setup, workers=errand.workers or os.cpu_count() or 1)
+    interrupts = Interrupts(meter.say, hurry=pool.close)
+
+    def order() -> Order:
+        return "stop" if interrupts.count else "finish"
+
+    with interrupts.caught():
+        try:
+            for desk in desks:
+                harvest(pool, desk, tally=tally, order=order, tell=meter.tell)
+        finally:
+            meter.clear()
+            pool.close()
+    return tally
+
+
+class Pages(Protocol):
+    """Where it stands which pages were looked at, and what came of them."""
+
+    def undone(self, places: Iterable[Place], version: str) -> list[Place]:
+        """Those that were not looked at yet in this form, or by another version."""
+
+    def count_done(self, version: str) -> int:
+        """How many were looked at by this version."""
+
+    def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
+        """Keep what came of a page, within a transaction; `items` are records as JSON."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything in the block, or nothing of it."""
+
+    def note(self, key: str, value: object) -> None:
+        """Keep a figure of the whole."""
+
+    def noted(self, key: str) -> object:
+        """What was kept under this name, or None."""
 
 
 class Desk:
-    """The ledger of the first pass: pages out, findings in."""
+    """The ledger of a pass over all pages: pages out, findings in."""
 
-    def __init__(self, collection: Collection, store: Store, version: str) -> None:
+    def __init__(self, collection: Collection, pages: Pages, version: str) -> None:
         self._collection = collection
-        self._store = store
+        self._pages = pages
         self._version = version
         self._places = self._find()
         self._under_way: dict[int, Place] = {}
+        self._mark = f"{version} {_stamp(collection.path / 'crawl.db')} {_stamp(collection.path / 'crawl.db-wal')}"
+
+    def finish(self) -> None:
+        """Everything that was there when the desk was opened is done."""
+        self._pages.note("seen", self._mark)
 
     def left(self) -> int:
-        """How many pages are to be looked at, at most."""
+        """How many pages are to be looked at, at most; 0 at once where nothing was written since the last time."""
+        if self._pages.noted("seen") == self._mark:
+            return 0
         pages = next(self._collection.rows(_COUNT))[0]
-        sql = "SELECT count(*) FROM page WHERE version = ? AND outcome NOT IN ('strike', 'due')"
-        done = self._store.value(sql, (self._version,))
-        return max(int(pages) - int(done), 0) or (1 if self._stale() else 0)
-
-    def _stale(self) -> bool:
-        """Whether a page has another content than when it was looked at."""
-        first = next(self._find(), None)
-        return first is not None
+        left = max(int(pages) - self._pages.count_done(self._version), 0)
+        if not left:  # but one may have another content than when it was looked at
+            left = int(next(self._find(), None) is not None)
+        return left
 
     def _find(self) -> Iterator[Place]:
         last = 0
         while rows := list(self._collection.rows(_PLACES, [last, _AT_ONCE])):
             last = int(rows[-1][0])
-            yield from self._store.undone((Place(*row) for row in rows), self._version)
+            yield from self._pages.undone((Place(*row) for row in rows), self._version)
 
     def take(self, limit: int) -> list[Job]:
         jobs: list[Job] = []
@@ -226,18 +257,23 @@ class Desk:
         return jobs
 
     def put(self, results: list[Result], tally: Tally) -> None:
-        assert isinstance(tally, Progress)
-        with self._store.transaction():
+        with self._pages.transaction():
             for result in results:
                 place = self._under_way[result.key]
-                findings = [_decode_finding(item.json) for item in result.items]
-                self._store.put(place, self._version, outcome=result.outcome, error=result.error, findings=findings)
-                for finding in findings:
-                    for phase, seconds in zip(PHASES, finding.seconds, strict=True):
-                        tally.phases[phase] += seconds
+                items = [item.json for item in result.items]
+                self._pages.put(place, self._version, outcome=result.outcome, error=result.error, items=items)
                 if result.outcome != "strike":
                     del self._under_way[result.key]
-                    tally.count(place.url, result.outcome, result.error, [finding.kind for finding in findings])
+                    tally.count(place.url, result.outcome, result.error, [])
+
+
+def _stamp(path: Path) -> str:
+    """Changes when a file does; the same for none and an empty one, which a reader may leave."""
+    try:
+        found = path.stat()
+    except OSError:
+        return "0"
+    return f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0"
 
 
 class Errands:

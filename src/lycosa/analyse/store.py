@@ -66,6 +66,9 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
+_decode = msgspec.json.Decoder(Finding).decode
+
+
 class Place(Struct, frozen=True, gc=False):
     """A stored page and where its bytes are."""
 
@@ -93,6 +96,7 @@ class Store:
         self._mark = f"{_VERSION} {name_of(part)} {','.join(part.columns)} {part.tables}"
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
+        self.seconds = [0.0] * 4  # of the phases of what was put, of all workers together
         with self.spoken():
             self.db = self._open()
 
@@ -168,12 +172,17 @@ class Store:
                     self.db.execute(move, (place.warc, place.offset, place.length, place.n))
         return found
 
+    def count_done(self, version: str) -> int:
+        """How many pages were looked at by this version."""
+        sql = "SELECT count(*) FROM page WHERE version = ? AND outcome NOT IN ('strike', 'due')"
+        return int(self.value(sql, (version,)))
+
     def forget(self, *, aside_only: bool) -> None:
         """Make pages due again, all or those that were set aside."""
         aside = " WHERE outcome <> 'done'" if aside_only else ""
         with self.transaction():
             self.db.execute(f"UPDATE page SET outcome = 'due', strikes = 0{aside}")
-            self.db.execute("DELETE FROM meta WHERE key LIKE 'verified:%'")
+            self.db.execute("DELETE FROM meta WHERE key = 'seen'")
 
     def drop(self, ns: Iterable[int]) -> None:
         """Forget documents of pages; within a transaction."""
@@ -187,8 +196,8 @@ class Store:
 
     # What was found
 
-    def put(self, place: Place, version: str, *, outcome: str, error: str, findings: Sequence[Finding]) -> None:
-        """Keep what came of a page, in the place of what was there; within a transaction."""
+    def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
+        """Keep what came of a page, in the place of what was there, within a transaction; `items` are findings."""
         strikes = place.strikes + (outcome == "strike")
         row = (
             place.n, place.digest, version, outcome, error, strikes,
@@ -198,9 +207,11 @@ class Store:
         if outcome == "strike":
             return
         self.drop([place.n])
-        for finding in findings:
+        for item in items:
+            finding = _decode(item)
             self._add(place, finding)
-        if not findings:
+            self.seconds = [had + more for had, more in zip(self.seconds, finding.seconds, strict=True)]
+        if not items:
             sql = "INSERT INTO document (n, digest, url, host, kind, outcome, error) VALUES (?, ?, ?, ?, '', ?, ?)"
             self.db.execute(sql, (place.n, place.digest, place.url, urls.host_of(place.url), outcome, error))
 
@@ -243,6 +254,10 @@ class Store:
                 ((task.stage, task.subject, task.document) for task in tasks),
             )
         return int(self.value("SELECT count(*) FROM task"))
+
+    def noted(self, key: str) -> object:
+        """What was kept under this name, or None."""
+        return self.value("SELECT value FROM meta WHERE key = ?", (key,))
 
     def note(self, key: str, value: object) -> None:
         """Keep a figure of the whole."""

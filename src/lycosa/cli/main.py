@@ -26,6 +26,7 @@ VERBS = {
     "analyse": "analyse",
     "status": "look",
     "changes": "changes",
+    "search": "search",
     "query": "look",
     "why": "why",
     "services": "services",

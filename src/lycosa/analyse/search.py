@@ -1,0 +1,298 @@
+"""A collection and a question go in, the documents that fit come out, the best first, each with the words around.
+
+The index is `search.db`, beside the crawl's database: it is brought up to date when it is asked, from the archive, and
+may be deleted. It holds no text: what is shown is read from the archive again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from lycosa import urls
+from lycosa.analyse.bench import Brief
+from lycosa.analyse.part import Case, Part
+from lycosa.analyse.run import Desk, Errand, Progress, drive
+from lycosa.analyse.store import Place
+from lycosa.analyse.words import Words, read_words
+from lycosa.errors import UsageError
+from lycosa.frontier.fault import translate
+from lycosa.look.collection import Collection
+
+NAME = "search.db"
+#: Raised when a table, or what counts as a word, changes.
+_VERSION = 1
+_BUSY_MS = 30_000
+_CONTEXT = 80  # characters on each side of the first word that was found
+FILTERS = ("kind", "ns", "host", "element", "url", "title")
+
+_TABLES = f"""
+CREATE TABLE page (n INTEGER PRIMARY KEY, digest BLOB, version TEXT, outcome TEXT, strikes INTEGER);
+CREATE TABLE doc (id INTEGER PRIMARY KEY, n INTEGER, member TEXT, url TEXT, host TEXT, kind TEXT, title TEXT);
+CREATE INDEX doc_of ON doc (n);
+CREATE TABLE space (doc INTEGER, namespace TEXT);
+CREATE INDEX space_of ON space (doc);
+CREATE INDEX space_named ON space (namespace);
+CREATE VIRTUAL TABLE word USING fts5(
+    title, text, names, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+"""
+_decode = msgspec.json.Decoder(Words).decode
+
+
+class Hit(NamedTuple):
+    """A document that fits."""
+
+    url: str
+    kind: str
+    title: str
+    snippet: str  # the words that were asked for stand between MARK characters
+    score: float
+
+
+#: Stands before and behind each word of a snippet that was asked for.
+MARK = "\x02", "\x03"
+
+
+class Question(NamedTuple):
+    """What was asked, taken apart."""
+
+    match: str  # for FTS5; empty: no words
+    where: str
+    values: tuple[Any, ...]
+    words: tuple[str, ...]  # to be marked
+
+
+class Index:
+    """The index of one collection; `update` brings it up to date, `search` asks it."""
+
+    def __init__(self, collection: Collection, part: Part) -> None:
+        self.collection = collection
+        self.part = part
+        self.path = collection.path / NAME
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
+            self.path = Path(self._temporary.name) / NAME
+        with self._spoken():
+            self.db = self._open()
+
+    def close(self) -> None:
+        self.db.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    @contextmanager
+    def _spoken(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as problem:
+            raise translate(problem, self.path) from None
+
+    def _open(self) -> apsw.Connection:
+        try:
+            db = _connect(self.path)
+            if db.execute("PRAGMA user_version").get == _VERSION:
+                return db
+            db.close()
+        except (apsw.NotADBError, apsw.CorruptError):
+            pass
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        db = _connect(self.path)
+        with db:
+            db.execute(_TABLES)
+        return db
+
+    # Bringing it up to date
+
+    def update(self, errand: Errand) -> Progress:
+        """Take in what is new; the tally tells how much."""
+        desk = Desk(self.collection, self, str(self.part.version))
+        tally = Progress(left=desk.left(), what="documents indexed")
+        brief = Brief(str(self.collection.path.resolve()), words=True)
+        tally = drive(self.collection, self.part, [desk], brief=brief, tally=tally, errand=errand)
+        if not tally.ended_by:
+            desk.finish()
+        return tally
+
+    def note(self, key: str, value: object) -> None:
+        """Keep a figure of the whole."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def noted(self, key: str) -> object:
+        """What was kept under this name, or None."""
+        return self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+
+    def undone(self, places: Iterable[Place], version: str) -> list[Place]:
+        """Pages that are not in the index as they are now."""
+        places = list(places)
+        span = (min(place.n for place in places), max(place.n for place in places))
+        rows = self.db.execute("SELECT n, digest, version, outcome FROM page WHERE n BETWEEN ? AND ?", span)
+        done = {row[0]: row[1:3] for row in rows if row[3] != "strike"}
+        return [place for place in places if done.get(place.n) != (place.digest, version)]
+
+    def count_done(self, version: str) -> int:
+        """How many pages are in the index."""
+        sql = "SELECT count(*) FROM page WHERE version = ? AND outcome <> 'strike'"
+        return int(self.db.execute(sql, (version,)).get)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything in the block, or nothing of it."""
+        return self._transaction()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._spoken(), self.db:
+            yield
+
+    def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
+        """Put a page's words in the place of those that were there; within a transaction."""
+        strikes = place.strikes + (outcome == "strike")
+        row = (place.n, place.digest, version, outcome, strikes)
+        self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", row)
+        if outcome == "strike":
+            return
+        for (number,) in self.db.execute("SELECT id FROM doc WHERE n = ?", (place.n,)).fetchall():
+            for table, key in (("word", "rowid"), ("space", "doc"), ("doc", "id")):
+                self.db.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
+        host = urls.host_of(place.url)
+        for item in items:
+            words = _decode(item)
+            sql = "INSERT INTO doc (n, member, url, host, kind, title) VALUES (?, ?, ?, ?, ?, ?)"
+            self.db.execute(sql, (place.n, words.member, words.url, host, words.kind, words.title))
+            number = self.db.last_insert_rowid()
+            sql = "INSERT INTO word (rowid, title, text, names) VALUES (?, ?, ?, ?)"
+            self.db.execute(sql, (number, words.title, words.text, words.names))
+            self.db.executemany("INSERT INTO space VALUES (?, ?)", [(number, space) for space in words.spaces])
+
+    # Asking
+
+    def count(self, question: Question) -> int:
+        """How many documents fit."""
+        with self._spoken():
+            return int(self.db.execute(f"SELECT count(*) {_from(question)}", _bound(question)).get)
+
+    def search(self, question: Question, *, limit: int) -> Iterator[Hit]:
+        """The documents that fit, the best first."""
+        score = "-bm25(word, 5.0, 1.0, 2.0)" if question.match else "0.0"
+        sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score {_from(question)}"
+        with self._spoken():
+            rows: list[Any] = self.db.execute(
+                f"{sql} ORDER BY score DESC, doc.id LIMIT ?", (*_bound(question), limit)
+            ).fetchall()
+        for n, member, url, kind, title, value in rows:
+            yield Hit(url, kind, title, self._quote(n, member, question.words), round(value, 3))
+
+    def _quote(self, n: int, member: str, words: Sequence[str]) -> str:
+        """The words around the first that was asked for, from the archive."""
+        page = self.collection.page_at(n)
+        if page is None:
+            return ""
+        case = Case(page.doc)
+        if member:
+            case = next((each for each in self.part.members(page.doc) if each.member == member), case)
+        return mark_words(read_words(case).text, words)
+
+
+def _connect(path: Path) -> apsw.Connection:
+    db = apsw.Connection(str(path))
+    try:
+        db.set_busy_timeout(_BUSY_MS)
+        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536").fetchall()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _from(question: Question) -> str:
+    source = "FROM word JOIN doc ON doc.id = word.rowid WHERE word MATCH ?" if question.match else "FROM doc WHERE 1"
+    return f"{source}{question.where}"
+
+
+def _bound(question: Question) -> tuple[Any, ...]:
+    return ((question.match,) if question.match else ()) + question.values
+
+
+_PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"|(\S+))')
+
+
+def read_question(text: str) -> Question:
+    """Words, "phrases", begin*, -without, and filters: kind:xsd ns:http://…* host:*.org element:name."""
+    match: list[str] = []
+    unwanted: list[str] = []
+    where, values, words = "", [], []
+    for found in _PART.finditer(text):
+        minus, name, phrase, bare = found.groups()
+        word = phrase if phrase is not None else bare
+        if name and name not in FILTERS and phrase is None:  # http://…, or a prefix: ordinary words
+            name, word = "", f"{name}:{bare}"
+        elif name and name not in FILTERS:
+            raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
+        if name in ("kind", "host", "ns", "url"):
+            where += f" AND {'NOT ' if minus else ''}{_WHERE[name]}"
+            values.append(word.replace("[", "[[]"))
+        else:
+            made = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)
+            if not made:
+                continue
+            (unwanted if minus else match).append(made)
+            if not name and not minus:
+                words.append(word)
+    if unwanted and not match:
+        raise UsageError("What is unwanted (-word) goes with words that are wanted.")
+    if not match and not where:
+        raise UsageError("Name at least one word, or a filter: kind:xsd.")
+    query = " AND ".join(match) + "".join(f" NOT {each}" for each in unwanted)
+    return Question(query, where, tuple(values), tuple(words))
+
+
+_WHERE = {
+    "kind": "doc.kind GLOB ?",
+    "host": "doc.host GLOB ?",
+    "url": "doc.url GLOB ?",
+    "ns": "EXISTS (SELECT 1 FROM space WHERE space.doc = doc.id AND namespace GLOB ?)",
+}
+
+
+def _match(word: str, column: str, *, quoted: bool) -> str:
+    """A word as FTS5 takes it, whatever is in it; empty where nothing of it counts as a word."""
+    prefix = "*" if word.endswith("*") and not quoted else ""
+    inner = word.rstrip("*").replace('"', '""')
+    if not re.search(r"\w", inner):
+        return ""
+    return f'{f"{column} : " if column else ""}"{inner}"{prefix}'
+
+
+def mark_words(text: str, words: Sequence[str]) -> str:
+    """A piece of the text around the first phrase or word that was asked for, all of them marked."""
+    phrases = [parts for word in words if (parts := re.findall(r"\w+", word))]
+    whole = _pattern([r"\W+".join(map(re.escape, parts)) for parts in phrases])
+    single = _pattern([re.escape(part) for parts in phrases for part in parts])
+    first = whole.search(text)
+    pattern = whole if first else single
+    first = first or single.search(text)
+    at, after = first.span() if first else (0, 0)
+    begin = max(0, at - _CONTEXT)
+    end = min(len(text), max(after, begin + 2 * _CONTEXT))
+    piece = " ".join(text[begin:end].split())
+    if begin and " " in piece:
+        piece = "…" + piece[piece.index(" ") :].lstrip()
+    if end < len(text):
+        piece = piece.rpartition(" ")[0] + "…" if " " in piece else piece + "…"
+    return pattern.sub(lambda found: f"{MARK[0]}{found[0]}{MARK[1]}", piece)
+
+
+def _pattern(parts: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(parts)})\w*" if parts else r"(?!)", re.IGNORECASE)

@@ -1,0 +1,108 @@
+"""The verb `search`: words and filters in, the documents of a collection that fit out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from lycosa.cli.analyse import load_part
+from lycosa.cli.main import INTERRUPTED
+from lycosa.cli.options import collection_option, format_option, output_option
+from lycosa.cli.output import opened
+
+if TYPE_CHECKING:
+    from lycosa.analyse.search import Hit
+
+
+_UNWANTED = "\x00"
+
+
+class Asking(click.Command):
+    """Takes -word for what is unwanted: options with one letter stand alone."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        kept = [f"{_UNWANTED}{arg[1:]}" if len(arg) > 2 and arg[0] == "-" != arg[1] else arg for arg in args]
+        return super().parse_args(ctx, kept)
+
+
+@click.command(cls=Asking)
+@click.argument("words", nargs=-1, metavar="WORDS…")
+@collection_option
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, metavar="N", help="Show at most N documents.")
+@click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes that index.")
+@format_option
+@output_option
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is found.")
+def search(
+    words: tuple[str, ...],
+    collection: str,
+    limit: int,
+    workers: int,
+    form: str | None,
+    output: str,
+    quiet: bool,
+) -> int:
+    """Find documents by their words, namespaces and elements.
+
+    All words must be there; "a phrase", begin*, -without. Filters: kind:xsd, ns:http://www.opengis.net/*, host:*.org,
+    element:Polygon, title:word, url:*/2.0/*. The index is brought up to date first, from the archive.
+
+    \b
+    lycosa search coordinate reference
+    lycosa search polygon kind:xsd 'ns:http://www.opengis.net/*'
+    """
+    from lycosa.analyse.run import Errand
+    from lycosa.analyse.search import Index, read_question
+    from lycosa.look.collection import Collection
+
+    question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
+    with Collection(collection) as source:
+        index = Index(source, load_part("xml"))
+        try:
+            tally = index.update(Errand(workers=workers, quiet=quiet))
+            if tally.ended_by:
+                return INTERRUPTED
+            total = index.count(question)
+            with opened(output, form) as (out, settled):
+                hits = index.search(question, limit=limit)
+                if settled == "table":
+                    _tell(hits, out)
+                else:
+                    from lycosa.look.table import write
+
+                    rows = ((hit.url, hit.kind, hit.title, _plain(hit.snippet), hit.score) for hit in hits)
+                    write(rows, ("url", "kind", "title", "snippet", "score"), out, form=settled)
+        finally:
+            index.close()
+    if not quiet:
+        shown = f", the first {limit:,} are shown" if total > limit else ""
+        click.echo(f"lycosa: {total:,} {'document fits' if total == 1 else 'documents fit'}{shown}", err=True)
+    return 0
+
+
+def _quote(word: str) -> str:
+    """What the shell gave as one word is meant as one."""
+    return f'"{word}"' if " " in word and '"' not in word else word
+
+
+def _tell(hits: Iterable[Hit], out: TextIO) -> None:
+    """For people: address, kind and title, then the words around, those that were asked for in bold."""
+    from lycosa.analyse.search import MARK
+    from lycosa.look.table import printable
+
+    bold, plain = ("\x1b[1m", "\x1b[0m") if out.isatty() else ("", "")
+    for hit in hits:
+        title = f"  {printable(hit.title)}" if hit.title else ""
+        out.write(f"{bold}{printable(hit.url)}{plain}  {printable(hit.kind)}{title}\n")
+        pieces = [printable(piece) for piece in hit.snippet.replace(MARK[1], MARK[0]).split(MARK[0])]
+        marked = [f"{bold}{piece}{plain}" if nth % 2 else piece for nth, piece in enumerate(pieces)]
+        if hit.snippet:
+            out.write(f"    {''.join(marked)}\n")
+
+
+def _plain(snippet: str) -> str:
+    from lycosa.analyse.search import MARK
+
+    return snippet.replace(MARK[0], "[").replace(MARK[1], "]")

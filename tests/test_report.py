@@ -1,0 +1,42 @@
+"""A report is one page of HTML that holds what strangers wrote without becoming it."""
+
+from __future__ import annotations
+
+from lycosa.report.charts import Bar, draw_bars, draw_histogram
+from lycosa.report.page import Link, Section, fold, table, text, tiles, write_page
+
+EVIL = "</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b\u202e"
+
+
+def test_text_of_strangers_is_escaped_everywhere() -> None:
+    """In titles, paragraphs, cells, links, tiles, labels of charts."""
+    parts = [
+        text(EVIL),
+        tiles([(EVIL, EVIL)]),
+        table(
+            (EVIL, "n"), [(EVIL, 1), (Link("http://x.test/" + EVIL), 2), (Link("javascript:alert(1)"), 3)], caption=EVIL
+        ),
+        fold(EVIL, text(EVIL)),
+        draw_bars([Bar(EVIL, (1, 2), EVIL)], series=(EVIL, EVIL), title=EVIL),
+        draw_histogram([(EVIL, 3)], title=EVIL, axis=EVIL),
+    ]
+    page = "".join(write_page(EVIL, EVIL, [Section(EVIL, parts)]))
+    assert page.count("<script>") == 1 and "<img" not in page and "onerror=alert(1)&gt;" in page
+    assert "\x1b" not in page and "\u202e" not in page
+    assert 'href="javascript' not in page and "javascript:alert(1)" in page
+
+
+def test_the_page_asks_the_network_for_nothing() -> None:
+    """Its own policy forbids it."""
+    page = "".join(write_page("t", "s", [Section("a", [text("b")])]))
+    assert "default-src 'none'" in page and "src=" not in page.replace("default-src", "").replace("script-src", "")
+    assert "@import" not in page and "url(" not in page
+
+
+def test_bars_are_in_proportion() -> None:
+    """The longest has all the room; nothing is drawn for nothing."""
+    drawn = draw_bars([Bar("a", (10,)), Bar("b", (5,)), Bar("c", (0,))], title="t")
+    widths = [float(piece.split('"')[0]) for piece in drawn.split(' width="')[1:]]
+    assert len(widths) == 2 and abs(widths[0] - 2 * widths[1]) < 0.2
+    assert draw_bars([], title="t") and draw_histogram([], title="t", axis="x")
+    assert table(("a",), []) == "" == fold("x", "")
