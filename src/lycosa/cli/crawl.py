@@ -24,6 +24,7 @@ from lycosa.mission import Mission
 @click.option("--recrawl", is_flag=True, help="Begin the next round: look again at the pages that are due.")
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
+@click.option("--check-services", is_flag=True, help="After each round, check the services that were found.")
 @click.option("--dry-run", is_flag=True, help="Show the seeds and what the rules say of them; fetch and write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def crawl(
@@ -35,6 +36,7 @@ def crawl(
     recrawl: bool,
     full: bool,
     rounds: int,
+    check_services: bool,
     dry_run: bool,
     quiet: bool,
     **options: Any,
@@ -76,6 +78,10 @@ def crawl(
             click.echo("\n".join(printable(line) for line in lines))
         if report.exit_code == 4:
             _tell_failures(report.seeds)
+        elif check_services and report.exit_code in (0, 5):
+            from lycosa.cli.watch import check_after
+
+            check_after(mission, quiet=quiet)
 
     chosen = CrawlOptions(new=new, recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=written)
     return run(mission, chosen, after=tell).exit_code

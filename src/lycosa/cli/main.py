@@ -30,6 +30,7 @@ VERBS = {
     "query": "look",
     "why": "why",
     "services": "services",
+    "check-services": "watch",
     "export": "export",
     "merge": "merge",
     "verify": "verify",
@@ -49,7 +50,7 @@ class Program(click.Group):
         if cmd_name not in VERBS:
             return None
         module = importlib.import_module(f"lycosa.cli.{VERBS[cmd_name]}")
-        command = getattr(module, cmd_name)
+        command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

@@ -86,11 +86,27 @@ class Planted(NamedTuple):
     written: dict[str, str]  # by URL, how a seed was written where that differs
 
 
+#: The settings that matter to whoever asks the network for single things.
+ASKING = (
+    "limits.time_s", "recrawl.period_h", "fetch.delay_s", "fetch.per_host", "fetch.connections", "fetch.robots",
+    "agent.contact", "fetch.connect_to", "fetch.allow_private", "fetch.ca", "fetch.proxy", "keep.collection",
+)  # fmt: skip
+
+
+def asking_options(command: Command) -> Command:
+    """Add the options that stand for settings of `ASKING`, and `--set` for all the others."""
+    return _add_settings(command, [setting for setting in SETTINGS if setting.key in ASKING])
+
+
 def mission_options(command: Command) -> Command:
     """Add the options that stand for settings, and `--set` for all the others."""
+    return _add_settings(command, SETTINGS)
+
+
+def _add_settings(command: Command, settings: Sequence[Setting]) -> Command:
     sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting: limits.html_bytes=5MB.")
     command = sets(command)
-    for setting in reversed(SETTINGS):
+    for setting in reversed(settings):
         option = click.option(
             *setting.flags, setting.name, metavar=setting.metavar, multiple=setting.many, help=setting.text
         )
@@ -127,7 +143,7 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
     """
     sets = options.pop("sets")
-    given = {setting: options.pop(setting.name) for setting in SETTINGS}
+    given = {setting: options.pop(setting.name, None) for setting in SETTINGS}
     overrides = {setting.key: value for setting, value in given.items() if value not in (None, ())}
     file = find_mission(words[0]) if words else None
     rest = tuple(words if file is None else words[1:])

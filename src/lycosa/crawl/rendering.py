@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.intake import Intake
 from lycosa.crawl.lanes import Lane
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.decode import Decoded, decode, decode_file
@@ -54,12 +55,19 @@ class Rendering:
     """Owns the pages of one worker that are being rendered, and the line to the hub of the browsers."""
 
     def __init__(
-        self, rulebook: Rulebook, slot: int, *, board: Board, parts: Callable[[], list[int]], socket_path: str
+        self,
+        rulebook: Rulebook,
+        slot: int,
+        *,
+        intake: Intake,
+        board: Board,
+        parts: Callable[[], list[int]],
+        socket_path: str,
     ) -> None:
         self.mission = rulebook.mission
         self.rulebook = rulebook
         self.client = rulebook.client
-        self.intake = rulebook.intake
+        self.intake = intake
         self.slot = slot
         self.board = board
         self.socket_path = socket_path  # empty: there is no browser

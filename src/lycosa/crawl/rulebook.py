@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from lycosa import urls
-from lycosa.crawl.intake import Intake
+from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.outcome import HOST_FAILURES
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.headers import retry_after
 from lycosa.fetch.robots import Robots, condense, decision
-from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 from lycosa.model import Answer, RobotsRow, Target
 
@@ -29,6 +29,30 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme"})
 
 
+class Shelf(Protocol):
+    """Where robots.txt files are kept: a frontier."""
+
+    def robots(self, origin: str) -> RobotsRow | None:
+        """The one kept for an origin."""
+
+
+class Clock(Protocol):
+    @property
+    def started(self) -> float:
+        """When the round began: what is older is not believed."""
+
+
+class Desk(Protocol):
+    """Who is told what robots.txt files say: an intake."""
+
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def visits(self) -> Clock: ...
+    def remember_robots(self, row: RobotsRow) -> None: ...
+    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None: ...
+
+
 class Rulebook:
     """Gives the rules for a target, or sends for them."""
 
@@ -36,9 +60,9 @@ class Rulebook:
         self,
         mission: Mission,
         *,
-        frontier: Frontier,
+        frontier: Shelf,
         client: Client,
-        intake: Intake,
+        intake: Desk,
         lanes: Lanes,
         lane_of: Callable[[str], Lane],
     ) -> None:

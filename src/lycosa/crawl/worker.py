@@ -75,7 +75,7 @@ class Worker:
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
         )
         self.rendering = Rendering(
-            self.rulebook, post.slot, board=board, parts=lambda: self.parts, socket_path=post.browsers
+            self.rulebook, post.slot, intake=intake, board=board, parts=lambda: self.parts, socket_path=post.browsers
         )
         intake.wish = self.rendering.wish
         self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, board=board)

@@ -1,0 +1,298 @@
+"""The verb `check-services`: whether the services of a collection work, and what changed since the last time."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from msgspec.structs import replace
+
+from lycosa.cli.options import asking_options, default_collection, format_option, output_option, settle
+from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from lycosa.look.collection import Collection
+    from lycosa.look.table import Value
+    from lycosa.mission import Mission
+    from lycosa.missions.geo.history import Difference, History, Result
+    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.watch import Watched
+
+COLUMNS = (
+    "type", "endpoint", "outcome", "reason", "title", "version", "layers", "capabilities", "answer_s", "operation",
+    "request", "request_s", "checked", "id",
+)  # fmt: skip
+_SHORT = ("endpoint", "type", "outcome", "layers", "answer_s", "operation", "request_s", "title", "reason")
+_NOT_ALIVE = 6  # the exit code of --strict
+_HOUR_S = 3600.0
+_PROGRESS_S = 0.5
+_END = {"interrupt": 130, "time": 5}
+_ENDINGS = {
+    "interrupt": "; interrupted, the same command continues",
+    "time": "; the time is over, the same command continues",
+}
+
+
+class Watching:
+    """Hears Ctrl-C, and tells how far the round is."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.stop = False
+        self._shown = not quiet and sys.stderr.isatty()
+        self._at = 0.0
+
+    @contextmanager
+    def hear(self) -> Iterator[None]:
+        """The first Ctrl-C ends the round when what is under way is answered, the second at once."""
+
+        def note(_number: int, _frame: object) -> None:
+            if self.stop:
+                raise KeyboardInterrupt
+            self.stop = True
+            click.echo("\nlycosa: finishing what is under way; Ctrl-C again stops at once", err=True)
+
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def tell(self, done: int, total: int, result: Result) -> None:
+        """One line that is written over and over, on a terminal."""
+        now = time.monotonic()
+        if self._shown and (now - self._at >= _PROGRESS_S or done == total):
+            self._at = now
+            click.echo(f"\r{done:,} of {total:,} services checked", nl=done == total, err=True)
+
+
+@click.command("check-services")
+@click.argument("folder", required=False, metavar="[COLLECTION]")
+@click.option("--kind", default="", metavar="NAME", help="Only services of this kind: WMS, WFS… W*S takes several.")
+@click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
+@click.option("--outcome", default="", metavar="NAME", help="List only these: alive, dead, exception…")
+@click.option("--new", is_flag=True, help="Begin a new round although the last one is unfinished.")
+@click.option("--no-check", is_flag=True, help="Ask nobody: show what was found before.")
+@click.option("--history", is_flag=True, help="List the rounds; nobody is asked.")
+@click.option(
+    "--since",
+    is_flag=False,
+    flag_value="last",
+    metavar="[N]",
+    help="Tell what appeared, changed, vanished since round N.",
+)
+@click.option("--rounds", default=0, metavar="N", help="With --period, end after N rounds; 0: go on until stopped.")
+@click.option("--strict", is_flag=True, help="End with exit code 6 unless every service is alive.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the listing and errors.")
+@asking_options
+@format_option
+@output_option
+def check_services(
+    folder: str | None,
+    kind: str,
+    host: str,
+    outcome: str,
+    new: bool,
+    no_check: bool,
+    history: bool,
+    since: str | None,
+    rounds: int,
+    strict: bool,
+    quiet: bool,
+    form: str | None,
+    output: str,
+    **options: Any,
+) -> int:
+    """Ask every service of a collection for its description, then for something small and real: a map, a feature…
+
+    Outcomes: alive; capabilities only (it describes itself, but does not work); exception; refused; forbidden (by
+    robots.txt); wrong type (something else answers); dead. Rounds are kept. An interrupted one is continued.
+
+    \b
+    lycosa check-services
+    lycosa check-services --since
+    lycosa check-services --no-check --outcome dead --format csv -o dead.csv
+    lycosa check-services --period 24 --quiet
+    """
+    from lycosa.look.collection import Collection
+    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.verdict import OUTCOMES
+
+    if outcome and outcome not in OUTCOMES:
+        raise UsageError(f'There is no outcome "{outcome}"; allowed: {", ".join(OUTCOMES)}.')
+    number = None if since in (None, "last") else int(since) if since.isdigit() else -1
+    if number == -1:
+        raise UsageError(f'--since is the number of a round; found "{since}".')
+    options["keep__collection"] = folder or options.get("keep__collection") or default_collection()
+    shown = _Shown(form, output, outcome, None if since is None else number or 0)
+    with Collection(options["keep__collection"]) as collection:
+        if history:
+            _write_rounds(collection, form, output)
+            return 0
+        if no_check:
+            return _show(collection, None, shown)
+        settled = settle((), options).settled
+        mission = settled.mission
+        given = settled.origin.get("limits.time_s") == "--max-time"
+        mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
+        period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
+        watching = Watching(quiet=quiet)
+        wanted = Wanted(kind=kind, host=host)
+        with watching.hear():
+            return _run(collection, mission, wanted, watching, shown, _Plan(period_s, rounds, new, strict))
+
+
+class _Shown(NamedTuple):
+    """What is listed of a round, and where."""
+
+    form: str | None
+    output: str
+    outcome: str
+    since: int | None  # None: every service; 0: what changed since the round before
+
+
+class _Plan(NamedTuple):
+    """How often services are checked, and what counts as a failure."""
+
+    period_s: float = 0.0
+    rounds: int = 0
+    anew: bool = False
+    strict: bool = False
+
+
+def _run(
+    collection: Collection, mission: Mission, wanted: Wanted, watching: Watching, shown: _Shown, plan: _Plan
+) -> int:
+    """One round, or one after the other."""
+    done = 0
+    while True:
+        began = time.time()
+        found = check_once(collection, mission, wanted, watching, anew=plan.anew or done > 0)
+        _show(collection, found.round, shown)
+        done += 1
+        if not plan.period_s or done == plan.rounds or found.ended_by:
+            return _settle_code(found, strict=plan.strict)
+        click.echo(f"lycosa: the next round begins at {_date(began + plan.period_s)}", err=True)
+        while time.time() < began + plan.period_s:
+            if watching.stop:
+                return 130
+            time.sleep(min(0.5, max(0.0, began + plan.period_s - time.time())))
+
+
+def check_once(collection: Collection, mission: Mission, wanted: Wanted, watching: Watching, *, anew: bool) -> Watched:
+    """One round of checks, told in a line."""
+    from lycosa.missions.geo.watch import summarise, watch
+
+    found = watch(mission, collection, wanted=wanted, anew=anew, stopping=lambda: watching.stop, tell=watching.tell)
+    words = f"lycosa: round {found.round}{' (continued)' if found.continued else ''}: {summarise(found.outcomes)}"
+    click.echo(words + _ENDINGS.get(found.ended_by, ""), err=True)
+    return found
+
+
+def check_after(mission: Mission, *, quiet: bool) -> None:
+    """One round of checks after a round of a crawl."""
+    from lycosa.look.collection import Collection
+    from lycosa.missions.geo.listing import Wanted
+
+    mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
+    watching = Watching(quiet=quiet)
+    with Collection(mission.keep.collection) as collection, watching.hear():
+        check_once(collection, mission, Wanted(), watching, anew=True)
+    if watching.stop:
+        raise KeyboardInterrupt
+
+
+def _settle_code(found: Watched, *, strict: bool) -> int:
+    if found.ended_by:
+        return _END[found.ended_by]
+    if strict and set(found.outcomes) - {"alive"}:
+        return _NOT_ALIVE
+    answered = set(found.outcomes) - {"dead", "forbidden"}
+    return 4 if found.outcomes and not answered else 0
+
+
+def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
+    """List what a round found, or what is different since another one."""
+    from lycosa.missions.geo.history import History
+
+    history = History(collection.path, write=False)
+    try:
+        if shown.since is not None:
+            span = history.settle_span(shown.since or None, number)
+            _write_differences(history.differences(*span), span, shown)
+        else:
+            last = number or history.rounds()[-1].round
+            results = (one for one in history.results(last) if not shown.outcome or one.outcome == shown.outcome)
+            _write_results(results, shown)
+    finally:
+        history.close()
+    return 0
+
+
+def _write_results(results: Iterable[Result], shown: _Shown) -> None:
+    from lycosa.look.table import write
+
+    with opened(shown.output, shown.form) as (out, settled):
+        if settled == "table":
+            at = [COLUMNS.index(name) for name in _SHORT]
+            write(([row[i] for i in at] for row in map(_row, results)), _SHORT, out, form=settled)
+        else:
+            write(map(_row, results), COLUMNS, out, form=settled)
+
+
+def _row(result: Result) -> list[Value]:
+    return [
+        result.type, result.endpoint, result.outcome, result.reason, result.title, result.version, result.items,
+        result.address, result.answer_s, result.operation, result.request, result.request_s, _date(result.at),
+        result.id,
+    ]  # fmt: skip
+
+
+def _write_differences(found: Iterable[Difference], span: tuple[int, int], shown: _Shown) -> None:
+    from lycosa.look.table import write
+
+    columns = ("change", "detail", "type", "endpoint", "outcome", "title", "since", "until", "id")
+    rows: Iterator[list[Value]] = (
+        [
+            one.change, one.detail, one.result.type, one.result.endpoint, one.result.outcome, one.result.title,
+            *span, one.result.id,
+        ]
+        for one in found
+        if not shown.outcome or one.result.outcome == shown.outcome
+    )  # fmt: skip
+    with opened(shown.output, shown.form) as (out, settled):
+        if settled == "table":
+            write((row[:6] for row in rows), columns[:6], out, form=settled)
+        else:
+            write(rows, columns, out, form=settled)
+
+
+def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
+    from lycosa.look.table import write
+    from lycosa.missions.geo.history import History
+    from lycosa.missions.geo.verdict import OUTCOMES
+
+    history: History = History(collection.path, write=False)
+    try:
+        found = history.rounds()
+    finally:
+        history.close()
+    rows: list[list[Value]] = []
+    for row in found:
+        ended = _date(row.ended) if row.ended else ""
+        counts = [row.outcomes.get(outcome, 0) for outcome in OUTCOMES]
+        rows.append([row.round, _date(row.started), ended, row.filter, sum(counts), *counts])
+    columns = ("round", "started", "ended", "filter", "services", *(outcome.replace(" ", "_") for outcome in OUTCOMES))
+    with opened(output, form) as (out, settled):
+        write(rows, columns, out, form=settled)
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,213 @@
+"""Single requests, made as politely as a crawl makes its own: addresses in, answers out; nothing is stored.
+
+Whoever asks after something outside of a crawl (does this service still answer?) goes this way: every socket passes the
+gate, robots.txt is asked for first, a host has its pauses, passing failures are tried again, redirects are followed
+hop by hop. `take` is called with each reply and may ask for more.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa import urls
+from lycosa.crawl.journal import Journal
+from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawl.manners import mind
+from lycosa.crawl.outcome import settle
+from lycosa.crawl.rulebook import Rulebook
+from lycosa.fetch.client import Client
+from lycosa.fetch.decode import decode
+from lycosa.fetch.gate import Gate
+from lycosa.mission import Mission
+from lycosa.model import Answer, HostRow, RobotsRow, State, Target
+
+#: Seconds within which a wish to stop is heard.
+_TICK_S = 0.25
+_MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
+
+
+class Reply(Struct):
+    """What became of a request."""
+
+    url: str  # that answered, after redirects
+    reason: str = ""  # a reason code: why there is no whole answer; empty when there is one
+    status: int = 0
+    headers: dict[str, str] = {}
+    body: bytes = b""  # content-decoded
+    at: float = 0.0  # when the last request began
+    took_s: float = 0.0  # from there to the end of the answer
+
+
+class _Known(NamedTuple):
+    started: float
+
+
+class Patrol:
+    """Asks for addresses and gives back what they say. Not thread-safe."""
+
+    def __init__(self, mission: Mission, gate: Gate, *, spool_folder: str, robots: Callable[[str], RobotsRow | None]):
+        """`robots` gives what is known of an origin's robots.txt, with its age."""
+        self.mission = mission
+        self.journal = Journal(None, level=0)
+        self.visits = _Known(0.0)
+        self.robots = robots
+        self.client = Client(mission, gate, spool_folder=spool_folder)
+        self.lanes = Lanes()
+        self.rulebook = Rulebook(
+            mission, frontier=self, client=self.client, intake=self, lanes=self.lanes, lane_of=self._lane
+        )
+        self._tags: dict[int, object] = {}
+        self._waiting: list[tuple[float, Target]] = []
+        self._count = 0
+        self._replies: list[tuple[object, Reply]] = []
+
+    @property
+    def pending(self) -> int:
+        """Requests that are not answered yet."""
+        return len(self._tags)
+
+    def ask(self, url: str, tag: object, *, max_bytes: int) -> None:
+        """Ask for an address; `tag` comes back with the reply."""
+        clean = urls.normalise(url)
+        if clean is None:
+            self._replies.append((tag, Reply(url[:2000], "bad-url", at=time.time())))
+            return
+        self._count += 1
+        self._tags[self._count] = tag
+        self._enqueue(Target(self._count, urls.url_id(clean), clean, urls.host_of(clean), max_bytes=max_bytes))
+
+    def run(self, take: Callable[[object, Reply], None], *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Serve every request; with a wish to stop, what is under way is finished and nothing else is begun."""
+        while self._tags or self._replies:
+            stop = stopping()
+            now = time.time()
+            if not stop:
+                self._wake(now)
+                self._start(now)
+            replies, self._replies = self._replies, []
+            for tag, reply in replies:
+                take(tag, reply)
+            if stop and not self.client.in_flight:
+                return
+            if replies and not stop:
+                continue
+            wait_s = self.lanes.wait_s(time.time()) if self.client.room > 0 and not stop else None
+            for answer in self.client.poll(min(_TICK_S, wait_s if wait_s is not None else _TICK_S)):
+                self._finish(answer)
+
+    def close(self) -> None:
+        """Drop what is under way."""
+        self.client.close()
+
+    def remember_robots(self, row: RobotsRow) -> None:
+        """Lanes remember for as long as a patrol lasts."""
+
+    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
+        """Nothing is followed here."""
+
+    def _enqueue(self, target: Target) -> None:
+        lane = self._lane(target.host)
+        lane.queue.append(target)
+        self.lanes.enlist(lane)
+
+    def _lane(self, host: str) -> Lane:
+        lane = self.lanes.by_host.get(host)
+        if lane is None:
+            rule, fetch = self.client.rule_for(host), self.mission.fetch
+            lane = self.lanes.by_host[host] = Lane(
+                HostRow(host),
+                delay_s=rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s,
+                per_host=rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host,
+            )
+        return lane
+
+    def _wake(self, now: float) -> None:
+        """Try again what has waited long enough."""
+        due = [target for at, target in self._waiting if at <= now]
+        self._waiting = [(at, target) for at, target in self._waiting if at > now]
+        for target in due:
+            self._enqueue(target)
+
+    def _start(self, now: float) -> None:
+        room = self.client.room
+        while room > 0 and (lane := self.lanes.ready(now)) is not None:
+            target = self._next_target(lane)
+            if target is None:
+                continue
+            lane.begin(now)
+            refused = self.client.start(target)
+            if refused is not None:
+                self._finish(refused)
+            self.lanes.enlist(lane)
+            room -= 1
+
+    def _next_target(self, lane: Lane) -> Target | None:
+        """What a host is asked next: robots.txt first; None when there is nothing, or its rules are on their way."""
+        while not lane.errands and lane.queue and not lane.fetching_robots:
+            target = lane.queue[0]
+            if origin := lane.find_down((target,)):
+                lane.queue.popleft()
+                self._reply(target, Reply(target.url, lane.down[origin], at=time.time()))
+                continue
+            rules = self.rulebook.rules_for(lane, target)
+            if rules is None:
+                break
+            lane.queue.popleft()
+            if rules.allows(target.url, self.mission.agent.name):
+                return target
+            self._reply(target, Reply(target.url, "robots", at=time.time()))
+        return lane.errands.popleft() if lane.errands else None
+
+    def _finish(self, answer: Answer) -> None:
+        now = time.time()
+        target = answer.target
+        lane = self._lane(target.host)
+        lane.end(now)
+        mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.journal)
+        if target.n == 0:
+            self.rulebook.take(answer, now)
+        else:
+            self._settle(target, answer)
+            if answer.spool:
+                os.unlink(answer.spool)
+        self.lanes.enlist(lane)
+
+    def _settle(self, target: Target, answer: Answer) -> None:
+        """Reply, follow a redirect, or wait for another try."""
+        outcome = settle(answer, self.mission.fetch)
+        if outcome.state == State.WAITING:
+            self._waiting.append((outcome.due, replace(target, retries=outcome.retries)))
+            return
+        if outcome.state in _MOVED:
+            onward = urls.normalise(outcome.location, target.url)
+            if onward is not None and target.hops < self.mission.fetch.redirects:
+                moved = replace(target, id=urls.url_id(onward), url=onward, host=urls.host_of(onward))
+                self._enqueue(replace(moved, hops=target.hops + 1, retries=0))
+                return
+            outcome.reason = "bad-redirect" if onward is None else "redirect-limit"
+        body, problem = _read_body(answer, target.max_bytes)
+        reason = outcome.reason or problem
+        took_s = answer.took_s
+        self._reply(target, Reply(target.url, reason, answer.status, answer.headers, body, answer.began, took_s))
+
+    def _reply(self, target: Target, reply: Reply) -> None:
+        self._replies.append((self._tags.pop(target.n), reply))
+
+
+def _read_body(answer: Answer, limit: int) -> tuple[bytes, str]:
+    """The content without its coding, at most `limit` bytes of it."""
+    body = answer.body
+    if answer.spool:
+        with open(answer.spool, "rb") as file:
+            body = file.read(limit)
+    coding = answer.headers.get("content-encoding", "")
+    if not coding:
+        return body, ""
+    decoded = decode(body, coding, limit=limit)
+    return decoded.body, decoded.problem

@@ -1,0 +1,225 @@
+"""Rounds of checks, kept in a database of their own in the collection: results flow in, rounds and differences out.
+
+`checks.db` stands beside the crawl's database because no archive could bring it back. A round that was interrupted is
+continued: what it holds is not asked again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import zstandard
+from msgspec import Struct
+
+from lycosa.errors import CollectionError, UsageError
+
+NAME = "checks.db"
+_VERSION = 1
+_BUSY_MS = 10_000
+#: A round that was interrupted longer ago is not continued: its results would belong to two different times.
+STALE_S = 24 * 3600.0
+_MAX_NAMES = 200_000
+_SHOWN_NAMES = 5
+
+_TABLES = f"""
+CREATE TABLE round (round INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL, filter TEXT NOT NULL DEFAULT '');
+CREATE TABLE result (
+    round INTEGER NOT NULL, id TEXT NOT NULL, type TEXT, endpoint TEXT, title TEXT, version TEXT, outcome TEXT NOT NULL,
+    reason TEXT, described INTEGER NOT NULL, items INTEGER, names BLOB, address TEXT, answer_s REAL, operation TEXT,
+    request TEXT, request_s REAL, at REAL, PRIMARY KEY (round, id)
+) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+"""
+
+
+class Result(Struct):
+    """What a check found of one service."""
+
+    id: str
+    type: str
+    endpoint: str
+    outcome: str  # a word of verdict.OUTCOMES
+    reason: str = ""
+    title: str = ""
+    version: str = ""
+    described: bool = False  # it described itself
+    items: int | None = None  # that it offers; None: it did not say
+    names: tuple[str, ...] = ()  # of the items
+    address: str = ""  # of the description
+    answer_s: float | None = None  # until it was there
+    operation: str = ""  # the real request
+    request: str = ""  # its address
+    request_s: float | None = None
+    at: float = 0.0
+
+
+class RoundRow(Struct):
+    """One time that services were checked."""
+
+    round: int
+    started: float
+    ended: float | None  # None: it is unfinished
+    filter: str  # empty: all services of the inventory
+    outcomes: dict[str, int]
+
+
+class Difference(Struct):
+    """What became of a service between two rounds."""
+
+    change: str  # appeared, changed or vanished
+    detail: str
+    result: Result  # of the newer round, or the last there was
+
+
+class History:
+    """The rounds of a collection; `close` it."""
+
+    def __init__(self, folder: Path, *, write: bool) -> None:
+        path = folder / NAME
+        self._path = path
+        if not path.exists() and not write:
+            raise UsageError(f"The services of {folder} were never checked: lycosa check-services does it.")
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
+        try:
+            self._database = apsw.Connection(str(path), flags=flags)
+            self._database.set_busy_timeout(_BUSY_MS)
+            self._prepare(write=write)
+        except apsw.Error as problem:
+            raise CollectionError(f"{path} cannot be used: {problem}.") from None
+
+    def _prepare(self, *, write: bool) -> None:
+        (version,) = next(self._database.execute("PRAGMA user_version"))
+        if version > _VERSION:
+            raise CollectionError(f"{self._path} was made by a newer lycosa (version {version} of its form).")
+        if version == 0 and write:
+            with self._database:
+                self._database.execute(_TABLES)
+        if write:
+            self._database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+
+    def close(self) -> None:
+        self._database.close()
+
+    def begin(self, *, now: float, anew: bool, wanted: str) -> tuple[int, bool]:
+        """The number of the round to fill, and whether it is continued; `wanted` says which services it is about."""
+        last = next(self._rows("SELECT round, started, ended, filter FROM round ORDER BY round DESC LIMIT 1"), None)
+        if last is not None and last[2] is None and not anew and last[3] == wanted and now - last[1] < STALE_S:
+            return last[0], True
+        number = (last[0] if last is not None else 0) + 1
+        self._write("INSERT INTO round (round, started, filter) VALUES (?, ?, ?)", [(number, now, wanted)])
+        return number, False
+
+    def checked(self, number: int) -> set[str]:
+        """The services that a round has results for."""
+        return {row[0] for row in self._rows("SELECT id FROM result WHERE round = ?", [number])}
+
+    def add(self, number: int, results: Iterable[Result]) -> None:
+        """Write results down; what is written survives whatever happens next."""
+        sql = f"INSERT OR REPLACE INTO result VALUES ({', '.join('?' * 17)})"
+        self._write(sql, [_pack(number, result) for result in results])
+
+    def end(self, number: int, *, now: float) -> None:
+        """A round is complete."""
+        self._write("UPDATE round SET ended = ? WHERE round = ?", [(now, number)])
+
+    def rounds(self) -> list[RoundRow]:
+        """Every round with its figures, the first one first."""
+        sql = "SELECT round, started, ended, filter FROM round ORDER BY round"
+        found = [RoundRow(number, started, ended, wanted, {}) for number, started, ended, wanted in self._rows(sql)]
+        by_number = {row.round: row for row in found}
+        for number, outcome, count in self._rows("SELECT round, outcome, count(*) FROM result GROUP BY 1, 2"):
+            by_number[number].outcomes[outcome] = count
+        return found
+
+    def results(self, number: int) -> Iterator[Result]:
+        """What a round found, service by service."""
+        for row in self._rows("SELECT * FROM result WHERE round = ? ORDER BY endpoint, type", [number]):
+            yield _unpack(row)
+
+    def settle_span(self, since: int | None, until: int | None) -> tuple[int, int]:
+        """The numbers of two rounds to compare: by default the last one with the one before."""
+        numbers = [row.round for row in self.rounds()]
+        until = numbers[-1] if until is None and numbers else until
+        earlier = [number for number in numbers if until is not None and number < until]
+        since = earlier[-1] if since is None and earlier else since
+        if until not in numbers or since not in numbers or since is None or until is None or since >= until:
+            raise UsageError(
+                f"There are no two such rounds to compare; rounds: {', '.join(map(str, numbers)) or 'none'}."
+            )
+        return since, until
+
+    def differences(self, since: int, until: int) -> Iterator[Difference]:
+        """What appeared, changed and vanished between two rounds."""
+        rounds = {row.round: row for row in self.rounds()}
+        old = {result.id: result for result in self.results(since)}
+        by_place = {(result.type, result.endpoint): result for result in old.values()}
+        seen: set[str] = set()
+        for new in self.results(until):
+            before = old.get(new.id) or by_place.get((new.type, new.endpoint))
+            if before is not None:
+                seen.add(before.id)
+            if found := compare(before, new):
+                yield Difference(*found, new)
+        if rounds[until].filter or rounds[until].ended is None:  # it did not ask for all
+            return
+        for result in old.values():
+            if result.id not in seen and result.described:
+                yield Difference("vanished", "it is no longer in the inventory", result)
+
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        try:
+            yield from self._database.execute(sql, tuple(values))
+        except apsw.Error as problem:
+            raise CollectionError(f"{self._path} cannot be read: {problem}.") from None
+
+    def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        with self._database:
+            self._database.executemany(sql, rows)
+
+
+def compare(before: Result | None, new: Result) -> tuple[str, str] | None:
+    """How a service differs from what it was, as a word and its grounds; None when it does not."""
+    if before is None or not before.described:
+        was = f"it was {before.outcome}" if before is not None else "it is new"
+        return ("appeared", was) if new.described else None
+    if not new.described:
+        return "vanished", f"{new.outcome}: {new.reason}".rstrip(": ")
+    grounds = []
+    if before.outcome != new.outcome:
+        grounds.append(f"{before.outcome} → {new.outcome}" + (f" ({new.reason})" if new.reason else ""))
+    for name in ("version", "title"):
+        one, other = getattr(before, name), getattr(new, name)
+        if one != other:
+            grounds.append(f"{name} {one!r} → {other!r}")
+    old, now = set(before.names), set(new.names)
+    if gained := sorted(now - old):
+        grounds.append(f"{len(gained):,} more: {_some(gained)}")
+    if lost := sorted(old - now):
+        grounds.append(f"{len(lost):,} fewer: {_some(lost)}")
+    return ("changed", "; ".join(grounds)) if grounds else None
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
+
+
+def _pack(number: int, result: Result) -> tuple[Any, ...]:
+    names = zstandard.compress("\n".join(name.replace("\n", " ") for name in result.names[:_MAX_NAMES]).encode())
+    return (
+        number, result.id, result.type, result.endpoint, result.title, result.version, result.outcome, result.reason,
+        int(result.described), result.items, names, result.address, result.answer_s, result.operation, result.request,
+        result.request_s, result.at or time.time(),
+    )  # fmt: skip
+
+
+def _unpack(row: tuple[Any, ...]) -> Result:
+    text = zstandard.decompress(row[10]).decode()
+    return Result(
+        id=row[1], type=row[2], endpoint=row[3], title=row[4], version=row[5], outcome=row[6], reason=row[7],
+        described=bool(row[8]), items=row[9], names=tuple(text.split("\n")) if text else (), address=row[11],
+        answer_s=row[12], operation=row[13], request=row[14], request_s=row[15], at=row[16],
+    )  # fmt: skip
