@@ -35,6 +35,7 @@ def instance(inner: str, location: str) -> bytes:
 TYPES = '<xs:simpleType name="n"><xs:restriction base="xs:int"/></xs:simpleType>'
 A = '<xs:include schemaLocation="parts/types.xsd"/><xs:element name="a" type="n"/>'
 RNG = "http://relaxng.org/ns/structure/1.0"
+DEEP = b"<b>" * 5000 + b"</b>" * 5000
 PAGES = {
     "a.xsd": schema(A, "urn:a"),
     "parts/types.xsd": schema(TYPES, "urn:a"),
@@ -54,6 +55,9 @@ PAGES = {
     "good-r.xml": b'<?xml-model href="r.rng"?><x>y</x>',
     "bad-r.xml": b'<?xml-model href="r.rng"?><x><y/></x>',
     "passwd.xsd": schema('<xs:include schemaLocation="file:///etc/passwd"/>'),
+    "one.xsd": schema('<xs:include schemaLocation="two.xsd"/>'),
+    "two.xsd": schema('<xs:include schemaLocation="one.xsd"/>'),
+    "deep.xml": f'<a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="one.xsd">'.encode() + b"<b/>" + DEEP + b"</a>",
     "page.html": b"<html><body>hello</body></html>",
 }
 
@@ -130,6 +134,7 @@ def test_validity_against_what_was_collected(analysed: Path) -> None:
     assert "seven" in errors["bad.xml"] and "f" in errors["bad-d.xml"]
     assert found["lacking.xml"] == "unknown" and "nowhere.xsd" in errors["lacking.xml"]
     assert (found["a.xsd"], found["lacking.xsd"], found["parts/types.xsd"]) == ("usable", "unusable", None)
+    assert (found["one.xsd"], found["two.xsd"], found["deep.xml"]) == ("usable", None, "unknown")
     assert found["passwd.xsd"] == "unusable" and "root:" not in errors["passwd.xsd"]
 
 

@@ -58,6 +58,14 @@ def test_what_is_not_text_is_not_touched() -> None:
     assert mended is not None and mended.data == b"<a><![CDATA[x & y]]><!-- & -->z &amp; w</a>"
 
 
+def test_what_is_too_deep_or_too_large_is_left() -> None:
+    """It is told, and costs no more than reading it."""
+    for body in (b"<a>" * 5000, b"<a>" + b"word & " * 5_000_000):
+        mended = mend(body)
+        assert mended is not None and [change.what for change in mended.changes] == ["unmended"]
+        assert mended.data == body
+
+
 def test_the_encoding_declared_is_the_one_written() -> None:
     """What is put right is in UTF-8 and says so."""
     mended = mend("<?xml version='1.0' encoding='ISO-8859-1'?><a>é & è</a>".encode("latin-1"))

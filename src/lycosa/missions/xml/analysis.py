@@ -209,7 +209,7 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
     wanted: dict[Grammar, list[int]] = {}
     for document, grammar in _find_schemas(store):
         wanted.setdefault(grammar, []).append(document)
-    for document, kind in list(store.rows(_ENTRIES)):
+    for document, kind in _find_entries(store, closures):
         wanted.setdefault(Grammar(kind, (document,)), [])
     digests = dict(store.rows("SELECT id, digest FROM document"))
     numbers = []
@@ -244,18 +244,27 @@ def _keep_grammar(store: Store, grammar: Grammar, mark: str) -> int:
     return int(had[0])
 
 
-#: Schemas that are part of no other.
+#: Schemas, those first that are part of no other.
 _ENTRIES = f"""
-SELECT id, kind FROM document WHERE kind IN ('xsd', 'rng', 'dtd') AND NOT EXISTS (
+SELECT id, kind, EXISTS (
     SELECT 1 FROM link WHERE link.found = document.id AND link.document <> document.id
-    AND link.kind IN ({closure.quote(closure.PARTS)}))
-"""
+    AND link.kind IN ({closure.quote(closure.PARTS)})) AS part
+FROM document WHERE kind IN ('xsd', 'rng', 'dtd') ORDER BY part, id"""
 _LOCATED = f"""
 SELECT link.document, link.kind, link.found, target.kind FROM link JOIN document AS target ON target.id = link.found
 JOIN document AS source ON source.id = link.document
 WHERE link.strong AND link.kind IN ({closure.quote(_SCHEMA_LINKS)})
       AND source.kind NOT IN ({closure.quote(closure.GRAMMARS)})
 ORDER BY link.document, link.nth"""
+
+
+def _find_entries(store: Store, closures: closure.Closures) -> Iterator[tuple[int, str]]:
+    """Schemas that are part of no other; of those that are all parts of each other, the first."""
+    covered: set[int] = set()
+    for document, kind, part in list(store.rows(_ENTRIES)):
+        if not part or document not in covered:
+            covered |= closures.of(document)
+            yield document, kind
 
 
 def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:

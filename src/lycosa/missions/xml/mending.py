@@ -125,8 +125,12 @@ def mend(body: bytes, *, charset: str = "") -> Corrected | None:
 def _mend(body: bytes, charset: str) -> Corrected | None:
     text = read_text(body, charset)
     data, changes = text.data, _tell_reading(body, text)
-    if not find_fault(data)[0]:
+    fault, line = find_fault(data)
+    if not fault:
         return Corrected(data, changes) if changes else None
+    if len(data) > xml.TREE_BYTES:
+        changes.append(Change("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line))
+        return Corrected(data, changes)
     for step in (_drop_illegal, _escape, _bind_prefixes):
         data, made = step(data)
         changes += made
@@ -220,8 +224,6 @@ def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:
 def _recover(data: bytes) -> tuple[bytes, list[Change]]:
     """What libxml2 makes of the rest."""
     fault, line = find_fault(data)
-    if len(data) > xml.TREE_BYTES:
-        return data, [Change("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line)]
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -232,7 +234,7 @@ def _recover(data: bytes) -> tuple[bytes, list[Change]]:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         return data, [Change("unmended", str(error), line)]
-    if root is None:
+    if root is None or any("depth" in entry.message for entry in parser.error_log):  # libxml2 ends at 2,048 levels
         return data, [Change("unmended", fault, line)]
     mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
     changes = [

@@ -115,7 +115,11 @@ class Inspector:
         doc = self._shelf.read(document)
         if doc is None:
             return "unknown", "its bytes cannot be read"
-        error = self.compile(grammar)(doc.body, doc.url)
+        check = self.compile(grammar)
+        try:
+            error = check(doc.body, doc.url)
+        except (etree.LxmlError, ValueError) as problem:  # too deep, or more entities than libxml2 expands
+            return "unknown", " ".join(str(problem).split())[:_MAX_ERROR]
         return ("invalid", error[:_MAX_ERROR]) if error else ("valid", "")
 
     # One language each
