@@ -18,7 +18,7 @@ from lycosa.missions.xml import closure
 from lycosa.missions.xml.encoding import read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, recognise
 from lycosa.missions.xml.links import trace
-from lycosa.missions.xml.mending import find_fault, mend
+from lycosa.missions.xml.mending import find_fault, mend_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
 from lycosa.missions.xml.validity import Grammar, Inspector, Unusable, time_check
 
@@ -79,12 +79,12 @@ class XmlPart(Part):
         kind: Kind | None = case.scratch.get("kind")
         if kind is None or kind.root is None:
             return None
-        text = read_text(case.body, case.doc.charset)
+        case.scratch["text"] = text = read_text(case.body, case.doc.charset)
         fault, line = find_fault(text.data)
+        mended = mend_text(case.body, text, (fault, line))
+        if mended is not None and not fault:  # a parser of bytes would have found it
+            fault, line = next(((change.detail, change.line) for change in mended.changes), ("", 0))
         case.scratch["fault"] = (fault, line)
-        mended = mend(case.body, charset=case.doc.charset)
-        if mended is not None and not fault:
-            case.scratch["fault"] = next(((change.detail, change.line) for change in mended.changes), ("", 0))
         return mended
 
     def trace(self, case: Case) -> Iterable[Lead]:
@@ -123,8 +123,10 @@ class XmlPart(Part):
             return measure_dtd(read_plain(case.body, case.doc.charset)[0])
         if kind.root is None:
             return Structure()
-        data = case.data if case.data is not case.body else read_text(case.body, case.doc.charset).data
-        return measure(data)
+        if case.data is not case.body:
+            return measure(case.data)
+        text = case.scratch.get("text") or read_text(case.body, case.doc.charset)
+        return measure(text.data)
 
     # All documents
 

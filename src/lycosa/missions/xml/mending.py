@@ -118,26 +118,33 @@ def find_fault(data: bytes) -> tuple[str, int]:
 
 def mend(body: bytes, *, charset: str = "") -> Corrected | None:
     """Put a document right, in UTF-8; None where nothing is wrong with it."""
-    mended = _mend(body, charset)
-    return None if mended is None else Corrected(_DECLARED_ENCODING.sub(rb"\1UTF-8\3", mended.data, 1), mended.changes)
-
-
-def _mend(body: bytes, charset: str) -> Corrected | None:
     text = read_text(body, charset)
+    return mend_text(body, text, find_fault(text.data))
+
+
+def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | None:
+    """The same for a document whose text and first fault are known already."""
     data, changes = text.data, _tell_reading(body, text)
-    fault, line = find_fault(data)
-    if not fault:
-        return Corrected(data, changes) if changes else None
-    if len(data) > xml.TREE_BYTES:
+    fault, line = found
+    if not fault and not changes:
+        return None
+    if fault and len(data) > xml.TREE_BYTES:
         changes.append(Change("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line))
-        return Corrected(data, changes)
+    elif fault:
+        data = _repair(data, changes)
+    return Corrected(_DECLARED_ENCODING.sub(rb"\1UTF-8\3", data, count=1), changes)
+
+
+def _repair(data: bytes, changes: list[Change]) -> bytes:
+    """One step after the other, until a parser is content; what they changed is added to the list."""
     for step in (_drop_illegal, _escape, _bind_prefixes):
         data, made = step(data)
         changes += made
         if made and not find_fault(data)[0]:
-            return Corrected(data, changes)
+            return data
     data, made = _recover(data)
-    return Corrected(data, changes + made)
+    changes += made
+    return data
 
 
 def _tell_reading(body: bytes, text: Text) -> list[Change]:
