@@ -137,20 +137,23 @@ def test_states_of_addresses() -> None:
 def test_what_is_only_a_guess() -> None:
     """A place that was tried beside another service, or for the words of a link, is no service that died."""
     url = "http://a.org/geoserver/ows?service=WFS&request=GetCapabilities"
-    assert fate.find_hypothesis(url, "geo: beside a WMS") == (
+    assert fate.find_hypothesis(url, "geo: beside a WMS", State.GONE) == (
         "WFS",
         "http://a.org/geoserver/ows",
         "beside a WMS",
         True,
         False,
     )
-    assert fate.find_hypothesis("http://a.org/wms?service=WMS&request=GetCapabilities", "a") == (
+    assert fate.find_hypothesis("http://a.org/wms?service=WMS&request=GetCapabilities", "a", State.GONE) == (
         "WMS", "http://a.org/wms", "link", False, True,
     )  # fmt: skip
-    assert fate.find_hypothesis("http://a.org/page.html", "a") is None
-    assert fate.find_hypothesis("http://a.org/record.xml", "geo: metadata of a layer") is None
+    assert fate.find_hypothesis("http://a.org/page.html", "a", State.GONE) is None
+    bare = fate.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.GONE)
+    assert bare is not None and (bare.type, bare.guess) == ("", False)
+    assert fate.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.FETCHED) is None
+    assert fate.find_hypothesis("http://a.org/record.xml", "geo: metadata of a layer", State.GONE) is None
     news = fate.find_hypothesis(
-        "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint"
+        "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint", State.GONE
     )
     assert news is not None and news.guess
 

@@ -4,6 +4,7 @@ there, and a word for its state, flow out.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from lycosa.missions.geo.address import GUESSES, infer, strip_request
@@ -30,6 +31,11 @@ _ON_THE_WAY = ("metadata of a layer", "script of a map", "records of a catalogue
 _TRIED = ("beside ", "complaint ", "twin ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
 _ASKS = frozenset(("capabilities request", "capabilities file"))
+#: Rules by which an address is that of a service: whoever links to it says that there is one.
+_NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
+#: What such an address has in it; looking for that is quicker than taking every address apart.
+_LIKELY = re.compile(r"w[mfcp]s|wmts|wcts|csw|ows|sos|mapserv|/rest/|ogc|stac", re.IGNORECASE)
+_FAILED = (State.GONE, State.FAILED, State.REJECTED)
 _ANSWERED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
 
 
@@ -43,13 +49,12 @@ class Hypothesis(NamedTuple):
     named: bool = False  # the kind of service was named, too
 
 
-def find_hypothesis(url: str, via: str) -> Hypothesis | None:
+def find_hypothesis(url: str, via: str, state: int) -> Hypothesis | None:
     """The service that was looked for at an address, by what led there; None where none was."""
+    if not via.startswith(PREFIX):
+        return _read_link(url, state)
     hints = infer(url)
     kind, endpoint = (hints[0].service, hints[0].endpoint) if hints else ("", strip_request(url))
-    if not via.startswith(PREFIX):
-        asks = bool(hints) and hints[0].rule in _ASKS
-        return Hypothesis(_rename(kind), endpoint, "link", guess=False, named=True) if asks else None
     rule = via.removeprefix(PREFIX)
     if rule in _ON_THE_WAY:
         return None
@@ -58,6 +63,20 @@ def find_hypothesis(url: str, via: str) -> Hypothesis | None:
         known = infer(endpoint)
         guess = not known or known[0].trust < 0.5
     return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
+
+
+def _read_link(url: str, state: int) -> Hypothesis | None:
+    """What an ordinary link says; an endpoint that answers leads to a hypothesis of its own."""
+    hints = infer(url) if _LIKELY.search(url) else ()
+    if not hints or hints[0].trust < 0.5:
+        return None
+    hint = hints[0]
+    if hint.rule in _ASKS:
+        return Hypothesis(_rename(hint.service), hint.endpoint, "link", guess=False, named=True)
+    if state not in _FAILED or hint.rule not in _NAMED:
+        return None
+    kind = "" if hint.rule in GUESSES else _rename(hint.service)
+    return Hypothesis(kind, hint.endpoint, f"link: {hint.rule}", guess=False)
 
 
 def _rename(kind: str) -> str:

@@ -47,8 +47,8 @@ _FATES = f"""
     OR (url.digest <> x'' AND url.digest IN (
         SELECT page.digest FROM record JOIN page USING (n, round)
         WHERE quarry = '{QUARRY}' AND record.kind IN ('service', 'exception')))
-    OR (url.url LIKE '%capabilities%' AND url.state IN (0, 6, 7, 8, 9))
-    OR url.state IN (4, 5)
+    OR url.state IN (4, 5, 6, 7) OR (url.state = 8 AND url.reason GLOB 'robots*')
+    OR (url.state IN (0, 8, 9) AND url.url LIKE '%capabilities%')
     ORDER BY url.n"""
 _MAX_HOPS = 10
 
@@ -194,7 +194,7 @@ class Stock:
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
                 source.pages[url] = (state, reason or "")
-            elif hypothesis := fate.find_hypothesis(url, via or ""):
+            elif hypothesis := fate.find_hypothesis(url, via or "", state):
                 complaint = exceptions.get(digest)
                 word = fate.settle(state, reason or "", exception=complaint is not None)
                 why = f"{complaint.code}: {complaint.text}".strip(": ") if complaint else reason or ""
