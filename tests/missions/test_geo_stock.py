@@ -96,6 +96,13 @@ def test_layers_are_linked_to_who_else_offers_them(stock: Stock) -> None:
     assert again == [(layer.id, layer.dataset) for layer in layers]
 
 
+def test_languages_are_told_by_words(stock: Stock) -> None:
+    """A service and its layers have the language that they speak, declared or not."""
+    spoken = {e.service.title: e.service.language for e in stock.live}
+    assert spoken["Mapas de Villarrubia"] == "es" and spoken["Maps of the world"] == "en"
+    assert {layer.item.language for layer in stock.layers() if "villarrubia" in layer.entry.host} == {"es"}
+
+
 def test_which_layers_are_the_same() -> None:
     """Title, box and one more witness; a box of the world is no witness."""
     spain, wider, world = (-9.0, 36.0, 3.0, 43.0), (-9.05, 36.0, 3.05, 43.1), (-180.0, -90.0, 180.0, 90.0)

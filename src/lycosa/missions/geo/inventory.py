@@ -95,6 +95,7 @@ class Item(Struct, omit_defaults=True):
     address: str = ""  # of the item itself, where it has one
     attribution: str = ""
     licence: str = ""
+    language: str = ""  # of title and abstract, by their words; two letters
 
 
 class Service(Struct, omit_defaults=True):
@@ -114,7 +115,8 @@ class Service(Struct, omit_defaults=True):
     constraints: str = ""
     licence: str = ""  # a known licence that fees or constraints name
     keywords: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()  # as declared
+    language: str = ""  # of what it says, by its words; two letters
     operations: tuple[Operation, ...] = ()
     formats: tuple[str, ...] = ()
     crs: tuple[str, ...] = ()

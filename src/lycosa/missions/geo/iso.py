@@ -89,7 +89,10 @@ def make_record(entry: Entry, items: list[Item]) -> Element:
     service = entry.service
     root = etree.Element(f"{{{GMD}}}MD_Metadata", nsmap=_SPACES)
     _text(root, "gmd:fileIdentifier", identify(entry))
-    language = next((_LANGUAGES.get(name[:2].lower(), name[:3].lower()) for name in service.languages if name), "")
+    language = next(
+        (_LANGUAGES.get(name[:2].lower(), name[:3].lower()) for name in (service.language, *service.languages) if name),
+        "",
+    )
     if language:
         _code(_add(root, "gmd:language"), "LanguageCode", language)
     _code(_add(root, "gmd:characterSet"), "MD_CharacterSetCode", "utf8")

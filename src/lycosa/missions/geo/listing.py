@@ -17,14 +17,14 @@ Cell = str | int | float | None
 
 SERVICES = (
     "id", "type", "version", "versions", "state", "reason", "title", "abstract", "provider", "provider_site",
-    "contact", "email", "licence", "fees", "constraints", "keywords", "languages", "layers", "west", "south", "east",
-    "north", "crs", "formats", "endpoint", "endpoints", "capabilities", "advertised", "fetched", "rule", "found_on",
-    "problem",
+    "contact", "email", "licence", "fees", "constraints", "keywords", "language", "languages", "layers", "west",
+    "south", "east", "north", "crs", "formats", "endpoint", "endpoints", "capabilities", "advertised", "fetched",
+    "rule", "found_on", "problem",
 )  # fmt: skip
 LAYERS = (
     "id", "service", "service_type", "service_title", "provider", "endpoint", "type", "name", "title", "abstract",
-    "path", "keywords", "west", "south", "east", "north", "box_from", "crs", "styles", "formats", "metadata", "time",
-    "address", "licence", "attribution", "dataset", "services",
+    "path", "keywords", "language", "west", "south", "east", "north", "box_from", "crs", "styles", "formats",
+    "metadata", "time", "address", "licence", "attribution", "dataset", "services",
 )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def service_rows(entries: Iterable[Entry]) -> Iterator[list[Cell]]:
             service.abstract, service.provider, service.provider_site,
             (contact.person or contact.organisation) if contact else "", contact.email if contact else "",
             service.licence, service.fees, service.constraints, _join(service.keywords, "; "),
-            _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
+            service.language, _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
             _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
             entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
             entry.rule, entry.found_on, service.problem,
@@ -91,7 +91,7 @@ def layer_rows(layers: Iterable[Layer]) -> Iterator[list[Cell]]:
         item, service = layer.item, layer.entry.service
         yield [
             layer.id, layer.entry.id, service.type, service.title, service.provider, service.endpoint, item.type,
-            item.name, item.title, item.abstract, _join(item.path, " / "), _join(item.keywords, "; "),
+            item.name, item.title, item.abstract, _join(item.path, " / "), _join(item.keywords, "; "), item.language,
             *_sides(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
             _join(item.formats), _join(reference.url for reference in item.metadata), item.time, item.address,
             item.licence, item.attribution, layer.dataset, _join(layer.offers),

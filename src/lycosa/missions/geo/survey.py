@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from lycosa import words
 from lycosa.missions.geo import feeds, objects, ows, wms
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite
@@ -43,6 +44,8 @@ _XML: dict[str, _Read] = {
 _NO_SECTIONS = frozenset(("atom-download", "opensearch", "tms"))
 #: Bytes of JSON beyond which it is not read: descriptions are far smaller.
 _JSON_BYTES = 32 << 20
+#: Titles of items by which the language of a service is told.
+_HEARD = 100
 
 
 def take_stock(doc: Doc, kind: str | None = None) -> Inventory | None:
@@ -99,7 +102,17 @@ def _settle(service: Service, items: list[Item]) -> None:
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
+    _tell_languages(service, items)
     if not service.advertised:
         capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]
         addresses = [address for op in capabilities or service.operations for address in op.get]
         service.advertised = strip_request(addresses[0]) if addresses else ""
+
+
+def _tell_languages(service: Service, items: list[Item]) -> None:
+    """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
+    said = [service.title, service.abstract, *(item.title for item in items[:_HEARD])]
+    declared = next(iter(service.languages), "")
+    service.language = words.extract(". ".join(said), declared).language[:2]
+    for item in items:
+        item.language = words.extract(f"{item.title}. {item.abstract}", service.language).language[:2]
