@@ -31,6 +31,7 @@ VERBS = {
     "why": "why",
     "services": "services",
     "check-services": "watch",
+    "report": "report",
     "export": "export",
     "merge": "merge",
     "verify": "verify",

@@ -69,6 +69,13 @@ _LOCATIONS = {
     for name in ("schemaLocation", "noNamespaceSchemaLocation")
 }
 _PIS = ("xml-stylesheet", "xml-model")
+_ENTITIES = ("doctype-system", "external-entity", "parameter-entity", "ndata-entity")
+_COMPACT = ("xq:import-module", "xq:import-schema", "rnc:include", "rnc:external")
+#: Every relation that a strong link can have.
+RELATIONS = frozenset(
+    {*(relation for relation, _ in _RULES.values()), *_LOCATIONS.values(), *_ENTITIES, *_COMPACT}
+    | {f"pi:{target}" for target in _PIS}
+)
 
 _ADDRESS = re.compile(rb"""(?:https?|ftp)://[^\s"'<>\\]{1,2000}""")
 _RELATIVE = re.compile(rb"""[\s:](?:href|src)\s*=\s*(?:"([^"<>]{1,2000})"|'([^'<>]{1,2000})')""")

@@ -1,0 +1,64 @@
+"""The verb `report`: what a collection is made of, for people, spreadsheets and pages."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from lycosa.cli.options import collection_option, output_option
+from lycosa.cli.output import opened, opened_bytes
+
+if TYPE_CHECKING:
+    from lycosa.look.types import By, Types
+
+_COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_bytes")
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["mime"]))
+@collection_option
+@click.option("--by", type=click.Choice(["type", "category"]), default="type", help="Media types, or their categories.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "tsv", "table", "svg"]),
+    help="Default: table on a terminal, jsonl in a pipe, or as the suffix of FILE says.",
+)
+@output_option
+def report(what: str, collection: str, by: By, form: str | None, output: str) -> None:
+    """Tell what was fetched and what of it is stored, by media type: TARGET is quarry, HTML are pages, POTENTIAL is
+    text that may be quarry, OTHER the rest.
+
+    \b
+    lycosa report mime
+    lycosa report mime --by category --format csv -o types.csv
+    lycosa report mime -o types.svg
+    """
+    from lycosa.look.collection import Collection
+    from lycosa.look.types import draw, read_types
+
+    with Collection(collection) as source:
+        types = read_types(source.database, hunted=bool(source.mission.quarry))
+    if form == "svg" or (form is None and output.lower().endswith(".svg")):
+        with opened_bytes(output) as file:
+            file.write(draw(types, by).encode())
+    else:
+        _write(types, by, form, output)
+
+
+def _write(types: Types, by: By, form: str | None, output: str) -> None:
+    from lycosa.look.table import write
+    from lycosa.look.types import tell
+
+    rows = types.by(by)
+    columns = _COLUMNS if by == "type" else _COLUMNS[:1] + _COLUMNS[2:]
+    with opened(output, form) as (out, settled):
+        cells = (
+            (row.category, *((row.mime,) if by == "type" else ()), row.fetched, row.fetched_bytes, row.stored,
+             row.stored_bytes)
+            for row in rows
+        )  # fmt: skip
+        write(cells, columns, out, form=settled)
+    click.echo(tell(types), file=sys.stderr)

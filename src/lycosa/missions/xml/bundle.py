@@ -1,0 +1,310 @@
+"""Archives that hold XML: a zip, tar, gzip, bzip2 or xz file flows in, members with safe names flow out (X14).
+
+Everything is bounded: members, bytes, the ratio of what comes out to what went in, archives within archives. A member
+is addressed as URL!/path, as Java addresses those of a jar; what is wrong with an archive is told, and what could be
+read of it counts.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import re
+import struct
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from lycosa import urls
+
+#: Suffixes of what holds no XML and is passed over unopened.
+_DULL = {
+    "class", "png", "jpg", "jpeg", "gif", "ico", "bmp", "tif", "tiff", "webp", "mp3", "mp4", "avi", "mov", "ogg",
+    "wav", "flac", "woff", "woff2", "ttf", "otf", "eot", "exe", "dll", "so", "o", "a", "pyc", "pdf", "doc", "ppt",
+    "xls", "css", "js",
+}  # fmt: skip
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff]")
+_EOCD = b"PK\x05\x06"
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_UTF8_NAME, _ENCRYPTED = 0x800, 0x1
+_STORED, _DEFLATED = 0, 8
+_PEEK_BYTES = 512
+
+
+#: What the readers raise on archives that are broken or hostile.
+_BROKEN = (
+    OSError, ValueError, OverflowError, EOFError, MemoryError, RecursionError, zlib.error, lzma.LZMAError,
+    tarfile.TarError, struct.error,
+)  # fmt: skip
+
+
+class Bounds(Struct, frozen=True):
+    """How far an archive is unpacked."""
+
+    members: int = 5_000  # that are looked at
+    member_bytes: int = 32 << 20
+    total_bytes: int = 64 << 20
+    ratio: int = 200  # of what comes out to the size of the archive; real XML is rarely squeezed to a hundredth
+    depth: int = 3  # archives within archives
+
+
+#: Below this a ratio tells nothing: a short file of blanks is squeezed to nothing.
+_RATIO_BYTES = 4 << 20
+
+
+class Member(Struct):
+    """A file of an archive."""
+
+    address: str  # URL!/path, a ! for each archive around it
+    path: str  # safe: relative, without "..", control characters and backslashes
+    body: bytes
+    problem: str = ""
+
+
+class Bundle(Struct):
+    """An archive that was opened."""
+
+    format: str  # zip, tar, gz, bz2, xz; "gz+tar" for a tar in it
+    members: list[Member]
+    skipped: int = 0  # members that were not opened: of no interest, or beyond the bounds
+    problem: str = ""  # why not everything could be had; empty: nothing is missing
+
+
+class _Full(Exception):
+    """A bound is reached."""
+
+
+class _Meter:
+    """Counts what comes out of an archive and of those within it."""
+
+    def __init__(self, size: int, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.members = 0
+        self.bytes = 0
+        self._most = min(bounds.total_bytes, max(_RATIO_BYTES, size * bounds.ratio))
+
+    @property
+    def left(self) -> int:
+        return self._most - self.bytes
+
+    @property
+    def room(self) -> int:
+        return min(self.bounds.member_bytes, self.left)
+
+    def count(self) -> None:
+        self.members += 1
+        if self.members > self.bounds.members:
+            raise _Full(f"more than {self.bounds.members:,} members")
+
+    def add(self, size: int) -> None:
+        self.bytes += size
+        if self.bytes >= self._most:
+            raise _Full(f"more than {self._most:,} bytes unpacked")
+
+
+def find_format(body: bytes) -> str:
+    """What kind of archive begins here; empty: none that can be opened."""
+    for magic, name in ((b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\x1f\x8b\x08", "gz"), (b"BZh", "bz2"),
+                        (b"\xfd7zXZ\0", "xz")):  # fmt: skip
+        if body.startswith(magic):
+            return name
+    return "tar" if body[257:262] == b"ustar" else ""
+
+
+def unpack(body: bytes, url: str, *, bounds: Bounds = Bounds()) -> Bundle | None:  # noqa: B008  frozen
+    """Open an archive; None for what is none."""
+    name = find_format(body)
+    if not name:
+        return None
+    bundle = Bundle(name, [])
+    try:
+        _open(body, url, bundle, meter=_Meter(len(body), bounds), depth=1)
+    except _Full as bound:
+        bundle.problem = str(bound)
+    except _BROKEN as error:
+        bundle.problem = f"{type(error).__name__}: {error}"
+    return bundle
+
+
+def _open(body: bytes, url: str, bundle: Bundle, *, meter: _Meter, depth: int) -> None:
+    name = find_format(body)
+    if name in _STREAMS:
+        _open_stream(body, url, bundle, name=name, meter=meter, depth=depth)
+        return
+    for path, read in _list_zip(body, bundle) if name == "zip" else _list_tar(body):
+        meter.count()
+        safe = make_safe(path)
+        if not safe or safe.rpartition(".")[2].lower() in _DULL:
+            bundle.skipped += 1
+            continue
+        content, problem = read(meter.room)
+        meter.add(len(content))
+        _add(content, f"{url}!/{quote(safe)}", safe, bundle, problem=problem, meter=meter, depth=depth)
+
+
+def _add(content: bytes, address: str, path: str, bundle: Bundle, *, problem: str, meter: _Meter, depth: int) -> None:
+    """Take a member in, or what is in it if it is an archive itself."""
+    if not find_format(content):
+        bundle.members.append(Member(address, path, content, problem))
+    elif depth >= meter.bounds.depth:
+        bundle.problem = bundle.problem or f"archives within archives beyond {meter.bounds.depth}"
+        bundle.skipped += 1
+    else:
+        try:
+            _open(content, address, bundle, meter=meter, depth=depth + 1)
+        except _BROKEN as error:
+            bundle.problem = bundle.problem or f"{address}: {type(error).__name__}: {error}"
+
+
+def make_safe(path: str) -> str:
+    """A member's name as a relative path that leads nowhere else."""
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    if parts and re.fullmatch(r"[A-Za-z]:", parts[0]):
+        parts = parts[1:]
+    return "" if path.endswith(("/", "\\")) else _CONTROL.sub("_", "/".join(parts))[:1000]
+
+
+# Zip: by its directory, or without one by what stands before each member
+
+
+def _list_zip(body: bytes, bundle: Bundle) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
+    end = body.rfind(_EOCD, max(0, len(body) - 65_557))
+    if end < 0:
+        bundle.problem = "the directory of the zip file is missing"
+        yield from _walk_zip(body)
+        return
+    at = int.from_bytes(body[end + 16 : end + 20], "little")
+    if body[at : at + 4] != b"PK\x01\x02":  # something was put before the archive, or it is a large one
+        at = body.find(b"PK\x01\x02")
+    while at >= 0 and body[at : at + 4] == b"PK\x01\x02":
+        fields = _CENTRAL.unpack_from(body, at)
+        flags, method, packed = fields[3], fields[4], fields[8]
+        name_size, extra, comment, begin = fields[10], fields[11], fields[12], fields[16]
+        raw = body[at + 46 : at + 46 + name_size]
+        at += 46 + name_size + extra + comment
+        yield _decode_name(raw, flags), _reader(body, begin, flags=flags, method=method, packed=packed)
+
+
+def _walk_zip(body: bytes) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
+    at = body.find(b"PK\x03\x04")
+    while at >= 0 and at + 30 <= len(body):
+        fields = _LOCAL.unpack_from(body, at)
+        flags, method, packed, name_size = fields[2], fields[3], fields[7], fields[9]
+        raw = body[at + 30 : at + 30 + name_size]
+        yield _decode_name(raw, flags), _reader(body, at, flags=flags, method=method, packed=packed)
+        at = body.find(b"PK\x03\x04", at + 30 + name_size + (0 if flags & 8 else packed))
+
+
+def _decode_name(raw: bytes, flags: int) -> str:
+    if flags & _UTF8_NAME:
+        return raw.decode("utf-8", "replace")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp437")
+
+
+def _reader(body: bytes, begin: int, *, flags: int, method: int, packed: int) -> Callable[[int], tuple[bytes, str]]:
+    def read(room: int) -> tuple[bytes, str]:
+        if body[begin : begin + 4] != b"PK\x03\x04" or begin + 30 > len(body):
+            return b"", "is not where the directory says"
+        if flags & _ENCRYPTED:
+            return b"", "is encrypted"
+        fields = _LOCAL.unpack_from(body, begin)
+        start = begin + 30 + fields[9] + fields[10]
+        end = start + packed if packed or not flags & 8 else len(body)
+        if method == _STORED:
+            return body[start : min(end, start + room)], "" if end - start <= room else "cut off"
+        if method != _DEFLATED:
+            return b"", f"is packed by method {method}"
+        inflate = zlib.decompressobj(-15)
+        try:
+            content = inflate.decompress(memoryview(body)[start:end], max(1, room))
+        except zlib.error as error:
+            return b"", str(error)
+        return content, "" if inflate.eof else "cut off"
+
+    return read
+
+
+# Tar, and what squeezes one file
+
+
+def _list_tar(body: bytes) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
+    with tarfile.open(fileobj=io.BytesIO(body), mode="r:") as archive:
+        for info in archive:
+            if info.isreg():
+                yield info.name, _tar_reader(archive, info)
+
+
+def _tar_reader(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Callable[[int], tuple[bytes, str]]:
+    def read(room: int) -> tuple[bytes, str]:
+        file = archive.extractfile(info)
+        content = file.read(max(0, room)) if file is not None else b""
+        return content, "" if len(content) == info.size else "cut off"
+
+    return read
+
+
+def _gunzip(body: bytes, room: int) -> tuple[bytes, str]:
+    """All members of a gzip file, one after the other, as gzip itself reads them."""
+    parts: list[bytes] = []
+    left: bytes | memoryview = memoryview(body)
+    while len(left) > 18 and room > 0:
+        inflate = zlib.decompressobj(31)
+        try:
+            part = inflate.decompress(left, room)
+        except zlib.error as error:
+            return b"".join(parts), "" if parts else str(error)
+        parts.append(part)
+        room -= len(part)
+        if not inflate.eof:
+            return b"".join(parts), "cut off"
+        left = inflate.unused_data
+    return b"".join(parts), "" if room > 0 else "cut off"
+
+
+def _bunzip(body: bytes, room: int) -> tuple[bytes, str]:
+    inflate = bz2.BZ2Decompressor()
+    return inflate.decompress(body, max(1, room)), "" if inflate.eof else "cut off"
+
+
+def _unxz(body: bytes, room: int) -> tuple[bytes, str]:
+    inflate = lzma.LZMADecompressor(memlimit=128 << 20)
+    return inflate.decompress(body, max(1, room)), "" if inflate.eof else "cut off"
+
+
+_STREAMS = {"gz": _gunzip, "bz2": _bunzip, "xz": _unxz}
+_ENDINGS = {"tgz": "tar", "taz": "tar", "tbz": "tar", "tbz2": "tar", "txz": "tar", "svgz": "svg"}
+
+
+def _open_stream(body: bytes, url: str, bundle: Bundle, *, name: str, meter: _Meter, depth: int) -> None:
+    """What is squeezed as a whole: mostly a tar file, else one document with the archive's own name."""
+    peek, _ = _STREAMS[name](body, _PEEK_BYTES)
+    tar = find_format(peek) == "tar"
+    # A tar file may hold much that is of no interest, so more of it is taken than of one document.
+    room = meter.left if tar else meter.room
+    content, problem = _STREAMS[name](body, room)
+    if tar and bundle.format == name:
+        bundle.format = f"{name}+tar"
+    if problem:
+        bundle.problem = bundle.problem or problem
+    if tar:
+        _open(content, url, bundle, meter=meter, depth=depth)
+        return
+    meter.count()
+    meter.add(len(content))
+    path = _name_content(url)
+    _add(content, f"{url}!/{quote(path)}", path, bundle, problem=problem, meter=meter, depth=depth)
+
+
+def _name_content(url: str) -> str:
+    """The name of what a squeezed file holds: its own without the last suffix."""
+    stem, _, suffix = urls.file_name(url.rpartition("!/")[2] if "!/" in url else url).rpartition(".")
+    better = _ENDINGS.get(suffix.lower())
+    return make_safe(f"{stem}.{better}" if better else stem) or "content"

@@ -1,0 +1,157 @@
+"""The XML mission as the core knows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from lycosa import urls
+from lycosa.missions.xml import guesses
+from lycosa.missions.xml.kinds import SUFFIXES, Kind
+from lycosa.missions.xml.links import RELATIONS, Reference, Trace
+from lycosa.missions.xml.survey import Survey, find_inside, survey
+from lycosa.model import Link, Record
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+
+#: The parts of a score (X4). A seed has 1 from the core.
+KNOWN_SUFFIX = 0.5
+FROM_XML = 0.5
+MISLEADING = -0.5
+
+#: References of one document that a record holds.
+_MAX_LISTED = 2_000
+_MISSING = frozenset({404, 410})
+#: Schemas in one folder from which on it counts as a repository.
+_REPOSITORY = 5
+_MAX_FOLDERS = 1_000
+#: Kinds of documents whose plain links the core reads itself.
+_READ_BY_CORE = frozenset({"feed", "sitemap", "xhtml"})
+
+
+class Xml(Quarry):
+    """Hunts the XML family: what is recognised by its content, and what such documents refer to."""
+
+    name = "xml"
+    version = "1"
+    vouched = RELATIONS
+
+    def __init__(self) -> None:
+        self._folders: Counter[str] = Counter()  # where schemas were found; nothing but guesses depends on it
+
+    def recognise(self, doc: Doc) -> str | None:
+        """The kind ("xsd", "dtd"…), or the format of an archive that holds such documents; XHTML is none."""
+        found = survey(doc)
+        return found.kind if found.is_quarry else None
+
+    def links(self, doc: Doc) -> Iterable[Link]:
+        """Strong links by their relation, then the others; of an archive those that lead out of it."""
+        found = survey(doc)
+        if found.bundle is not None:
+            yield from _bundle_links(found)
+        elif found.trace is not None:
+            if found.kind in guesses.SUFFIXED:
+                self._note_folder(doc.url)
+            yield from (_link(reference) for reference in found.trace.strong)
+            if found.kind not in _READ_BY_CORE:
+                yield from (_link(reference) for reference in found.trace.weak)
+
+    def score(self, link: Link, doc: Doc) -> float:
+        """How promising a link is (X4)."""
+        score = KNOWN_SUFFIX if has_suffix(link.href) else 0.0
+        if doc.kind != "html":
+            if survey(doc).is_quarry:
+                score += FROM_XML
+            elif has_suffix(doc.url):
+                score += MISLEADING
+        elif has_suffix(doc.url):
+            score += MISLEADING
+        return score
+
+    def explain(self, link: Link, doc: Doc) -> Mapping[str, float]:
+        """The parts of that score."""
+        quarry = survey(doc).is_quarry
+        return {
+            "known suffix": KNOWN_SUFFIX if has_suffix(link.href) else 0.0,
+            "found in XML": FROM_XML if quarry else 0.0,
+            "found where XML was promised": MISLEADING if not quarry and has_suffix(doc.url) else 0.0,
+        }
+
+    def refused(self, doc: Doc, status: int) -> Iterable[Link]:
+        """Where a schema that is missing at its address may be: guesses, and marked as such."""
+        if status in _MISSING:
+            yield from (Link(url, kind="guess") for url in guesses.guess(doc.url, self._repositories()))
+
+    def extract(self, doc: Doc) -> Iterable[Record]:
+        """What a document is and refers to: one record, and one for each member of an archive."""
+        found = survey(doc)
+        if found.bundle is not None:
+            yield Record("archive", _tell_bundle(found))
+            for part in found.parts:
+                yield Record("xml", {"member": part.member.address, **tell(part.kind, part.trace, part.member.body)})
+        elif found.trace is not None and found.trace.kind is not None:
+            yield Record("xml", tell(found.trace.kind, found.trace, doc.body))
+
+    def _note_folder(self, url: str) -> None:
+        if len(self._folders) > _MAX_FOLDERS:
+            self._folders = Counter(dict(self._folders.most_common(_MAX_FOLDERS // 2)))
+        self._folders[url[: url.rfind("/") + 1]] += 1
+
+    def _repositories(self) -> list[str]:
+        """The folders in which most schemas were found."""
+        return [folder for folder, count in self._folders.most_common(2) if count >= _REPOSITORY]
+
+
+def has_suffix(href: str) -> bool:
+    """Whether an address ends as those of the family do."""
+    path = href[:mark] if (mark := href.find("?")) >= 0 else href
+    path = path[:mark] if (mark := path.find("#")) >= 0 else path
+    dot = path.rfind(".")
+    return dot >= 0 and len(path) - dot < 8 and SUFFIXES.get(path[dot + 1 :].lower(), "xhtml") != "xhtml"
+
+
+def _link(reference: Reference) -> Link:
+    href = reference.href.strip()
+    # The core resolves against the document; where another base counts, or none, it is done here.
+    return Link(urls.normalise(href, reference.base) or href, kind=reference.relation)
+
+
+def _bundle_links(found: Survey) -> Iterator[Link]:
+    for part in found.parts:
+        for reference in part.trace.strong:
+            if find_inside(reference, part, found.parts) is None:
+                yield _link(reference)
+
+
+def tell(kind: Kind, trace: Trace, body: bytes) -> dict[str, object]:
+    """What is known of a document, as a record holds it."""
+    data: dict[str, object] = {
+        "kind": kind.name,
+        "encoding": kind.encoding,
+        "bytes": len(body),
+        "namespaces": trace.namespaces,
+        "links": [
+            {"relation": link.relation, "href": link.href, "url": link.url, "line": link.line}
+            | ({"recovered": True} if link.recovered else {})
+            for link in trace.strong[:_MAX_LISTED]
+        ],
+        "strong": len(trace.strong),
+        "weak": len(trace.weak),
+    }
+    if kind.root is not None:
+        data["root"] = {"namespace": kind.root.namespace, "name": kind.root.name}
+    if trace.fault is not None:
+        fault = trace.fault
+        data["error"] = {"message": fault.message, "line": fault.line, "column": fault.column}
+    return data
+
+
+def _tell_bundle(found: Survey) -> dict[str, object]:
+    bundle = found.bundle
+    assert bundle is not None
+    return {
+        "format": bundle.format,
+        "members": len(bundle.members) + bundle.skipped,
+        "xml": len(found.parts),
+        "problem": bundle.problem,
+    }
