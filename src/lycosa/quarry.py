@@ -18,6 +18,8 @@ class Quarry:
     name: str = ""
     #: Of the rules in `extract`: with another version, pages that were done are due again.
     version: str = "1"
+    #: Kinds of links that lead to quarry almost surely: no quota of a host stands against them.
+    vouched: frozenset[str] = frozenset()
 
     def recognise(self, doc: Doc) -> str | None:
         """The refined kind if this document is quarry ("ogc:wms/1.3.0"), else None."""

@@ -52,6 +52,12 @@ RULES = {
         "traps.hosts_per_domain hosts were taken below the registered domain", "raise traps.hosts_per_domain"
     ),
     "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
+    "host-quota": Reason(
+        "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
+        "raise limits.host_urls or limits.host_urls_growth",
+    ),
+    "internal-link": Reason("the link stays on its host", 'set fetch.follow = "all"'),
+    "whole": Reason("its beginning is quarry, so it is fetched once more, beyond limits.probe_bytes"),
     "page-limit": Reason("limits.pages pages are stored", "raise --limit"),
     "robots": Reason("robots.txt forbids it", 'on a site you own, set robots = "ignore" for its host'),
     "not-quarry": Reason(

@@ -530,3 +530,18 @@ def test_lessons_of_several_workers_add_up(open_frontier: Open) -> None:
     assert one.lessons(stamp - 1)[1] == [(7, 0.75, 1.0)]
     one.forget_lessons()
     assert other.lessons()[1] == []
+
+
+def test_the_best_of_what_was_refused_comes_back(open_frontier: Open) -> None:
+    """Of one host and one reason, highest score first, no more than asked for."""
+    frontier = open_frontier()
+    frontier.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    assert frontier.readmit(MINE, "host-quota", limit=9) == 0
+    refused = [found(f"http://{MINE}/{n}", state=State.REJECTED, reason="host-quota", score=n / 10) for n in range(4)]
+    put(frontier, *refused, found(f"http://{MINE}/no", state=State.REJECTED, reason="scope"))
+    put(frontier, found(f"http://{THEIRS}/x", state=State.REJECTED, reason="host-quota"))
+    assert frontier.readmit(MINE, "host-quota", limit=2) == 2
+    assert loaded(frontier) == [f"http://{MINE}/3", f"http://{MINE}/2"]
+    assert frontier.counts() == {State.PENDING: 2, State.REJECTED: 4}
+    assert frontier.readmit(MINE, "host-quota", limit=9) == 2
+    assert frontier.readmit(MINE, "host-quota", limit=9) == 0

@@ -12,14 +12,17 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from msgspec.structs import replace
+
 from lycosa import urls
 from lycosa.crawl.content import TEXT_HEAD, header_links, read_content
 from lycosa.crawl.detours import Detours
 from lycosa.crawl.helm import SITEMAP, Helm
+from lycosa.crawl.hunt import INTERNAL, make_hunt
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle, truncation_of
-from lycosa.crawl.passing import Rows, name_kinds, note_other, note_page, recall
+from lycosa.crawl.passing import Rows, note_other, note_page, recall
 from lycosa.crawl.scout import Scout
 from lycosa.crawl.vault import RENDERED_TYPE, Vault
 from lycosa.crawl.visits import Visits
@@ -32,25 +35,11 @@ from lycosa.judge.scope import Scope
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.mission import Mission
-from lycosa.model import (
-    Answer,
-    Batch,
-    Done,
-    Found,
-    Hint,
-    Link,
-    PageRow,
-    Past,
-    RobotsRow,
-    State,
-    Target,
-    Verdict,
-)
+from lycosa.model import Answer, Batch, Done, Found, Hint, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
 
-DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 _ENDED = (State.GONE, State.FAILED)
 _NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
@@ -88,21 +77,23 @@ class Intake:
         self.link_count = 0
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
-        self._digests: dict[bytes, tuple[int, str, float]] = {}
-        self._vault = Vault(archive)
+        self._vault = Vault(archive, frontier)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
         self._detours = Detours(frontier, longest=mission.fetch.redirects)
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
+        self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
+        self._probe = mission.limits.probe_bytes if scout is not None else 0
+        self._whole: set[int] = set()  # rows whose beginning is quarry
 
     def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         outcome = settle(answer, self.mission.fetch)
         target = answer.target
+        retries = outcome.retries or target.retries
         done = Done(
-            n=target.n, host=target.host, state=outcome.state, reason=outcome.reason, http=answer.status,
-            at=answer.began, due=outcome.due, retries=outcome.retries or target.retries,
-        )  # fmt: skip
+            target.n, target.host, outcome.state, outcome.reason, answer.status, answer.began, outcome.due, retries
+        )
         mime: str | None = ""
         if outcome.state == State.FETCHED:
             mime = self._take_page(answer, done, rendered)
@@ -120,6 +111,10 @@ class Intake:
                 done.past = self.visits.after_refusal(target)
         if outcome.state in _ENDED:
             self._take_refusal(answer)
+        if self.hunt is not None:
+            self.hunt.note(
+                done, target, found=done.page is not None and bool(done.page.kind) and self.scout is not None
+            )
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.done.append(done)
@@ -129,7 +124,7 @@ class Intake:
     def _take_refusal(self, answer: Answer) -> None:
         """An answer that is no page: what the quarry makes of it, and what the policy learns."""
         target, doc = answer.target, None
-        if self.scout is not None and self.scout.hears and answer.status >= 400 and answer.body:
+        if self.scout is not None and self.scout.hears and answer.status >= 400:
             body, _ = read_content(answer, self.mission.limits)
             doc = read(target.url, answer.headers, body[:TEXT_HEAD], agent=self.mission.agent.name)
         if self.helm is not None:
@@ -151,17 +146,9 @@ class Intake:
             state = State.PENDING if verdict.ok else State.REJECTED
             if not verdict.ok:
                 self.journal.refusal(url, verdict, source=f"the robots.txt of {lane_host}")
+            score = 0.0 if self.helm is None else SITEMAP
             self.batch.found.append(
-                Found(
-                    urls.url_id(url),
-                    url,
-                    host,
-                    int(state),
-                    verdict.reason,
-                    0.0 if self.helm is None else SITEMAP,
-                    via="sitemap",
-                    anchor=lane_host,
-                )  # fmt: skip
+                Found(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=lane_host)
             )
 
     def refuse(self, target: Target, robots: Robots) -> Verdict | None:
@@ -172,7 +159,16 @@ class Intake:
         if target.seed or target.digest or target.via == "sitemap":
             return None
         verdict = self.rules.novelty.judge(target.url, target.host)
-        return None if verdict.ok else verdict
+        if not verdict.ok:
+            return verdict
+        return self.hunt.refuse(target) if self.hunt is not None else None
+
+    def ask(self, target: Target) -> Target:
+        """The target as it is asked for: with its conditions, and at first no more of it than shows what it is."""
+        target = self.visits.ask(target)
+        if self._probe and target.n > 0 and target.n not in self._whole:
+            return replace(target, max_bytes=self._probe)
+        return target
 
     def adopt_seeds(self, seeds: list[str]) -> None:
         """Widen the scope: a seed that redirects opens the place it moved to."""
@@ -208,11 +204,15 @@ class Intake:
         parsed = time.perf_counter()
         self.cpu["parse"] += parsed - clock
         kind = self.scout.recognise(doc) if self.scout is not None else doc.kind
+        if kind and self.scout is not None and (answer.spool or answer.failure == "too-large"):
+            doc = self._read_whole(answer, done, doc)
+            if done.state == State.WAITING:
+                return doc.mime
         if self.helm is not None:
             self.resolver.intern(target.url).score = FETCHED
             self.helm.enter(target, doc, kind=kind if self.scout is not None else "")
-        found_links = self._gather_links(doc, answer)
-        rows = self._take_links(doc, target, found_links)
+        known = len(self.batch.found)
+        rows = self._take_links(doc, target, self._gather_links(doc, answer))
         followed = time.perf_counter()
         self.cpu["links"] += followed - parsed
         done.reason = done.reason or problem
@@ -221,13 +221,22 @@ class Intake:
             return doc.mime
         verdict = self.worth.judge(doc.mime, kind=kind) if self.worth is not None else None
         if verdict is not None and not verdict.ok:
-            self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, found_links=found_links)
+            self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, known=known)
         else:
             self._keep_page(answer, done, doc, digest=digest, packed=links.pack(rows), html=html, kind=kind)
         if self._compares and doc.links and doc.tree is not None and not target.digest:
             self.rules.novelty.see(target, doc, repeated=done.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
+
+    def _read_whole(self, answer: Answer, done: Done, doc: Doc) -> Doc:
+        """A document whose beginning is quarry: all of it, or a note that it is to be fetched beyond the probe."""
+        if answer.failure == "too-large" and answer.target.max_bytes:
+            self._whole.add(answer.target.n)
+            done.state, done.reason, done.due = State.WAITING, "whole", answer.began
+            return doc
+        body, _ = read_content(answer, self.mission.limits, whole=True)
+        return read(doc.url, answer.headers, body, agent=self.mission.agent.name)
 
     def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
         found_links = doc.links
@@ -249,6 +258,7 @@ class Intake:
         """Resolve and judge links; `first` is the place on the page of the first of them."""
         blocked = self._page_nofollow(doc)
         helm = self.helm
+        leaving = self.hunt.is_internal if self.hunt is not None and self.hunt.external else None
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
@@ -264,10 +274,14 @@ class Intake:
             if address is None:
                 continue
             accepted = address.accepted
-            if blocked or (obey_rel and "nofollow" in link.rel):
+            if (
+                blocked
+                or (obey_rel and "nofollow" in link.rel)
+                or (leaving and leaving(link, address.url, target.host))
+            ):
                 accepted = False
                 if self.journal.deep:
-                    self.journal.refusal(address.url, _NOFOLLOW, source=target.url, link=link)
+                    self.journal.refusal(address.url, INTERNAL if leaving else _NOFOLLOW, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             elif helm is not None and accepted and address.score < FETCHED:
@@ -391,15 +405,13 @@ class Intake:
             )
         )  # fmt: skip
 
-    def _pass_by(
-        self, answer: Answer, done: Done, doc: Doc, *, reason: str, kind: str, rows: Rows, found_links: list[Link]
-    ) -> None:
-        """The page was read and is not stored: the archive gets a line on it."""
+    def _pass_by(self, answer: Answer, done: Done, doc: Doc, *, reason: str, kind: str, rows: Rows, known: int) -> None:
+        """The page was read and is not stored: the archive gets a line on it, with what it was the first to name."""
         self.bytes += answer.size
         done.reason = reason
         done.past = Past(checked=self.visits.number)  # without a copy nothing tells whether it changes: visit it always
-        kinds = name_kinds(found_links, self.resolver.find, doc.base)
-        done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, kinds=kinds)
+        news = self.batch.found[known:]
+        done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, news=news)
         self.archive.note(line)
 
     def retake(self, entry: ledger.Entry, target: Target) -> Done:
@@ -408,8 +420,9 @@ class Intake:
         if not entry.reason:
             return self.take(answer) or Done(target.n, target.host, int(State.FAILED))
         done = Done(target.n, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
+        known = len(self.batch.found)
         rows = self._take_links(doc, target, doc.links)
-        self._pass_by(answer, done, doc, reason=entry.reason, kind=entry.kind, rows=rows, found_links=doc.links)
+        self._pass_by(answer, done, doc, reason=entry.reason, kind=entry.kind, rows=rows, known=known)
         self.batch.done.append(done)
         return done
 
@@ -417,7 +430,7 @@ class Intake:
         self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes, html: bytes, kind: str
     ) -> None:
         target, headers = answer.target, answer.headers
-        holder = self._holder(digest, answer)
+        holder = self._vault.find_holder(digest, answer)
         if html:
             warc, offset, length = self._vault.add_rendered(answer, html, digest)
         elif holder is None:
@@ -444,19 +457,6 @@ class Intake:
     def keep_extra(self, answer: Answer) -> None:
         """What a page in a browser asked for is no page, but needed to show that one again."""
         self.archive.add(answer, digest=digest_of(answer), mime="")
-
-    def _holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
-        """The page that holds this very content already, if any; it may be this one, in an earlier round."""
-        target = answer.target
-        holder = self._digests.get(digest)
-        if holder is not None and holder[0] == target.n:
-            holder = None  # it was fetched before in this run, and that may not have been committed
-        holder = holder or self.frontier.content_holder(digest)
-        if holder is None:
-            if len(self._digests) > DIGESTS_MAX:
-                self._digests.clear()
-            self._digests[digest] = (target.n, target.url, answer.began)
-        return holder
 
     def _keep_unchanged(self, answer: Answer, done: Done, *, profile: Profile, rendered: bool = False) -> bool:
         """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""

@@ -6,23 +6,28 @@ anew from the archive would know neither that it was visited nor where it led.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 
-from lycosa import urls
 from lycosa.keep import ledger, links
-from lycosa.model import Answer, Glimpse, Link, Target
+from lycosa.model import Answer, Found, Glimpse, Link, State, Target
 from lycosa.parse import Doc
 
 Rows = list[tuple[str, str, bool]]
-Resolve = Callable[[str, str], urls.Address | None]
 
 
 def note_page(
-    answer: Answer, doc: Doc, *, reason: str, kind: str, rows: Rows, kinds: dict[str, str]
+    answer: Answer, doc: Doc, *, reason: str, kind: str, rows: Rows, news: Sequence[Found]
 ) -> tuple[Glimpse, bytes]:
-    """A page that was read for its links, `rows`; `kinds` are those of its links that are no plain ones."""
+    """A page that was read for its links, `rows`; `news` are the addresses that nobody had named before.
+
+    Those alone are in the line: so each address is written once, which takes a fifth of what all links would.
+    """
     entry = ledger.Entry(answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size)
-    entry.links = ledger.list_links(rows, kinds)
+    entry.links = [
+        (found.url, found.anchor, "" if found.via == "a" else found.via)
+        for found in news
+        if found.state == State.PENDING
+    ]
     return Glimpse(doc.mime, kind, answer.size, links.pack(rows)), ledger.encode(entry)
 
 
@@ -38,12 +43,3 @@ def recall(entry: ledger.Entry, target: Target) -> tuple[Answer, Doc]:
     doc = Doc(target.url, b"", kind=entry.kind, mime=entry.mime)
     doc.links = [Link(url, text, kind or "a") for url, text, kind in entry.links]
     return Answer(target, entry.status, headers=headers, size=entry.size, began=entry.at), doc
-
-
-def name_kinds(found: Iterable[Link], find: Resolve, base: str) -> dict[str, str]:
-    """The kinds of links by address, but for plain ones."""
-    kinds: dict[str, str] = {}
-    for link in found:
-        if link.kind != "a" and (address := find(link.href, base)) is not None:
-            kinds[address.url] = link.kind
-    return kinds

@@ -55,7 +55,8 @@ if TYPE_CHECKING:
 
 #: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
 _REOPENED = (
-    "scope", "accept-list", "reject-list", "depth", "host-budget", "robots", "length", "trap:path-depth", "trap:repeat",
+    "scope", "accept-list", "reject-list", "depth", "host-budget", "host-quota", "robots", "length",
+    "trap:path-depth", "trap:repeat",
     "trap:session", "trap:queries", "trap:calendar", "trap:names", "trap:hosts", "trap:near-duplicates",
 )  # fmt: skip
 

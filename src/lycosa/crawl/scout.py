@@ -22,6 +22,7 @@ class Scout:
         self.errors = 0
         self.quarry = quarry
         self.hears = type(quarry).refused is not Quarry.refused
+        self.vouched = frozenset(quarry.vouched)
         self.scores = type(quarry).score is not Quarry.score
         self._log = log
         self._max_links = max_links or None

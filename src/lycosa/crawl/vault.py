@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from lycosa.crawl.identity import digest_of, is_stamped
+from lycosa.frontier import Frontier
 from lycosa.keep import Archive, Profile
 from lycosa.model import Answer
 
+DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 SHELLS_MAX = 100_000  # plain answers of rendered pages that are remembered
 RENDERED_TYPE = "text/html; charset=utf-8"
 
@@ -13,9 +15,24 @@ RENDERED_TYPE = "text/html; charset=utf-8"
 class Vault:
     """Writes to the archive that the worker flushes."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, frontier: Frontier) -> None:
         self._archive = archive
+        self._frontier = frontier
+        self._digests: dict[bytes, tuple[int, str, float]] = {}
         self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
+
+    def find_holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
+        """The page that holds this very content already, if any; it may be this one, in an earlier round."""
+        target = answer.target
+        holder = self._digests.get(digest)
+        if holder is not None and holder[0] == target.n:
+            holder = None  # it was fetched before in this run, and that may not have been committed
+        holder = holder or self._frontier.content_holder(digest)
+        if holder is None:
+            if len(self._digests) > DIGESTS_MAX:
+                self._digests.clear()
+            self._digests[digest] = (target.n, target.url, answer.began)
+        return holder
 
     def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
         """The page as its scripts made it, then the answer as it was received; one place for both."""

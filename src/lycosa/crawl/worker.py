@@ -162,7 +162,7 @@ class Worker:
                 continue
             lane.begin(now)
             self.board.add(self.post.slot, Cell.REQUESTS, 1)
-            refused = self.client.start(self.intake.visits.ask(target))
+            refused = self.client.start(self.intake.ask(target))
             if refused is not None:
                 self._finish(refused, now)
             self.lanes.enlist(lane)
@@ -365,7 +365,8 @@ class Worker:
                 lane.held.discard(done.n)
             if done.due and (self._due_at is None or done.due < self._due_at):
                 self._due_at = done.due
-        for host in committed.hosts:
+        back = intake.hunt.readmit(self.frontier) if intake.hunt is not None else ()
+        for host in (*committed.hosts, *back):
             self._wake(host, None)
             if self.mission.order != "bfs":
                 self._requeue(self.lanes.by_host[host])

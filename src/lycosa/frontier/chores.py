@@ -17,6 +17,12 @@ _DUE = f"SELECT n, host, reason FROM url INDEXED BY waiting WHERE state = 9 AND 
 _HEAD = """
 SELECT n FROM url INDEXED BY pending WHERE state = 0 AND host = ?1 AND substr(url, 1, length(?2)) = ?2 LIMIT ?3"""
 _REJECTED = "SELECT n, url, depth, host, reason FROM url WHERE n > ? AND state = 8 ORDER BY n LIMIT ?"
+#: The second half reads what the index does not hold yet.
+_REFUSED = """
+SELECT n FROM (
+    SELECT n FROM known WHERE host = ?1
+    UNION ALL SELECT n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND host = ?1
+) CROSS JOIN url USING (n) WHERE state = 8 AND reason = ?2 ORDER BY score DESC, n LIMIT ?3"""
 _OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 _END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
 _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
@@ -51,6 +57,16 @@ def end_host(desk: Desk, host: int, reason: str, *, state: int, under: str) -> i
             counts.write(desk.db)
         total += len(ns)
     return total
+
+
+def readmit(desk: Desk, host: int, reason: str, *, limit: int) -> int:
+    """Make pending the best URLs of a host that were rejected for this reason; at once if there are none at all."""
+    if not desk.db.execute("SELECT count FROM stat WHERE state = 8 AND reason = ?", (reason,)).get:
+        return 0
+    with desk.write():
+        ns: list[Any] = [n for (n,) in desk.db.execute(_REFUSED, (host, reason, limit))]
+        open_rows(desk, [(n, State.REJECTED, reason) for n in ns], tell=False)
+    return len(ns)
 
 
 def end_one(desk: Desk, n: int, reason: str) -> None:

@@ -344,6 +344,14 @@ class MemoryFrontier:
             url.state, url.reason = state, reason
         return len(ended)
 
+    def readmit(self, host: str, reason: str, *, limit: int) -> int:
+        refused = [url for url in self._of([part_of(host)], State.REJECTED) if url.found.host == host]
+        refused = [url for url in refused if url.reason == reason]
+        best = sorted(refused, key=lambda url: (-url.found.score, url.n))[:limit]
+        for url in best:
+            open_url(url)
+        return len(best)
+
     def set_aside(self, n: int, reason: str) -> None:
         self._world.urls[n - 1].state, self._world.urls[n - 1].reason = State.FAILED, reason
 

@@ -167,6 +167,9 @@ class Frontier(Protocol):
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
         """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
 
+    def readmit(self, host: str, reason: str, *, limit: int) -> int:
+        """Make pending the best of a host's URLs that were rejected for this reason; returns how many."""
+
     def set_aside(self, n: int, reason: str) -> None:
         """End one URL as failed."""
 

@@ -301,6 +301,10 @@ class SqliteFrontier:
         return chores.end_host(self._at, host_key(host), reason, state=state, under=under)
 
     @_spoken
+    def readmit(self, host: str, reason: str, *, limit: int) -> int:
+        return chores.readmit(self._at, host_key(host), reason, limit=limit)
+
+    @_spoken
     def set_aside(self, n: int, reason: str) -> None:
         chores.end_one(self._at, n, reason)
 

@@ -6,8 +6,6 @@ was visited, what it answered and where it led, for a hundredth of what the answ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 from msgspec import Struct
 
@@ -28,7 +26,7 @@ class Entry(Struct, gc=False, omit_defaults=True):
     kind: str = ""
     size: int = 0  # bytes of the body as received
     location: str = ""  # of a redirect
-    links: list[tuple[str, str, str]] = []  # that are followed: address, anchor text, kind
+    links: list[tuple[str, str, str]] = []  # to addresses not known before that are followed: with anchor text and kind
 
 
 _decoder = msgspec.json.Decoder(Entry)
@@ -57,12 +55,3 @@ def _decode(line: bytes) -> Entry | None:
 
 def _mend(text: str) -> str:
     return text.encode(errors="replace").decode()
-
-
-def list_links(rows: Iterable[tuple[str, str, bool]], kinds: dict[str, str]) -> list[tuple[str, str, str]]:
-    """The links of a page that are followed, each once, with their kinds; a plain link has none."""
-    found: dict[str, tuple[str, str, str]] = {}
-    for url, text, accepted in rows:
-        if accepted and url not in found:
-            found[url] = (url, text, kinds.get(url, ""))
-    return list(found.values())

@@ -20,7 +20,7 @@ from lycosa.model import State
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
 #: Refusals that come after the rules of an address have let it pass.
-_LATER = ("robots", "host-budget", "noarchive")
+_LATER = ("robots", "host-budget", "host-quota", "noarchive")
 
 
 class Ruling(Struct):

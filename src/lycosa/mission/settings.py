@@ -36,10 +36,18 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """links followed from a seed; -1 without limit"""
     host_pages: int = 0
     """pages of one host, counted as those of a round"""
+    host_urls: Count = 0
+    """addresses of one host that are fetched before quarry is found there; 0: any number"""
+    host_urls_growth: Count = 0
+    """further addresses of a host for each quarry found there"""
+    host_urls_max: Count = 0
+    """addresses of one host, however much is found there; 0: no ceiling"""
     html_bytes: int = 10 * MIB
     """bytes of an HTML page, after decompression"""
     body_bytes: int = 100 * MIB
     """bytes of any other answer, after decompression"""
+    probe_bytes: Count = 0
+    """bytes after which an answer is cut off unless the quarry recognises it, which is then fetched whole; 0: none"""
     page_cpu_s: Seconds = 30.0
     """processor seconds for reading a page; its worker is replaced then, and a page that did it twice is set aside"""
     memory_bytes: Count = 2048 * MIB
@@ -115,6 +123,8 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """bytes a second below which an answer is given up after idle_timeout_s"""
     robots_ttl_s: Seconds = 86400.0
     """seconds for which a robots.txt is believed"""
+    follow: Literal["all", "external"] = "all"
+    """all links, or only those that lead to another host and those that the quarry vouches for"""
     sitemaps: bool = True
     """follow the sitemaps that robots.txt names"""
     cookies: bool = False

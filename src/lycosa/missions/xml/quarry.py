@@ -21,6 +21,8 @@ MISLEADING = -0.5
 
 #: References of one document that a record holds.
 _MAX_LISTED = 2_000
+#: How often a guess holds, as far as a policy asks.
+GUESS_TRUST = 0.1
 _MISSING = frozenset({404, 410})
 #: Schemas in one folder from which on it counts as a repository.
 _REPOSITORY = 5
@@ -80,7 +82,9 @@ class Xml(Quarry):
     def refused(self, doc: Doc, status: int) -> Iterable[Link]:
         """Where a schema that is missing at its address may be: guesses, and marked as such."""
         if status in _MISSING:
-            yield from (Link(url, kind="guess") for url in guesses.guess(doc.url, self._repositories()))
+            yield from (
+                Link(url, kind="guess", trust=GUESS_TRUST) for url in guesses.guess(doc.url, self._repositories())
+            )
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What a document is and refers to: one record, and one for each member of an archive."""
