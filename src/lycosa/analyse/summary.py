@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from lycosa.analyse.cluster import COUNTS, Count, count_collections
+import apsw
+
+from lycosa.analyse.cluster import COUNTS, count_collections
 from lycosa.analyse.run import Progress
 from lycosa.analyse.store import open_readonly
 
@@ -32,12 +35,23 @@ def tell(folder: Path, progress: Progress) -> Iterator[str]:
     for url, why in progress.aside:
         yield f"  set aside {url}: {why}"
     with closing(open_readonly(folder)) as db:
-        counts = list(count_collections(db.execute(COUNTS)))
-    yield from draw(counts)
+        yield from draw_counts(db, shown=_SHOWN)
 
 
-def draw(counts: list[Count], *, shown: int = _SHOWN) -> Iterator[str]:
-    """The collections of each cluster as bars."""
+def describe_collections(db: apsw.Connection) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """The collections of all clusters: documents and bytes, then the mean of each fact that is a number."""
+    facts = [row[1] for row in db.execute("PRAGMA table_info(document)") if row[2] in ("INTEGER", "REAL")]
+    facts = [fact for fact in facts if fact not in ("id", "n", "bytes")]
+    means = ", ".join(f'round(avg("{fact}"), 4)' for fact in facts)
+    sql = f"""SELECT cluster, collection, count(*), CAST(total(bytes) AS INTEGER), {means}
+              FROM membership JOIN document ON document.id = membership.document
+              GROUP BY cluster, collection ORDER BY cluster, count(*) DESC, collection"""
+    return ["cluster", "collection", "documents", "bytes", *(f"mean_{fact}" for fact in facts)], iter(db.execute(sql))
+
+
+def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
+    """The collections of each cluster as bars, the largest of them."""
+    counts = list(count_collections(db.execute(COUNTS)))
     for cluster in dict.fromkeys(count.cluster for count in counts):
         here = [count for count in counts if count.cluster == cluster]
         most = max(count.documents for count in here)
