@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +151,25 @@ def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
     assert facts(folder, "validity")["lacking.xsd"] == "usable"
     # The schema is for another namespace than the document's.
     assert facts(folder, "validity")["lacking.xml"] == "invalid"
+
+
+def test_what_is_packed_in_archives(tmp_path: Path) -> None:
+    """Each member is a document of its own, and links lead from one to the other."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("a.xsd", "parts/types.xsd", "good.xml"):
+            archive.writestr(f"x/{name}", PAGES[name])
+        archive.writestr("readme.txt", "nothing of interest")
+    folder = stock(tmp_path / "c", [(f"{SITE}all.zip", "application/zip", packed.getvalue())])
+    analyse(folder)
+    found = facts(folder, "member", "kind", "closure", "validity")
+    assert found["all.zip"] == ("", "archive", None, None)
+    assert found["all.zip!/x/a.xsd"] == ("x/a.xsd", "xsd", "complete", "usable")
+    assert found["all.zip!/x/good.xml"] == ("x/good.xml", "xml", "complete", "valid")
+    run = CliRunner().invoke(
+        program, ["export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"), "--select", "member"]
+    )
+    assert run.exit_code == 0 and (tmp_path / "o/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
 
 
 PLAN = """

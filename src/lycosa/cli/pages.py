@@ -24,6 +24,8 @@ def write_page(mission: str, collection: str, output: str, *, form: str | None) 
 
 def write_clusters(collection: str, output: str, *, form: str | None) -> None:
     """Write the collections of all clusters, with what their documents are like."""
+    if form in ("html", "svg"):
+        raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv or tsv.")
     from contextlib import closing
 
     from lycosa.analyse.store import open_readonly

@@ -9,6 +9,7 @@ import click
 
 from lycosa.cli.options import collection_option, output_option
 from lycosa.cli.output import opened, opened_bytes
+from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
     from lycosa.look.types import By, Types
@@ -17,25 +18,42 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["mime"]))
+@click.argument("what", type=click.Choice(["mime", "xml", "clusters"]), metavar="mime|xml|clusters")
 @collection_option
 @click.option("--by", type=click.Choice(["type", "category"]), default="type", help="Media types, or their categories.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "csv", "tsv", "table", "svg"]),
+    type=click.Choice(["jsonl", "csv", "tsv", "table", "svg", "html"]),
     help="Default: table on a terminal, jsonl in a pipe, or as the suffix of FILE says.",
 )
 @output_option
 def report(what: str, collection: str, by: By, form: str | None, output: str) -> None:
-    """Tell what was fetched and what of it is stored, by media type: TARGET is quarry, HTML are pages, POTENTIAL is
-    text that may be quarry, OTHER the rest.
+    """Tell what a collection is made of.
+
+    mime: what was fetched and what of it is stored, by media type; TARGET is quarry, HTML are pages, POTENTIAL is text
+    that may be quarry, OTHER the rest. After `lycosa analyse`: xml is a page with charts and tables, clusters are the
+    collections that documents were sorted into, with their figures.
 
     \b
+    lycosa report xml -o report.html
+    lycosa report clusters --format csv -o clusters.csv
     lycosa report mime
     lycosa report mime --by category --format csv -o types.csv
     lycosa report mime -o types.svg
     """
+    if what != "mime":
+        from lycosa.cli.pages import write_clusters, write_page
+
+        if by != "type":
+            raise UsageError(f"--by goes with mime, not with {what}.")
+        if what == "clusters":
+            write_clusters(collection, output, form=form)
+        else:
+            write_page(what, collection, output, form=form)
+        return
+    if form == "html":
+        raise UsageError("--format html goes with xml, not with mime.")
     from lycosa.look.collection import Collection
     from lycosa.look.types import draw, read_types
 

@@ -15,12 +15,14 @@ from lycosa.analyse.part import Case, Corrected, Facet, Fact, Lead, Part, Shelf,
 from lycosa.analyse.store import Store
 from lycosa.look.collection import Collection
 from lycosa.missions.xml import closure
+from lycosa.missions.xml.bundle import unpack
 from lycosa.missions.xml.encoding import read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, recognise
 from lycosa.missions.xml.links import trace
 from lycosa.missions.xml.mending import find_fault, mend_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
 from lycosa.missions.xml.validity import Grammar, Inspector, Unusable, time_check
+from lycosa.parse import Doc, read
 
 #: Kinds that are not written in tags.
 PLAIN = ("dtd", "rnc", "xquery")
@@ -63,6 +65,19 @@ class XmlPart(Part):
         self._inspector: Inspector | None = None
 
     # One document
+
+    def members(self, doc: Doc) -> Iterable[Case]:
+        """The documents of the family in an archive, by the address URL!/path."""
+        if doc.kind != "archive" and not (doc.kind == "sitemap" and doc.body[:2] == b"\x1f\x8b"):
+            return
+        bundle = unpack(doc.body, doc.url)
+        for member in bundle.members if bundle is not None else ():
+            kind = recognise(member.body, url=member.address)
+            if kind is not None:
+                # Without an announced type, <a xmlns="…"> would be taken for HTML.
+                headers = {"content-type": "application/xml"} if kind.root is not None else {}
+                inner = read(member.address, headers, member.body)
+                yield Case(inner, member=member.address.removeprefix(f"{doc.url}!/"))
 
     def detect(self, case: Case) -> str | None:
         """The kind, from the content."""
