@@ -228,11 +228,9 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
         wanted.setdefault(grammar, []).append(document)
     for document, kind in _find_entries(store, closures):
         wanted.setdefault(Grammar(kind, (document,)), [])
-    digests = dict(store.rows("SELECT id, digest FROM document"))
     numbers = []
     for grammar, documents in wanted.items():
-        mark = hashlib.sha1(b"".join(sorted(digests[needed] or b"" for needed in closures.of(*grammar.roots))))
-        number = _keep_grammar(store, grammar, mark.hexdigest())
+        number = _keep_grammar(store, grammar, _mark(store, closures.of(*grammar.roots)))
         numbers.append(number)
         store.db.executemany("UPDATE document SET schema = ? WHERE id = ?", ((number, each) for each in documents))
     kept = set(numbers)
@@ -246,6 +244,15 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
         "UPDATE document SET validity = 'invalid', validity_error = 'not well-formed: ' || fault"
         " WHERE schema IS NOT NULL AND well_formed = 0"
     )
+
+
+def _mark(store: Store, closure: set[int]) -> str:
+    """Changes when one of these documents does."""
+    ids = msgspec.json.encode(sorted(closure)).decode()
+    rows = store.rows(
+        "SELECT digest FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY digest", (ids,)
+    )
+    return hashlib.sha1(b"".join(digest or b"" for (digest,) in rows)).hexdigest()
 
 
 def _keep_grammar(store: Store, grammar: Grammar, mark: str) -> int:
@@ -288,7 +295,7 @@ def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:
     """Each document that names a schema which was collected, with that schema."""
     here = 0
     named: dict[str, list[tuple[str, int]]] = {}
-    for document, link, found, kind in list(store.rows(_LOCATED)):
+    for document, link, found, kind in store.rows(_LOCATED):
         if document != here:
             yield from _choose_schema(here, named)
             here, named = document, {}
