@@ -73,6 +73,19 @@ def test_every_form_is_read(tmp_path: Path, text: str, name: str) -> None:
     assert (concept.uri, concept.labels) == ("http://e.org/a", {"en": ["lake"], "es": ["lago"]})
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8-sig"])
+def test_every_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    """XML in what it declares, or in what its first bytes show."""
+    file = tmp_path / "a.rdf"
+    text = RDFXML.replace("lago", "lagúna").replace("UTF-8", encoding.removesuffix("-sig"))
+    file.write_bytes(text.encode(encoding))
+    (concept,) = compiled(file).read_concepts()
+    assert concept.labels["es"] == ["lagúna"]
+    file.write_bytes(RDFXML.replace("UTF-8", "x-nonsense").encode())
+    with pytest.raises(UsageError, match=r"a\.rdf:1: the encoding x-nonsense"):
+        compiled(file)
+
+
 def test_files_that_belong_together(tmp_path: Path) -> None:
     """Structure in one file with relative URIs, labels of a language in each other one, themes in a third."""
     rdf = (
@@ -124,6 +137,11 @@ def test_circles_do_no_harm(tmp_path: Path) -> None:
         ),
         (RDFXML.replace('"http://e.org/">', f'"{"x" * 2000}">'), "a.rdf", r"a\.rdf:2: an XML entity"),
         (RDFXML.replace('e "http://e.org/"', 'e SYSTEM "file:///etc/passwd"'), "a.rdf", r"a\.rdf:2: an XML entity"),
+        (
+            RDFXML.replace("<skos:Concept", "<skos:Concept><skos:broader>" * 600 + "<skos:Concept"),
+            "a.rdf",
+            r"500 elements",
+        ),
         ('{"@context": "http://e.org/context", "@id": "http://e.org/a"}', "a.jsonld", "must be fetched"),
         ("PK\x03\x04 zip", "a.zip", "unpack it first"),
         ('<http://e.org/a> <http://e.org/b> "c" .', "a.nt", "no skos:Concept with a label in 1 statements"),

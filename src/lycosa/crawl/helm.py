@@ -39,7 +39,8 @@ class Helm:
         sight = self._sight = Sight(target.url, target.host, target.lore, target.via, kind=kind, failed=failed)
         if doc is not None:
             sight.form, sight.title = doc.kind, doc.title
-            sight.relevance = self._taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+            text = doc.text if doc.tree is None or self._taste.reads else doc.raw_text
+            sight.relevance = self._taste.page(text, doc.language)
         self.policy.enter(sight)
 
     def weigh(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:

@@ -44,6 +44,7 @@ class Taste:
         self._anchors = _weigh_terms(anchor_terms) if by_terms else {}
         self._urls = _weigh_terms(url_terms) if by_terms else {}
         self._pages, self._shorts = pages, shorts
+        self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
         self._pattern = re2.compile(r"(?i)\b(?:" + "|".join(map(re2.escape, words)) + r")\b") if words else None
         found = sorted(self._urls, key=len, reverse=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,10 +35,14 @@ MAX_STATEMENTS = 20_000_000
 MAX_LABEL = 500
 MAX_DEFINITION = 5_000
 #: Concepts of all groups together: in a file made for it, thousands of groups could hold each other.
-MAX_MEMBERS = 5_000_000
+MAX_MEMBERS = 2_000_000
 #: Characters of an XML entity: they abbreviate namespaces; what is longer, or holds another one, is a bomb.
 _MAX_ENTITY = 1_000
+_MAX_DEPTH = 500
 _ENTITY = re.compile(rb"""<!ENTITY\s+(%?\s*[^\s"']+)\s+(?:"([^"]*)"|'([^']*)'|(SYSTEM|PUBLIC))""")
+
+_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?\sencoding\s*=\s*(["'])([A-Za-z0-9._-]{1,40})\1""")
+_ENCODING = re.compile(r"^<\?xml[^>]*\?>")
 
 _FORMATS = {
     ".rdf": "RDF_XML", ".xml": "RDF_XML", ".owl": "RDF_XML", ".skos": "RDF_XML", ".ttl": "TURTLE", ".turtle": "TURTLE",
@@ -103,7 +108,7 @@ def load(
         store.bulk_extend(quads)
         tell(f"{file}: {count - before:,} statements")
     found = _settle(graph, name)
-    if not found.concepts:
+    if not any(concept.labels for concept in found.concepts):
         where = ", ".join(str(file) for file in files[:3]) + (", …" if len(files) > 3 else "")
         raise UsageError(f"{where}: no skos:Concept with a label in {count:,} statements; allowed: a SKOS thesaurus")
     return found
@@ -116,7 +121,9 @@ def _parse(file: Path, name: str) -> Iterator[Quad]:
     data = _load(file)
     form = _format_of(file, data)
     if form == "RDF_XML":
+        data = _transcode(file, data)
         _check_entities(file, data)
+        _check_depth(file, data)
     base = f"http://thesaurus.invalid/{name}/"
     count = 0
     default = ox.DefaultGraph()
@@ -159,6 +166,20 @@ def _format_of(file: Path, data: bytes) -> str:
     return form if form and form not in ("RDF_XML", "JSON_LD") else "TURTLE"
 
 
+def _transcode(file: Path, data: bytes) -> bytes:
+    """XML in UTF-8, which is all that the reader knows."""
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    declared = _DECLARED.match(data)
+    encoding = "utf-16" if marked else declared[2].decode("ascii") if declared else "utf-8"
+    if encoding.lower() in ("utf-8", "utf8", "us-ascii"):
+        return data
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise UsageError(f"{file}:1: the encoding {encoding} cannot be read ({error})") from None
+    return _ENCODING.sub('<?xml version="1.0"?>', text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
+
+
 def _check_entities(file: Path, data: bytes) -> None:
     for found in _ENTITY.finditer(data):
         value = found[2] or found[3] or b""
@@ -167,6 +188,26 @@ def _check_entities(file: Path, data: bytes) -> None:
             raise UsageError(
                 f"{file}:{line}: an XML entity that is long, external or nested; allowed: short plain ones"
             )
+
+
+def _check_depth(file: Path, data: bytes) -> None:
+    """Refuse elements within elements without end, for which the reader takes the square of their number."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def enter(_name: str, _attributes: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _MAX_DEPTH:
+            raise UsageError(f"{file}:{parser.CurrentLineNumber}: more than {_MAX_DEPTH} elements within each other")
+
+    def leave(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartElementHandler, parser.EndElementHandler = enter, leave
+    with suppress(expat.ExpatError):  # what is wrong is told with the statement
+        parser.Parse(data, True)
 
 
 def _find_xml_line(data: bytes) -> int:
@@ -247,10 +288,11 @@ def _settle(graph: _Graph, name: str) -> Vocabulary:
         graph.kinds.setdefault(uri, "collection")
     labelled = graph.labels.keys() - graph.kinds.keys() - graph.schemes - graph.forms.keys()
     named = {uri for uri in labelled if any(rank < 3 for rank, _, _ in graph.labels[uri])}
-    uris = sorted((graph.concepts & graph.labels.keys()) | named)
+    uris = sorted(graph.concepts | named)
     places = {uri: place for place, uri in enumerate(uris)}
     concepts = [
-        Concept(uri, labels=_order_labels(graph.labels[uri]), definition=graph.definitions.get(uri, {})) for uri in uris
+        Concept(uri, labels=_order_labels(graph.labels.get(uri, [])), definition=graph.definitions.get(uri, {}))
+        for uri in uris
     ]
     for uri, place in places.items():
         concepts[place].broader = sorted(places[other] for other in graph.broader.get(uri, ()) if other in places)

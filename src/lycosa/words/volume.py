@@ -32,6 +32,8 @@ _HEADER_BYTES = 8
 _MAX_HEADER = 1 << 20
 #: A label of more words is a sentence, which no text repeats.
 MAX_WORDS = 6
+#: A mark has 16 bits; labels in further languages count as those without one.
+_MAX_LANGUAGES = 1000
 _QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 #: The key under which stems are found.
 hash_of = xxhash.xxh3_64_intdigest
@@ -128,7 +130,7 @@ def _read_header(view: memoryview, source: str) -> tuple[Header, int]:
 
 def compile_volume(vocabulary: Vocabulary, graph: bytes, *, statements: int) -> bytes:
     """The bytes of a compiled thesaurus; `graph` is what SPARQL will read, as N-Triples."""
-    languages = vocabulary.languages
+    languages = vocabulary.languages[:_MAX_LANGUAGES]
     entries = sorted(_index(vocabulary, {code: place for place, code in enumerate(languages)}))
     pack = zstandard.ZstdCompressor(level=6).compress
     parts = {
