@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct as Packed
 from zlib import crc32
 
@@ -28,9 +27,13 @@ BITS = 16
 _MASK = (1 << BITS) - 1
 _HOSTS = 1 << 62  # keys of hosts have this bit
 RATE = 0.35
+FRESH = 1.5
+SHARK = 5.0
+BASE = 4.0
+DAMP = 0.1
 SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it promises
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_TOKEN = re.compile(r"[a-z]{2,}|[0-9]+")
+_TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
 _REMEMBERED = 50_000
 _PACKED = Packed("<f4B")
@@ -47,10 +50,44 @@ def _squash(logit: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit < 30 else 1.0
 
 
+def _stretch(score: float) -> float:
+    return math.log(max(score, 1e-9) / max(1 - score, 1e-9))
+
+
+class _Names(dict[str, int]):
+    """The numbers of features of one group, remembered."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+
+    def __missing__(self, name: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        number = self[name] = _hash(f"{self._group} {name}")
+        return number
+
+
+class _Texts(dict[str, tuple[int, ...]]):
+    """The numbers of the words of short texts, remembered."""
+
+    def __init__(self, group: str, most: int) -> None:
+        self._names = _Names(group)
+        self._most = most
+
+    def __missing__(self, text: str) -> tuple[int, ...]:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        names = self._names
+        found = tuple([names[word] for word in _WORD.findall(text[:400].lower())[: self._most]])
+        if len(text) <= 200:
+            self[text] = found
+        return found
+
+
 class _Ground:
     """What is known of a host."""
 
-    __slots__ = ("bias", "dry", "finds", "key", "pages")
+    __slots__ = ("bias", "dry", "finds", "ids", "key", "pages")
 
     def __init__(self, host: str, key: int) -> None:
         self.key = key
@@ -58,15 +95,17 @@ class _Ground:
         self.finds = 0.0
         self.dry = 0.0  # pages since the last find
         self.bias = _hash("host " + host)
+        self.ids: tuple[int, int, int] | None = None  # its features, as long as they hold
 
     def recall(self, pages: float, finds: float) -> None:
         """Take over what all workers have counted; how long ago the last find was is then as usual for the host."""
         if pages > self.pages:
             self.dry += (pages - self.pages) / (1 + finds - self.finds)
         self.pages, self.finds = pages, finds
+        self.ids = None
 
 
-def _bucket(count: float) -> int:
+def _level(count: float) -> int:
     """0, 1, 2-3, 4-7, …"""
     return int(count).bit_length()
 
@@ -77,6 +116,7 @@ class Learn(Policy):
     learns = True
 
     def __init__(self, taste: Taste, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
+        self.age = 0
         self._shark = Shark(taste, steer)
         self._same = same
         self._weights = [0.0] * (1 << BITS)
@@ -85,11 +125,15 @@ class Learn(Policy):
         self._grounds: dict[str, _Ground] = {}
         self._by_key: dict[int, _Ground] = {}
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
-        self._texts: dict[str, tuple[int, ...]] = {}
         self._sight = Sight("", "")
-        self._parent: tuple[int, ...] = ()
+        self._parent: tuple[int, ...] = ()  # features of the page whose links are scored
+        self._parent_bytes = b""
+        self._parent_sum = 0.0
         self._host = ""
-        self.age = 0
+        self._anchors, self._contexts, self._titles = _Texts("anchor", 8), _Texts("near", 8), _Texts("title", 6)
+        self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 6)
+        self._folders, self._kinds, self._forms = _Names("folder"), _Names("via"), _Names("on")
+        self._dries, self._yields = _Names("dry"), _Names("ground")
 
     # Scoring
 
@@ -97,73 +141,55 @@ class Learn(Policy):
         self._shark.enter(sight)
         self._sight = sight
         self._host = sight.host
-        level = int(sight.relevance * 8)
-        shape = _DIGITS.sub("0", sight.url[: sight.url.rfind("/") + 1])
-        self._parent = (
-            _hash("on host " + sight.host),
-            _hash("on shape " + shape),
-            _hash(f"on form {sight.form} {bool(sight.kind)}"),
-            _hash(f"on relevance {level}"),
-            *self._words("title ", sight.title)[:6],
+        forms = self._forms
+        shape = sight.url[: sight.url.rfind("/") + 1]
+        self._parent = parent = (
+            forms[sight.host],
+            forms[_DIGITS.sub("0", shape)],
+            forms[f"form {sight.form} {bool(sight.kind)}"],
+            forms[f"relevance {int(sight.relevance * 8)}"],
+            *self._titles[sight.title],
         )
+        weights = self._weights
+        self._parent_sum = sum([weights[i] for i in parent])
+        self._parent_bytes = array("H", parent).tobytes()
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         shark, noted = self._shark.score(link, url, host=host, context=context)
-        own = host == self._host
-        anchor = self._words("anchor ", link.text)[:8]
+        anchor = self._anchors[link.text] if link.text else ()
+        around = self._contexts[context] if context else ()
         address = self._address(url, host)
-        around = self._words("near ", context)[:8]
-        kind = (
-            _hash(f"via {link.kind} {own}"),
-            _hash(f"via {link.kind} {host}"),
-            _hash(f"rel {link.rel} {own}"),
-        )
-        logit = self._prior(shark, prior, link.trust)
-        ids = (*anchor, *address, *around, *self._parent, *kind)
-        sizes = (len(anchor), len(address), len(around), len(self._parent))
-        lore = noted + _PACKED.pack(logit, *sizes) + array("H", ids).tobytes()
+        kinds, kind = self._kinds, link.kind
+        place = "own" if host == self._host else "other"
+        ids = (*anchor, *address, *around, kinds[f"{kind} {place}"], kinds[f"{kind} {host}"], kinds[f"{link.rel} {place}"])
+        logit = SHARK * shark - BASE + 3 * prior
+        if link.trust:
+            logit = max(logit, 4 * link.trust - 2.5)
+        head = _PACKED.pack(logit, len(anchor), len(address), len(around), 3)
         weights = self._weights
+        logit += self._parent_sum
         for i in ids:
             logit += weights[i]
-        return _squash(logit), lore
+        return _squash(logit), b"".join((noted, head, array("H", ids).tobytes(), self._parent_bytes))
 
-    @staticmethod
-    def _prior(shark: float, prior: float, trust: float) -> float:
-        """Log-odds before anything is learned."""
-        logit = 5 * shark - 4
-        if trust:
-            logit = max(logit, 4 * trust - 2.5)
-        return logit + 3 * prior
-
-    def _words(self, group: str, text: str) -> tuple[int, ...]:
-        if not text:
-            return ()
-        key = group + text
-        found = self._texts.get(key)
-        if found is None:
-            found = tuple([_hash(group + word) for word in islice(_iter_words(text), 12)])
-            if len(self._texts) >= _REMEMBERED:
-                self._texts.clear()
-            self._texts[key] = found
-        return found
-
-    def _address(self, url: str, host: str) -> tuple[int, ...]:
-        start = url.find("/", 8)
-        low = url[start:].lower()
-        path, _, query = low.partition("?")
-        names = self._texts.get(host)
-        if names is None:
-            if len(self._texts) >= _REMEMBERED:
-                self._texts.clear()
-            names = self._texts[host] = tuple([_hash("name " + part) for part in _TOKEN.findall(host)[:6]])
-        tokens = [_hash("path " + token) for token in _TOKEN.findall(path)[:10] if not token.isdigit()]
+    def _address(self, url: str, host: str) -> list[int]:
+        low = url.lower()
+        start = low.find("/", 8)
+        path, _, query = low[start:].partition("?")
+        cut = path.rfind("/") + 1
+        dot = path.find(".", cut)
+        ending = path[dot:] if dot > 0 else "" if cut < len(path) else "/"
+        names = self._paths
+        found = [names[token] for token in _TOKEN.findall(path)[:10]]
         if query:
-            tokens += [_hash("query " + token) for token in _TOKEN.findall(query)[:8] if not token.isdigit()]
-        folder = _DIGITS.sub("0", path[: path.rfind("/") + 1])
-        tail = path[path.rfind("/") + 1 :]
-        ending = tail[tail.rfind(".") :] if "." in tail else "" if tail else "/"
-        level = f"{path.count('/')}{bool(query)}{ending}"
-        return (*names, *tokens, _hash(f"folder {host}{folder}{ending}"), _hash(f"depth {level}"))
+            names = self._queries
+            found += [names[token] for token in _TOKEN.findall(query)[:8]]
+            ending += "?"
+        folder = _DIGITS.sub("0", path[:cut]) if cut > 1 else "/"
+        found += self._labels[host]
+        found.append(self._folders[f"{host}{folder}{ending}"])
+        found.append(self._folders[f"{path.count('/')}{ending}"])
+        return found
 
     # What hosts are worth
 
@@ -177,24 +203,28 @@ class Learn(Policy):
         return ground
 
     def _host_ids(self, ground: _Ground) -> tuple[int, int, int]:
-        pages, finds, dry = _bucket(ground.pages), _bucket(ground.finds), _bucket(ground.dry)
-        return ground.bias, _hash(f"ground {pages} {finds}"), _hash(f"dry {dry} {min(finds, 2)}")
+        ids = ground.ids
+        if ids is None:
+            finds = _level(ground.finds)
+            found = self._yields[f"{_level(ground.pages)} {finds}"]
+            ids = ground.ids = ground.bias, found, self._dries[f"{_level(ground.dry)} {min(finds, 2)}"]
+        return ids
 
     def _host_logit(self, host: str) -> float:
         ground = self._ground(host)
+        bias, found, dry = self._host_ids(ground)
         weights = self._weights
-        logit = sum([weights[i] for i in self._host_ids(ground)])
-        return logit + 1.5 / math.sqrt(1 + ground.pages)
+        return weights[bias] + weights[found] + weights[dry] + FRESH / math.sqrt(1 + ground.pages)
 
     def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
-        logit = self._static(lore) if len(lore) > _HEAD else math.log(max(score, 1e-9) / max(1 - score, 1e-9))
+        logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
         return _squash(logit + self._host_logit(host))
 
     def static_score(self, lore: bytes) -> float:
         return _squash(self._static(lore))
 
     def _static(self, lore: bytes) -> float:
-        logit, _ = _unpack(lore)
+        logit: float = _PACKED.unpack_from(lore, 12)[0]
         weights = self._weights
         for i in array("H", lore[_HEAD:]):
             logit += weights[i]
@@ -212,13 +242,33 @@ class Learn(Policy):
             for score, host in fresh:
                 if host not in logits:
                     logits[host] = self._host_logit(host)
-                values.append(_squash(math.log(max(score, 1e-9) / max(1 - score, 1e-9)) + logits[host]))
+                values.append(_squash(_stretch(score) + logits[host]))
             self._learn(sight.lore, ground, _worth(float(found), values))
         ground.pages += 1
         ground.finds += found
         ground.dry = 0.0 if found else ground.dry + 1
+        ground.ids = None
         self._note(ground.key, 1.0, float(found))
         self.age += 1
+
+    def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
+        logit: float = _PACKED.unpack_from(lore, 12)[0]
+        ids = [*array("H", lore[_HEAD:]), *self._host_ids(ground)]
+        weights, energies, changes = self._weights, self._energies, self._changes
+        for i in ids:
+            logit += weights[i]
+        gap = worth - _squash(logit)
+        power = gap * gap
+        for i in ids:
+            energy = energies[i] = energies[i] + power
+            step = RATE * gap / math.sqrt(energy + DAMP)
+            weights[i] += step
+            change = changes.get(i)
+            if change is None:
+                changes[i] = [step, power]
+            else:
+                change[0] += step
+                change[1] += power
 
     def _note(self, key: int, step: float, power: float) -> None:
         change = self._changes.get(key)
@@ -228,30 +278,16 @@ class Learn(Policy):
             change[0] += step
             change[1] += power
 
-    def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
-        logit, _ = _unpack(lore)
-        ids = [*array("H", lore[_HEAD:]), *self._host_ids(ground)]
-        weights, energies, note = self._weights, self._energies, self._note
-        for i in ids:
-            logit += weights[i]
-        gap = worth - _squash(logit)
-        power = gap * gap
-        for i in ids:
-            energy = energies[i] = energies[i] + power
-            step = RATE * gap / math.sqrt(energy + 0.1)
-            weights[i] += step
-            note(i, step, power)
-
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
         if len(lore) <= _HEAD:
             return {}
-        prior, sizes = _unpack(lore)
+        prior, *sizes = _PACKED.unpack_from(lore, 12)
         ids, at = array("H", lore[_HEAD:]), 0
         parts = {"prior": prior}
-        for name, size in zip(("anchor", "address", "context", "page"), sizes, strict=True):
+        for name, size in zip(("anchor", "address", "context", "kind of link"), sizes, strict=True):
             parts[name] = sum(self._weights[i] for i in ids[at : at + size])
             at += size
-        parts["kind of link"] = sum(self._weights[i] for i in ids[at:])
+        parts["page"] = sum(self._weights[i] for i in ids[at:])
         parts["host"] = self._host_logit(host)
         return parts
 
@@ -270,10 +306,6 @@ class Learn(Policy):
                 self._sums[key] = weight, energy
 
 
-def _iter_words(text: str) -> Iterator[str]:
-    return (match[0] for match in _WORD.finditer(text.lower()))
-
-
 def _worth(own: float, values: list[float]) -> float:
     """The share of requests that find quarry, on the best way on from a page."""
     best, gain, cost = own, own, 1.0
@@ -284,8 +316,3 @@ def _worth(own: float, values: list[float]) -> float:
         cost += SUSTAIN
         best = gain / cost
     return best
-
-
-def _unpack(lore: bytes) -> tuple[float, tuple[int, ...]]:
-    logit, *sizes = _PACKED.unpack_from(lore, _HEAD - _PACKED.size)
-    return logit, tuple(sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import re2
@@ -16,7 +15,6 @@ _PAGE_HALF = 6.0
 _PAGE_CHARS = 20_000
 #: Texts and addresses whose relevance is remembered: a site's menu stands on each of its pages.
 _REMEMBERED = 50_000
-_SEPARATED = re.compile(r"[^a-z]+")
 
 
 def _weigh_terms(terms: Sequence[str]) -> dict[str, float]:
@@ -46,10 +44,9 @@ class Taste:
         self._pages, self._shorts = pages, shorts
         self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
+        self._terms = words
         self._pattern = re2.compile(r"(?i)\b(?:" + "|".join(map(re2.escape, words)) + r")\b") if words else None
-        found = sorted(self._urls, key=len, reverse=True)
-        # "wmsserver" and "getcapabilities" hold a term; "newms" does not.
-        self._in_url = re2.compile("(?:" + "|".join(map(re2.escape, found)) + ")") if found else None
+        self._in_urls = list(self._urls.items())  # "wmsserver" and "getcapabilities" hold a term
         self._texts: dict[str, float] = {}
 
     def page(self, text: str, language: str = "") -> float:
@@ -77,22 +74,22 @@ class Taste:
         return value
 
     def _weigh_short(self, text: str, language: str) -> float:
-        value = 0.0
-        if self._pattern is not None:
-            weights = self._anchors
-            hits = sum(weights.get(hit.lower(), 1.0) for hit in self._pattern.findall(text[:1000]))
-            value = 1 - 0.5**hits
+        value, low = 0.0, text[:1000].lower()
+        for term in self._terms:
+            if term in low:  # mostly none is, and the pattern costs ten times as much
+                assert self._pattern is not None
+                weights = self._anchors
+                value = 1 - 0.5 ** sum(weights.get(hit, 1.0) for hit in self._pattern.findall(low))
+                break
         if self._shorts is not None:
             value = 1 - (1 - value) * (1 - min(1.0, self._shorts(text, language)))
         return value
 
     def url(self, url: str) -> float:
         """How relevant an address is, by its terms alone."""
-        if self._in_url is None:
-            return 0.0
         path = url[url.find("/", 8) + 1 :].lower()
-        hits = self._in_url.findall(path)
-        if not hits:
-            return 0.0
-        weights = self._urls
-        return 1 - 0.5 ** sum(weights[hit] for hit in set(hits))
+        hits = 0.0
+        for term, weight in self._in_urls:
+            if term in path:
+                hits += weight
+        return 1 - 0.5**hits if hits else 0.0
