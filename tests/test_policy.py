@@ -162,4 +162,4 @@ def test_a_mission_names_its_policy() -> None:
     assert settle_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
     steered = settle_order(Mission(policy=Steer(name="shark")))
     assert is_steered(steered) and steered.order == "best"
-    assert isinstance(make_policy(steered)[0], Shark)
+    assert isinstance(make_policy(steered, taste()), Shark)

@@ -32,6 +32,7 @@ VERBS = {
     "services": "services",
     "check-services": "watch",
     "report": "report",
+    "lab": "lab",
     "export": "export",
     "merge": "merge",
     "verify": "verify",

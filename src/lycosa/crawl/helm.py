@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lycosa.crawl.scout import Scout
-from lycosa.judge.choice import find_thesaurus, make_policy
+from lycosa.judge.choice import make_policy, make_taste
 from lycosa.mission import Mission
 from lycosa.model import Lesson, Link, Sight, Target
 from lycosa.parse import Doc
-
-#: The score of a sitemap among those of links: it names all pages of its host, of which few are wanted.
-SITEMAP = 0.05
-#: What a policy learned of this many pages makes its scores worth working out anew.
-AGE = 64
 
 
 class Helm:
     """One worker's policy."""
 
     def __init__(self, mission: Mission, scout: Scout | None) -> None:
-        self.policy, self._taste = make_policy(
-            mission, thesaurus=find_thesaurus(mission), same=scout.same if scout is not None else None
-        )
+        self._taste = make_taste(mission)
+        self.policy = make_policy(mission, self._taste, same=scout.same if scout is not None else None)
         self._scout = scout
         self._scores = scout is not None and scout.scores
         self._sight: Sight | None = None

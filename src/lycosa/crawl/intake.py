@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.crawl.content import TEXT_HEAD, header_links, read_content
 from lycosa.crawl.detours import Detours
-from lycosa.crawl.helm import SITEMAP, Helm
+from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import INTERNAL, make_hunt
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
@@ -29,7 +29,7 @@ from lycosa.crawl.visits import Visits
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
-from lycosa.judge.policy import DULL, score_of
+from lycosa.judge.policy import DULL, SITEMAP, score_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.scope import Scope
 from lycosa.judge.worth import make_worth

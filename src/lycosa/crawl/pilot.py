@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lycosa.crawl.helm import AGE, Helm
+from lycosa.crawl.helm import Helm
 from lycosa.crawl.lanes import INFINITE, Lane
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier import Frontier
+from lycosa.judge.policy import AGE
 from lycosa.model import Found, Lesson, State
 
 LEARNED = "lessons"  # under this key the frontier keeps whose lessons it holds
@@ -89,6 +90,6 @@ class Pilot:
             return INFINITE
         if not lane.queue and not self._refill(lane):
             return None
-        if self._helm.age - lane.aged >= AGE:
+        if self._helm.age - lane.aged >= AGE + lane.aged // 8:
             self.order(lane)
         return self._helm.promise(lane.queue[0])

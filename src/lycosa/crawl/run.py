@@ -29,7 +29,7 @@ from lycosa.crawl.progress import Progress
 from lycosa.crawl.rebuild import rebuild
 from lycosa.crawl.report import Report, make_report
 from lycosa.crawl.room import Room
-from lycosa.crawl.scout import Scout
+from lycosa.crawl.scout import Scout, warm
 from lycosa.crawl.supervisor import Supervisor, lock
 from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
@@ -98,6 +98,8 @@ def run(
         options = replace(options, quarry=load_quarry(mission.quarry))
     if is_steered(mission):
         Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
+    if options.quarry is not None:
+        warm()
     open_folder(folder, mission, new=options.new)
     plan = Plan(
         folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=links.targets)

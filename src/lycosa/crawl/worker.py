@@ -19,6 +19,7 @@ from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
 from lycosa.crawl.outcome import COUNTED
+from lycosa.crawl.permits import Permits
 from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
@@ -81,7 +82,7 @@ class Worker:
         self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, board=board)
         self.parts: list[int] = []  # the partitions of hosts that are ours
         self._parked: list[Lane] = []  # lanes that wait for a permit
-        self._permitted: set[int] = set()  # rows under way that hold a permit
+        self.permits = Permits(board, post.slot)
         self._touched: set[str] = set()  # hosts whose row has changed
         self._hungry = False  # a lane ran dry: new URLs are wanted soon
         self._committed_at = 0.0
@@ -199,20 +200,11 @@ class Worker:
                 continue
             if self._is_over_budget(lane):
                 return None
-            if self.board.limited and not self._take_permit(target):
+            if self.board.limited and not self.permits.take(target):
                 self._parked.append(lane)
                 return None
             return lane.queue.popleft()
         return None
-
-    def _take_permit(self, target: Target) -> bool:
-        """Under a page limit every request needs a permit; a sitemap is no page."""
-        if target.via == "sitemap":
-            return True
-        if not self.board.take_permit(self.post.slot):
-            return False
-        self._permitted.add(target.n)
-        return True
 
     def _refill(self, lane: Lane) -> bool:
         if lane.dry:
@@ -325,8 +317,8 @@ class Worker:
         share = max(len(batch.done) / pages, self.intake.archive.buffered / BATCH_BYTES, since / BATCH_S)
         if share >= 1:  # while another worker writes there is better to do than to wait for it, up to a point
             return share >= 2 or not self._are_others(Cell.COMMITTING, 1)
-        if not (self.client.in_flight or self.lanes.waiting()):
-            return True
+        if not (self.client.in_flight or (self.lanes.waiting() and self.pilot is None)):
+            return True  # under a policy, what is new may be better than what waits
         if not batch.found:
             return False
         return since >= (EARLY_S if self._hungry else BATCH_S) or (self.board.workers > 1 and self._is_awaited(since))
@@ -401,17 +393,10 @@ class Worker:
         return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
 
     def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
-        stored = returned = 0
         for done in dones:
             if done.n in duplicates and done.state in COUNTED:
                 self.lanes.by_host[done.host].pages -= 1
-            if done.n in self._permitted:
-                self._permitted.discard(done.n)
-                if done.state in COUNTED and done.n not in duplicates:
-                    stored += 1
-                else:
-                    returned += 1
-        self.board.settle(self.post.slot, stored=stored, returned=returned)
+        self.permits.settle(dones, duplicates)
 
     # Chores
 

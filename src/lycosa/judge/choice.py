@@ -42,18 +42,21 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
     return shelf.find(mission.thesaurus, themes=mission.themes)
 
 
-def make_policy(
-    mission: Mission, *, thesaurus: Thesaurus | None = None, same: Callable[[str], str] | None = None
-) -> tuple[Policy, Taste]:
-    """The policy that a mission names, and its taste; `same` says what an address stands for."""
-    steer = mission.policy
-    taste = Taste(
+def make_taste(mission: Mission) -> Taste:
+    """What the mission takes for relevant."""
+    steer, thesaurus = mission.policy, find_thesaurus(mission)
+    return Taste(
         steer.anchor_terms,
         steer.url_terms,
         pages=thesaurus.relevance if thesaurus is not None else None,
         shorts=thesaurus.relevance_short if thesaurus is not None else None,
         by_terms=steer.relevance != "thesaurus",
     )
+
+
+def make_policy(mission: Mission, taste: Taste, *, same: Callable[[str], str] | None = None) -> Policy:
+    """The policy that a mission names; `same` says what an address stands for."""
+    steer = mission.policy
     if steer.name == "learn":
-        return Learn(taste, steer, same=same or (lambda url: "")), taste
-    return _PLAIN[steer.name](taste, steer), taste
+        return Learn(taste, steer, same=same or (lambda url: ""))
+    return _PLAIN[steer.name](taste, steer)

@@ -161,7 +161,8 @@ class Learn(Policy):
         address = self._address(url, host)
         kinds, kind = self._kinds, link.kind
         place = "own" if host == self._host else "other"
-        ids = (*anchor, *address, *around, kinds[f"{kind} {place}"], kinds[f"{kind} {host}"], kinds[f"{link.rel} {place}"])
+        about = (kinds[f"{kind} {place}"], kinds[f"{kind} {host}"], kinds[f"{link.rel} {place}"])
+        ids = (*anchor, *address, *around, *about)
         logit = SHARK * shark - BASE + 3 * prior
         if link.trust:
             logit = max(logit, 4 * link.trust - 2.5)
@@ -220,8 +221,8 @@ class Learn(Policy):
         logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
         return _squash(logit + self._host_logit(host))
 
-    def static_score(self, lore: bytes) -> float:
-        return _squash(self._static(lore))
+    def score_anew(self, score: float, lore: bytes) -> float:
+        return _squash(self._static(lore)) if len(lore) > _HEAD else score
 
     def _static(self, lore: bytes) -> float:
         logit: float = _PACKED.unpack_from(lore, 12)[0]

@@ -13,6 +13,10 @@ from lycosa.model import Lesson, Link, Sight
 
 #: The score of what is fetched after everything else of its host.
 DULL = -1e9
+#: The score of a sitemap among those of links: it names all pages of its host, of which few are wanted.
+SITEMAP = 0.05
+#: What a policy learned of this many answers, and of an eighth as many as it knew before, is worth scoring anew.
+AGE = 64
 
 
 def score_of(order: Order, *, depth: int, sequence: int, link_score: float) -> float:
@@ -54,6 +58,10 @@ class Policy:
 
     def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
         """How promising a URL is now, among those of all hosts; by its lore, if that is given, scored anew."""
+        return score
+
+    def score_anew(self, score: float, lore: bytes) -> float:
+        """The score of a URL by what was noted of it and what is known now."""
         return score
 
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.fetch.decode import decode
+from lycosa.fetch.robots import decision
 from lycosa.keep.warc import iter_records
 from lycosa.look.collection import Collection
 from lycosa.mission import Mission
@@ -33,12 +34,14 @@ class Step(Struct, array_like=True, gc=False):
     """A link of a stored answer, resolved."""
 
     url: str
+    ident: int
     host: str
     text: str
     kind: str
     rel: str
     trust: float
     context: str
+    prior: float  # what the quarry's own score says
 
 
 class Frame(Struct, array_like=True, gc=False):
@@ -61,6 +64,12 @@ class Reel:
     def __init__(self, collection: Collection, quarry: Quarry | None, *, weigh: Callable[[Doc], float]) -> None:
         self._mission: Mission = collection.mission
         self._quarry = quarry
+        self._scores = quarry is not None and type(quarry).score is not Quarry.score
+        self.seeds = collection.seeds()
+        self.sitemaps = {
+            urls.host_of(origin + "/"): decision(status, body or b"").sitemaps
+            for origin, status, body in collection.rows("SELECT origin, status, body FROM robots")
+        }
         self._weigh = weigh
         self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
         self._places: dict[int, tuple[int, int]] = {}
@@ -134,7 +143,9 @@ class Reel:
         chars = self._mission.keep.context_chars
         for index, link in enumerate(links):
             url = self._resolver.resolve(link.href, doc.base)
-            if url is None or urls.url_id(url) not in self._known:
+            ident = urls.url_id(url) if url is not None else 0
+            if url is None or ident not in self._known:
                 continue
             context = doc.context(index, chars) if index < own else ""
-            yield Step(url, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context)
+            prior = float(self._quarry.score(link, doc)) if self._scores and self._quarry is not None else 0.0
+            yield Step(url, ident, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context, prior)

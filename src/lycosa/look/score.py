@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
-from lycosa.judge.choice import find_thesaurus, is_steered, make_policy
+from lycosa.judge.choice import is_steered, make_policy, make_taste
 from lycosa.mission.settings import Mission
 from lycosa.quarry import Quarry
 
@@ -55,7 +55,7 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
     found = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
     lore, host = next(found, (b"", ""))
     try:
-        policy, _ = make_policy(mission, thesaurus=find_thesaurus(mission))
+        policy = make_policy(mission, make_taste(mission))
     except UsageError as error:
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
     policy.study(list(collection.rows("SELECT key, weight, energy FROM lesson")) if policy.learns else [])

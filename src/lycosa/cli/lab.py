@@ -1,0 +1,71 @@
+"""The verb `lab`: how soon other policies would have found what a crawl found; nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from lycosa.cli.options import default_collection, format_option, output_option
+from lycosa.cli.output import opened
+from lycosa.errors import UsageError
+
+
+@click.command()
+@click.argument("collection", required=False, metavar="[COLLECTION]")
+@click.option("--policy", "names", default="shark,learn,bfs", metavar="NAME,…", help="Policies to compare.")
+@click.option("--limit", default=0, metavar="N", help="End after N requests; 0: with the last.")
+@click.option("--step", default=0, metavar="N", help="A row after every N requests; 0: about twenty rows.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Another setting: policy.decay=0.7.")
+@click.option("--chart", default="", metavar="FILE.svg", help="Also draw the curves.")
+@format_option
+@output_option
+def lab(
+    collection: str | None,
+    names: str,
+    limit: int,
+    step: int,
+    sets: tuple[str, ...],
+    chart: str,
+    form: str | None,
+    output: str,
+) -> None:
+    """Replay a stored crawl under other policies and compare how soon each finds the quarry.
+
+    Answers come from the archive, so only what the crawl fetched can be found again: the more of it was fetched, the
+    more the curves say. A request is one for a page; robots.txt is not counted.
+
+    \b
+    lycosa lab collection --policy shark,learn,bfs
+    lycosa lab collection --policy learn --set policy.relevance=both --chart curves.svg
+    """
+    from lycosa.look.table import write
+    from lycosa.look.trial import compare
+
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise UsageError("Name at least one policy to compare.")
+    if limit < 0 or step < 0:
+        raise UsageError("--limit and --step are numbers from 0 on.")
+    tell = sys.stderr.write if sys.stderr.isatty() else None
+    points = compare(collection or default_collection(), wanted, sets=sets, limit=limit, step=step, tell=tell)
+    with opened(output, form) as (out, settled):
+        if settled == "table":
+            by_place: dict[int, dict[str, str]] = {}
+            for point in points:
+                by_place.setdefault(point.requests, {})[point.policy] = f"{point.found} on {point.hosts}"
+            rows: list[tuple[int | str, ...]] = []
+            for place, cells in sorted(by_place.items()):
+                rows.append((place, *(cells.get(name, "") for name in wanted)))
+            write(rows, ("requests", *wanted), out, form=settled)
+        else:
+            listed = [(p.policy, p.requests, p.found, p.hosts, round(p.found / max(1, p.requests), 4)) for p in points]
+            write(listed, ("policy", "requests", "found", "hosts", "rate"), out, form=settled)
+    if chart:
+        from lycosa.report.curves import draw_curves
+
+        series = {name: [(p.requests, p.found) for p in points if p.policy == name] for name in wanted}
+        title = f"What each policy finds in {os.path.basename(os.path.abspath(collection or default_collection()))}"
+        with opened(chart, "jsonl") as (picture, _):
+            picture.write(draw_curves(series, title=title, across="requests", up="found"))

@@ -1,0 +1,39 @@
+"""Permits for an exact page limit: targets in, whether they may be fetched out; what became of them settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from lycosa.crawl.board import Board
+from lycosa.crawl.outcome import COUNTED
+from lycosa.model import Done, Target
+
+
+class Permits:
+    """Those that one worker holds."""
+
+    def __init__(self, board: Board, slot: int) -> None:
+        self._board = board
+        self._slot = slot
+        self._held: set[int] = set()  # rows under way
+
+    def take(self, target: Target) -> bool:
+        """Under a page limit every request needs a permit; a sitemap is no page."""
+        if target.via == "sitemap":
+            return True
+        if not self._board.take_permit(self._slot):
+            return False
+        self._held.add(target.n)
+        return True
+
+    def settle(self, dones: Iterable[Done], duplicates: Set[int]) -> None:
+        """Use the permits of what was stored, and give back the others."""
+        stored = returned = 0
+        for done in dones:
+            if done.n in self._held:
+                self._held.discard(done.n)
+                if done.state in COUNTED and done.n not in duplicates:
+                    stored += 1
+                else:
+                    returned += 1
+        self._board.settle(self._slot, stored=stored, returned=returned)

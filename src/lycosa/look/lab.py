@@ -1,0 +1,215 @@
+"""A stored crawl and a policy go in; how soon that policy would have found what the crawl found comes out.
+
+The simulation is the crawl's own order: each host has a queue by score, the host whose best URL promises most is next,
+scores are worked out anew as the policy learns. Time does not pass: politeness changes when a request is made, hardly
+which, and every answer is known before the next request.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.judge.choice import is_steered, make_policy, make_taste, settle_order
+from lycosa.judge.policy import AGE, SITEMAP, Policy
+from lycosa.look.reel import Frame, Reel
+from lycosa.mission import Mission
+from lycosa.model import Link, Sight
+
+#: URLs of a host that are scored anew at once, as a worker loads them.
+_HEAD = 64
+_RISE = 0.01  # as in crawl/intake.py: a better link that is hardly better changes nothing
+
+#: What a stored answer counts as, if it is a find; empty: it is none.
+Key = Callable[[Frame], str]
+
+
+class Point(Struct, frozen=True):
+    """How far a policy came."""
+
+    policy: str
+    requests: int
+    found: int
+    hosts: int  # those with finds
+
+
+class _Url:
+    """A URL that a replay knows."""
+
+    __slots__ = ("at", "depth", "done", "host", "ident", "lore", "met", "score", "text", "url")
+
+    def __init__(self, url: str, host: str, ident: int, depth: int) -> None:
+        self.url, self.host, self.ident, self.depth = url, host, ident, depth
+        self.score, self.lore, self.at = -math.inf, b"", 0
+        self.met, self.text, self.done = 0, "", False
+
+    def __lt__(self, other: _Url) -> bool:
+        """Entries of one URL with the same score are alike."""
+        return False
+
+
+class Replay:
+    """One policy's way through a reel."""
+
+    def __init__(self, reel: Reel, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
+        self._reel = reel
+        mission = settle_order(mission)
+        self._policy = Policy()
+        self._steered = is_steered(mission)
+        self._broad = mission.order == "bfs"
+        if self._steered:
+            self._policy = make_policy(mission, make_taste(mission), same=same)
+        self._known: dict[int, _Url] = {}
+        self._queues: dict[str, list[tuple[float, int, _Url]]] = {}
+        self._ranks: list[tuple[float, int, str]] = []  # hosts by what they promise
+        self._told: dict[str, float] = {}  # the entry of each host that counts
+        self._aged: dict[str, int] = {}
+        self._digests: set[str] = set()
+        self._count = 0
+        for seed in reel.seeds:
+            self._push(self._meet(seed, urls.host_of(seed), 0), 1.0, b"")
+
+    def run(self) -> Iterator[Frame]:
+        """Every answer in the order in which the policy would have asked for it."""
+        while (url := self._next()) is not None:
+            url.done = True
+            frame = self._reel.frame(url.ident, url.url)
+            if url.host not in self._aged:
+                self._aged[url.host] = self._policy.age
+                for sitemap in self._reel.sitemaps.get(url.host, ()):
+                    self._push(self._meet(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
+            self._take(url, frame)
+            self._announce(url.host)
+            yield frame
+
+    def _meet(self, address: str, host: str, depth: int) -> _Url:
+        ident = urls.url_id(address)
+        url = self._known.get(ident)
+        if url is None:
+            url = self._known[ident] = _Url(address, host, ident, depth)
+        return url
+
+    def _push(self, url: _Url, score: float, lore: bytes) -> None:
+        """Put a URL into the queue of its host, at the place of its score."""
+        if url.done or score <= url.score or url.ident not in self._reel:
+            return
+        self._count += 1
+        url.at = url.at or self._count
+        url.score, url.lore = score, lore
+        heapq.heappush(self._queues.setdefault(url.host, []), (-score, url.at, url))
+        self._announce(url.host)
+
+    def _head(self, host: str) -> _Url | None:
+        queue = self._queues.get(host)
+        while queue:
+            score, _, url = queue[0]
+            if not url.done and -score == url.score:
+                return url
+            heapq.heappop(queue)
+        return None
+
+    def _announce(self, host: str) -> None:
+        head = self._head(host)
+        if head is not None:
+            promise = self._policy.promise(head.score, host)
+            if self._told.get(host) != promise:
+                self._told[host] = promise
+                heapq.heappush(self._ranks, (-promise, head.at, host))
+        else:
+            self._told.pop(host, None)
+
+    def _next(self) -> _Url | None:
+        policy = self._policy
+        while self._ranks:
+            told, _, host = heapq.heappop(self._ranks)
+            head = self._head(host)
+            if self._told.get(host) != -told or head is None:
+                continue
+            if policy.learns and policy.age - self._aged.get(host, 0) >= AGE + self._aged.get(host, 0) // 8:
+                self._score_anew(host)
+                head = self._head(host)
+                assert head is not None
+            del self._told[host]
+            promise = policy.promise(head.score, host)
+            if policy.learns and promise < -told and self._ranks and promise < -self._ranks[0][0]:
+                self._announce(host)
+                continue
+            return head
+        return None
+
+    def _score_anew(self, host: str) -> None:
+        """The best of a queue by what is known now."""
+        self._aged[host] = self._policy.age
+        queue, heads = self._queues[host], list[_Url]()
+        while queue and len(heads) < _HEAD:
+            score, _, url = heapq.heappop(queue)
+            if not url.done and -score == url.score:
+                heads.append(url)
+        for url in heads:
+            url.score = self._policy.score_anew(url.score, url.lore)
+            heapq.heappush(queue, (-url.score, url.at, url))
+
+    def _take(self, url: _Url, frame: Frame) -> None:
+        if frame.redirect:
+            onward = self._meet(frame.redirect, urls.host_of(frame.redirect), url.depth)
+            self._push(onward, url.score, url.lore)
+            return
+        policy = self._policy
+        policy.enter(
+            Sight(
+                url.url, url.host, url.lore, form=frame.form, kind=frame.kind, failed=not frame.form,
+                new=frame.digest not in self._digests, relevance=frame.relevance, title=frame.title,
+            )
+        )  # fmt: skip
+        if frame.form:
+            self._digests.add(frame.digest)
+        fresh: list[tuple[float, str]] = []
+        for step in frame.steps:
+            known = self._known.get(step.ident)
+            if known is not None and (known.done or self._is_menu(known, step.text)):
+                continue
+            score, lore = -float(url.depth + 1) if self._broad else step.prior, b""
+            if self._steered:
+                link = Link(step.url, step.text, step.kind, step.rel, step.trust)
+                score, lore = policy.score(link, step.url, host=step.host, context=step.context, prior=step.prior)
+            if known is None:
+                known = self._meet(step.url, step.host, url.depth + 1)
+                known.text = step.text
+                known.score = score - 1
+                fresh.append((score, step.host))
+            if score > known.score + _RISE:
+                self._push(known, score, lore)
+        policy.leave(fresh)
+
+    @staticmethod
+    def _is_menu(known: _Url, text: str) -> bool:
+        """Whether the same words lead there again; they are looked at the second, fourth, eighth time."""
+        known.met += 1
+        if known.text == text and known.met & (known.met - 1):
+            return True
+        known.text = text
+        return False
+
+
+def measure(
+    reel: Reel, mission: Mission, *, key: Key, same: Callable[[str], str] | None = None, limit: int = 0, step: int = 0
+) -> Iterator[Point]:
+    """How many different finds, on how many hosts, after each `step` requests and at the end."""
+    found: set[str] = set()
+    hosts: set[str] = set()
+    name, requests = mission.policy.name, 0
+    for frame in Replay(reel, mission, same=same).run():
+        requests += 1
+        if frame.kind and (what := key(frame)):
+            found.add(what)
+            hosts.add(urls.host_of(frame.url))
+        if step and requests % step == 0:
+            yield Point(name, requests, len(found), len(hosts))
+        if requests == limit:
+            break
+    if not step or requests % step:
+        yield Point(name, requests, len(found), len(hosts))

@@ -1,0 +1,63 @@
+"""A collection and names of policies go in, their harvest curves come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from lycosa.errors import UsageError
+from lycosa.extract.loader import load_quarry
+from lycosa.judge.choice import make_taste
+from lycosa.look.collection import Collection
+from lycosa.look.lab import Point, measure
+from lycosa.look.reel import Frame, Reel
+from lycosa.mission import Mission, load, to_toml
+from lycosa.parse import Doc
+
+_ROWS = 20
+
+
+def compare(
+    folder: str,
+    names: Sequence[str],
+    *,
+    sets: Sequence[str] = (),
+    limit: int = 0,
+    step: int = 0,
+    tell: Callable[[str], object] | None = None,
+) -> list[Point]:
+    """The curves of policies over one collection; `sets` are settings other than its own."""
+    with Collection(folder) as collection:
+        mission = load(text=to_toml(collection.mission), sets=sets).mission
+        missions = [_name_policy(mission, name) for name in names]
+        if not mission.quarry:
+            raise UsageError("The collection's mission hunts nothing: there is no quarry that could be found sooner.")
+        quarry = load_quarry(mission.quarry)
+        taste = make_taste(mission)
+
+        def weigh(doc: Doc) -> float:
+            return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+
+        def key(frame: Frame) -> str:
+            return quarry.same(frame.url) or frame.digest or frame.url
+
+        if tell is not None:
+            tell("lycosa: reading the archive\n")
+        reel = Reel(collection, quarry, weigh=weigh)
+        try:
+            wide = step or max(1, (min(limit, len(reel)) if limit else len(reel)) // _ROWS)
+            points: list[Point] = []
+            for one in missions:
+                if tell is not None:
+                    tell(f"lycosa: replaying with {one.policy.name}\n")
+                points += measure(reel, one, key=key, same=quarry.same, limit=limit, step=wide)
+            return points
+        finally:
+            reel.close()
+
+
+def _name_policy(mission: Mission, name: str) -> Mission:
+    """The mission under another policy; whether there is one of that name, the settings know."""
+    checked = load(text=to_toml(mission), overrides={"policy.name": name}).mission
+    return replace(checked, order="best")
