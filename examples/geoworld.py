@@ -29,6 +29,9 @@ PIXEL = bytes.fromhex(
 )
 
 
+NOTHING = '{"type": "FeatureCollection", "features": []}'
+
+
 class Answer(NamedTuple):
     """What an address answers."""
 
@@ -137,15 +140,25 @@ def feature_types(*layers: Layer) -> str:
     return f"<FeatureTypeList>{said}</FeatureTypeList>"
 
 
+_TILES = "http://gis.institute.geoworld.test/tiles/1.0.0"
+
+
 def tile_layers(*layers: Layer) -> str:
     """What a WMTS offers."""
     said = "".join(
         f"<Layer><ows:Title>{layer.title}</ows:Title><ows:Identifier>{layer.name}</ows:Identifier>{box_of(layer)}"
         "<Style isDefault='true'><ows:Identifier>default</ows:Identifier></Style><Format>image/png</Format>"
-        "<TileMatrixSetLink><TileMatrixSet>world</TileMatrixSet></TileMatrixSetLink></Layer>"
+        "<TileMatrixSetLink><TileMatrixSet>world</TileMatrixSet></TileMatrixSetLink><ResourceURL format='image/png' "
+        f"resourceType='tile' template='{_TILES}/{layer.name}/{{TileMatrix}}/{{TileRow}}/{{TileCol}}.png'/></Layer>"
         for layer in layers
     )
-    return f"<Contents>{said}</Contents>"
+    matrix = (
+        "<TileMatrixSet><ows:Identifier>world</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:OGC:1.3:CRS84"
+        "</ows:SupportedCRS><TileMatrix><ows:Identifier>0</ows:Identifier><ScaleDenominator>2.795411320143589E8"
+        "</ScaleDenominator><TopLeftCorner>-180.0 90.0</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256"
+        "</TileHeight><MatrixWidth>2</MatrixWidth><MatrixHeight>1</MatrixHeight></TileMatrix></TileMatrixSet>"
+    )
+    return f"<Contents>{said}{matrix}</Contents>"
 
 
 def feed(address: str, title: str, *layers: Layer) -> Answer:
@@ -221,7 +234,7 @@ def serve_town(asked: Parameters) -> Answer:
     if request == "getmap":
         return Answer(PIXEL, "image/png")
     if request == "getfeature":
-        return Answer('{"type":"FeatureCollection","features":[]}', JSON)
+        return Answer(NOTHING, JSON)
     if request != "getcapabilities":
         return complain("The request is not known.")
     if service == "WFS":
@@ -242,6 +255,13 @@ def serve_world(asked: Parameters) -> Answer:
     return wms(address, "Maps of the world", INSTITUTE, RELIEF, REEFS, GLACIERS)
 
 
+def serve_soils(asked: Parameters) -> Answer:
+    """The WMS that only the catalogue knows."""
+    if asked.get("request", "").lower() == "getmap":
+        return Answer(PIXEL, "image/png")
+    return wms("http://archive.geoworld.test/soils/wms", "Soil maps", "Archive", SOILS)
+
+
 def serve_catalogue(asked: Parameters) -> Answer:
     """A CSW whose records lead to one more service."""
     if asked.get("request", "").lower() == "getrecords":
@@ -257,7 +277,8 @@ def serve_catalogue(asked: Parameters) -> Answer:
 
 
 _API = "http://gis.institute.geoworld.test/ogcapi"
-_TILES = ows("WMTS", "1.0.0", "http://gis.institute.geoworld.test/tiles", "Tiles", INSTITUTE, tile_layers(RELIEF))
+_TILED = ows("WMTS", "1.0.0", "http://gis.institute.geoworld.test/tiles", "Tiles", INSTITUTE, tile_layers(RELIEF))
+_DATA = Answer('<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2"/>', "application/gml+xml")
 _FEED = "http://gis.institute.geoworld.test/download/feed.xml"
 _MAPS = "http://maps.villarrubia.geoworld.test/geoserver/ows"
 _MIRROR = "http://mapas2.villarrubia.geoworld.test/geoserver/ows"
@@ -293,11 +314,16 @@ PAGES: dict[str, Answer | Callable[[Parameters], Answer]] = {
         link("/download/feed.xml", "Atom download service") + " " + link("/ogcapi", "OGC API Features"),
     ),
     "gis.institute.geoworld.test/cgi-bin/mapserv": serve_world,
-    "gis.institute.geoworld.test/tiles/1.0.0/WMTSCapabilities.xml": _TILES,
+    "gis.institute.geoworld.test/tiles/1.0.0/WMTSCapabilities.xml": _TILED,
+    "gis.institute.geoworld.test/tiles/1.0.0/relief/0/0/0.png": Answer(PIXEL, "image/png"),
+    "gis.institute.geoworld.test/tiles/1.0.0/relief/0/0/1.png": Answer(PIXEL, "image/png"),
+    "gis.institute.geoworld.test/data/glaciers.gml": _DATA,
+    "gis.institute.geoworld.test/data/stations.gml": _DATA,
     "gis.institute.geoworld.test/csw": serve_catalogue,
     "gis.institute.geoworld.test/download/feed.xml": feed(_FEED, "Downloads of the institute", GLACIERS, STATIONS),
     "gis.institute.geoworld.test/ogcapi": api(_API, STATIONS, whole=False),
     "gis.institute.geoworld.test/ogcapi/collections": api(_API, STATIONS, whole=True),
+    "gis.institute.geoworld.test/ogcapi/collections/stations/items": Answer(NOTHING, "application/geo+json"),
     "archive.geoworld.test/": page(
         "Archive of geographic services",
         link(f"/broken/wms?{_ASK}", "WMS of the floods"),
@@ -309,7 +335,7 @@ PAGES: dict[str, Answer | Callable[[Parameters], Answer]] = {
     "archive.geoworld.test/broken/wms": complain("msLoadMap(): Unable to access file."),
     "archive.geoworld.test/closed/wms": Answer("Members only.", status=401),
     "archive.geoworld.test/private/wms": wms("http://archive.geoworld.test/private/wms", "Internal", "Archive", SOILS),
-    "archive.geoworld.test/soils/wms": wms("http://archive.geoworld.test/soils/wms", "Soil maps", "Archive", SOILS),
+    "archive.geoworld.test/soils/wms": serve_soils,
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from lycosa.missions.geo.chart import write_map
 from lycosa.missions.geo.folder import write_folder
 from lycosa.missions.geo.inventory import Item, Service
 from lycosa.missions.geo.stock import Entry, Layer, Source, Stock
+from lycosa.missions.geo.tongues import name_language, write_language
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
 
@@ -287,3 +288,11 @@ def test_an_empty_inventory(tmp_path: Path, geoworld: Any, capsys: pytest.Captur
     ):
         assert export(folder, kind, "-o", str(tmp_path / name)) == 0
         assert "has no description of a service" in capsys.readouterr().err
+
+
+def test_names_of_languages() -> None:
+    """However a service declares its language, records get the three letters that catalogues know."""
+    assert [name_language(name) for name in ("eng", "en-GB", "ES_es", "deu", "ger", " spa ", "xx", "")] == [
+        "en", "en", "es", "de", "de", "es", "", "",
+    ]  # fmt: skip
+    assert [write_language(code) for code in ("de", "es", "xx", "")] == ["ger", "spa", "", ""]

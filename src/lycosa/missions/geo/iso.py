@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
+from lycosa import urls
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.inventory import Item, Service
 from lycosa.missions.geo.stock import Entry, Layer
+from lycosa.missions.geo.tongues import write_language
 
 if TYPE_CHECKING:
     Element = Any
@@ -39,12 +41,6 @@ _NAMESPACE = uuid.UUID("6f1d1d0a-51f2-5b0e-9a6b-2d1f0f6f7c11")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Coupled resources of one record; what offers fifty thousand is not read that way by anybody.
 _MAX_COUPLED = 1_000
-_LANGUAGES = {
-    "en": "eng", "es": "spa", "fr": "fre", "de": "ger", "it": "ita", "pt": "por", "nl": "dut", "cs": "cze", "el": "gre",
-    "ca": "cat", "pl": "pol", "sv": "swe", "da": "dan", "fi": "fin", "no": "nor", "hu": "hun", "sk": "slo", "sl": "slv",
-    "ro": "rum", "bg": "bul", "hr": "hrv", "et": "est", "lv": "lav", "lt": "lit", "ga": "gle", "mt": "mlt", "eu": "baq",
-    "gl": "glg", "is": "ice", "tr": "tur", "ru": "rus", "uk": "ukr", "ja": "jpn", "zh": "chi",
-}  # fmt: skip
 
 
 def identify(entry: Entry) -> str:
@@ -89,10 +85,7 @@ def make_record(entry: Entry, items: list[Item]) -> Element:
     service = entry.service
     root = etree.Element(f"{{{GMD}}}MD_Metadata", nsmap=_SPACES)
     _text(root, "gmd:fileIdentifier", identify(entry))
-    language = next(
-        (_LANGUAGES.get(name[:2].lower(), name[:3].lower()) for name in (service.language, *service.languages) if name),
-        "",
-    )
+    language = write_language(service.language)
     if language:
         _code(_add(root, "gmd:language"), "LanguageCode", language)
     _code(_add(root, "gmd:characterSet"), "MD_CharacterSetCode", "utf8")
@@ -158,7 +151,8 @@ def _identification(found: Element, entry: Entry, items: list[Item]) -> None:
         {"codeList": f"{_CODES}#SV_CouplingType", "codeListValue": "tight" if items else "loose"}
     )
     _operations(found, service)
-    for address in dict.fromkeys(one.url for item in items for one in item.metadata if one.url.startswith("http")):
+    records = dict.fromkeys(urls.normalise(one.url) for item in items for one in item.metadata)
+    for address in filter(None, records):
         _add(found, "srv:operatesOn").set(f"{{{XLINK}}}href", _clean(address))
 
 
@@ -174,15 +168,20 @@ def _record_of(item: Item) -> str:
 
 
 def _operations(found: Element, service: Service) -> None:
-    listed = [(operation.name, operation.get or operation.post) for operation in service.operations]
-    for name, addresses in [pair for pair in listed if pair[1]] or [("GetCapabilities", (service.endpoint,))]:
+    listed = [(operation.name, _addresses(operation.get or operation.post)) for operation in service.operations]
+    for name, addresses in [pair for pair in listed if pair[1]] or [("GetCapabilities", [service.endpoint])]:
         operation = _add(found, "srv:containsOperations", "srv:SV_OperationMetadata")
         _text(operation, "srv:operationName", name)
         _add(operation, "srv:DCP", "srv:DCPList").attrib.update(
             {"codeList": f"{_CODES}#DCPList", "codeListValue": "WebServices"}
         )
-        for address in addresses[:3]:
+        for address in addresses:
             _linkage(_add(operation, "srv:connectPoint", "gmd:CI_OnlineResource"), address)
+
+
+def _addresses(stated: Iterable[str]) -> list[str]:
+    """The first of those that are addresses: schemas check them, and templates are full of http://hostname:port."""
+    return [normal for address in islice(stated, 3) if (normal := urls.normalise(address))]
 
 
 def _distribution(found: Element, entry: Entry) -> None:

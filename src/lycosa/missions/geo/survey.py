@@ -17,6 +17,7 @@ from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.complaint import read_complaint
 from lycosa.missions.geo.inventory import Inventory, Item, Service, find_licence
 from lycosa.missions.geo.kinds import inflate, recognise
+from lycosa.missions.geo.tongues import name_language
 from lycosa.missions.geo.tree import find, read_tree
 from lycosa.model import Record
 from lycosa.parse import Doc
@@ -112,7 +113,7 @@ def _settle(service: Service, items: list[Item]) -> None:
 def _tell_languages(service: Service, items: list[Item]) -> None:
     """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
     said = [service.title, service.abstract, *(item.title for item in items[:_HEARD])]
-    declared = next(iter(service.languages), "")
-    service.language = words.extract(". ".join(said), declared).language[:2]
+    declared = next(filter(None, map(name_language, service.languages)), "")
+    service.language = words.extract(". ".join(said), declared).language
     for item in items:
-        item.language = words.extract(f"{item.title}. {item.abstract}", service.language).language[:2]
+        item.language = words.extract(f"{item.title}. {item.abstract}", service.language).language
