@@ -3,10 +3,9 @@
     python examples/geoworld.py                       serves it on 127.0.0.1:8800 until Ctrl-C
     lycosa crawl geo http://portal.geoworld.test/ --connect-to '*=127.0.0.1:8800' --delay 0.1
 
-Five hosts: a portal that only links, a town's map server and its mirror, a national institute, and an archive with what
-goes wrong elsewhere: a service that complains, one that is gone, one that wants a password, one that robots.txt
-forbids.
-Needs nothing but Python.
+Six hosts: a portal that only links, a town with a map server and its mirror, a national institute, and an archive of
+what goes wrong elsewhere: a service that complains, one that is gone, one that wants a password, one that robots.txt
+forbids. Needs nothing but Python.
 """
 
 from __future__ import annotations
