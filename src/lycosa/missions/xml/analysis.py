@@ -169,7 +169,7 @@ class XmlPart(Part):
 
         def compile_it() -> dict[str, Any]:
             try:
-                inspector.compile(grammar)
+                inspector.prepare(grammar)
             except Unusable as problem:
                 return {"state": "unusable", "error": str(problem)}
             return {"state": "usable", "error": ""}

@@ -95,7 +95,7 @@ class Inspector:
         self._shelf = shelf
         self._kept: OrderedDict[Grammar, Check] = OrderedDict()
 
-    def compile(self, grammar: Grammar) -> Check:
+    def prepare(self, grammar: Grammar) -> Check:
         """The function that checks documents; raises Unusable."""
         if grammar in self._kept:
             self._kept.move_to_end(grammar)
@@ -115,7 +115,7 @@ class Inspector:
         doc = self._shelf.read(document)
         if doc is None:
             return "unknown", "its bytes cannot be read"
-        check = self.compile(grammar)
+        check = self.prepare(grammar)
         try:
             error = check(doc.body, doc.url)
         except (etree.LxmlError, ValueError) as problem:  # too deep, or more entities than libxml2 expands
