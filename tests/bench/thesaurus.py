@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from lycosa.missions.geo import Geo
 from lycosa.parse import Doc, read
 from lycosa.words import Thesaurus, extract, shelf
 from lycosa.words.stopwords import STOP_WORDS
@@ -118,6 +119,10 @@ def main() -> None:
         print(f"  terms and relevance            {relevance:6.1f} µs  (budget 150)")
         whole = measure(lambda doc: thesaurus.relevance(forget_text(doc).text, doc.language), docs)
         print(f"  text, terms and relevance      {whole:6.1f} µs")
+        quarry = Geo()
+        mission = measure(lambda doc: (quarry.recognise(doc), list(quarry.links(doc))), docs)
+        print(f"  recognising, inferring links   {mission:6.1f} µs")
+        print(f"  all of that                    {mission + whole:6.1f} µs  (budget 300)")
         anchors = [f"mapa de {word} en {number}" for number, word in enumerate(words[:1000])]
         began = time.process_time()
         for anchor in anchors:

@@ -178,7 +178,13 @@ def test_exit_codes_and_mistakes(services: Services, capsys: pytest.CaptureFixtu
     assert check("--strict") == 6  # robots.txt bars one of them
     services.capabilities["gone"] = Reply(b"", 404)
     assert check("--host", "gone.test") == 4
-    for words in (["--outcome", "tired"], ["--since", "x"], ["--since", "9"], ["--period", "soon"]):
+    for words in (
+        ["--host", "nobody.test"],
+        ["--outcome", "tired"],
+        ["--since", "x"],
+        ["--since", "9"],
+        ["--period", "soon"],
+    ):
         assert check(*words) == 2, words
     assert main(["check-services", "nowhere"]) == 2
     assert "Traceback" not in capsys.readouterr().err

@@ -204,7 +204,10 @@ def check_after(mission: Mission, *, quiet: bool) -> None:
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
     watching = Watching(quiet=quiet)
     with Collection(mission.keep.collection) as collection, watching.hear():
-        check_once(collection, mission, Wanted(), watching, anew=True)
+        try:
+            check_once(collection, mission, Wanted(), watching, anew=True)
+        except UsageError as problem:  # the crawl itself went well: it found no service
+            click.echo(f"lycosa: {problem}", err=True)
     if watching.stop:
         raise KeyboardInterrupt
 

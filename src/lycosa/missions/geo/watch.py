@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.crawl.patrol import Patrol, Reply
-from lycosa.errors import CollectionError
+from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.gate import Gate
 from lycosa.look.collection import Collection
 from lycosa.mission import Mission
@@ -74,6 +74,12 @@ def watch(
 ) -> Watched:
     """Check the services of a collection; `tell` is given how many are done, of how many, and each result."""
     entries = _list(collection, wanted)
+    if not entries:
+        such = "such service" if _describe(wanted) else "service"
+        raise UsageError(
+            f"The collection {collection.path} has no {such} to check: lycosa crawl geo … hunts for them,"
+            " lycosa services lists them."
+        )
     with _lock(collection.path), tempfile.TemporaryDirectory(prefix="lycosa-check-") as spool:
         history = History(collection.path, write=True)
         patrol = Patrol(
@@ -225,10 +231,10 @@ def _find_description(entry: Entry) -> str:
         pages = entry.sources[0].pages
         own = entry.sources[0].url
         return own if own in pages or not pages else next(iter(pages))
+    if entry.addresses:
+        return next((url for url in entry.addresses if "capabilities" in url.lower()), entry.addresses[0])
     service = entry.service
-    if service.type:
-        return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
-    return entry.addresses[0] if entry.addresses else service.endpoint
+    return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
 
 
 def _note_description(result: Result, found: Inventory) -> None:
