@@ -153,6 +153,20 @@ def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
     assert facts(folder, "validity")["lacking.xml"] == "invalid"
 
 
+def test_what_is_not_in_the_collection_any_more_is_forgotten(analysed: Path, tmp_path: Path) -> None:
+    """As after a database that was made anew with fewer pages."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    crawl = sqlite3.connect(folder / "crawl.db")
+    crawl.execute("DELETE FROM page WHERE n = (SELECT n FROM url WHERE url = ?)", (f"{SITE}parts/types.xsd",))
+    crawl.commit()
+    crawl.close()
+    assert analyse(folder).startswith("0 pages analysed")
+    assert "parts/types.xsd" not in facts(folder, "kind")
+    assert facts(folder, "closure", "missing")["good.xml"] == ("incomplete", 1)
+    assert facts(folder, "validity")["good.xml"] == "unknown"
+
+
 def test_what_is_packed_in_archives(tmp_path: Path) -> None:
     """Each member is a document of its own, and links lead from one to the other."""
     packed = io.BytesIO()

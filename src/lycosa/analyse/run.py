@@ -48,9 +48,10 @@ LEFT JOIN page AS first ON first.n = content.n AND first.round = content.round
 WHERE page.n > ?1 AND url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299
   AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)
 ORDER BY page.n LIMIT ?2"""
-_COUNT = """
-SELECT count(DISTINCT page.n) FROM page JOIN url USING (n)
+_NUMBERS = """
+SELECT DISTINCT page.n FROM page JOIN url USING (n)
 WHERE url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299"""
+_COUNT = f"SELECT count(*) FROM ({_NUMBERS})"
 
 _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 
@@ -203,6 +204,12 @@ class Pages(Protocol):
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
         """Keep what came of a page, within a transaction; `items` are records as JSON."""
 
+    def numbers(self) -> Iterable[int]:
+        """The pages that were looked at."""
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Forget pages; within a transaction."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """Everything in the block, or nothing of it."""
 
@@ -225,7 +232,13 @@ class Desk:
         self._mark = f"{version} {_stamp(collection.path / 'crawl.db')} {_stamp(collection.path / 'crawl.db-wal')}"
 
     def finish(self) -> None:
-        """Everything that was there when the desk was opened is done."""
+        """Everything that was there when the desk was opened is done; what is not there any more is forgotten."""
+        if self._pages.noted("seen") == self._mark:
+            return
+        there = {row[0] for row in self._collection.rows(_NUMBERS)}
+        gone = [n for n in self._pages.numbers() if n not in there]
+        with self._pages.transaction():
+            self._pages.drop(gone)
         self._pages.note("seen", self._mark)
 
     def left(self) -> int:

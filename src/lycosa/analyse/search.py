@@ -163,9 +163,7 @@ class Index:
         self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", row)
         if outcome == "strike":
             return
-        for (number,) in self.db.execute("SELECT id FROM doc WHERE n = ?", (place.n,)).fetchall():
-            for table, key in (("word", "rowid"), ("space", "doc"), ("doc", "id")):
-                self.db.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
+        self._drop_documents(place.n)
         host = urls.host_of(place.url)
         for item in items:
             words = _decode(item)
@@ -175,6 +173,21 @@ class Index:
             sql = "INSERT INTO word (rowid, title, text, names) VALUES (?, ?, ?, ?)"
             self.db.execute(sql, (number, words.title, words.text, words.names))
             self.db.executemany("INSERT INTO space VALUES (?, ?)", [(number, space) for space in words.spaces])
+
+    def numbers(self) -> Iterator[int]:
+        """The pages that are in the index."""
+        return (row[0] for row in self.db.execute("SELECT n FROM page ORDER BY n"))
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Forget pages; within a transaction."""
+        for n in numbers:
+            self.db.execute("DELETE FROM page WHERE n = ?", (n,))
+            self._drop_documents(n)
+
+    def _drop_documents(self, n: int) -> None:
+        for (number,) in self.db.execute("SELECT id FROM doc WHERE n = ?", (n,)).fetchall():
+            for table, key in (("word", "rowid"), ("space", "doc"), ("doc", "id")):
+                self.db.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
 
     # Asking
 

@@ -184,15 +184,23 @@ class Store:
             self.db.execute(f"UPDATE page SET outcome = 'due', strikes = 0{aside}")
             self.db.execute("DELETE FROM meta WHERE key = 'seen'")
 
-    def drop(self, ns: Iterable[int]) -> None:
-        """Forget documents of pages; within a transaction."""
-        for n in ns:
-            ids = [row[0] for row in self.db.execute("SELECT id FROM document WHERE n = ?", (n,))]
-            for number in ids:
-                for table in ("link", "facet", "change", "membership"):
-                    self.db.execute(f"DELETE FROM {table} WHERE document = ?", (number,))
-                self.db.execute("UPDATE link SET found = NULL WHERE found = ?", (number,))
-                self.db.execute("DELETE FROM document WHERE id = ?", (number,))
+    def numbers(self) -> Iterator[int]:
+        """The pages that were looked at."""
+        return (row[0] for row in self.rows("SELECT n FROM page ORDER BY n"))
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Forget pages and their documents; within a transaction."""
+        for n in numbers:
+            self.db.execute("DELETE FROM page WHERE n = ?", (n,))
+            self._drop_documents(n)
+
+    def _drop_documents(self, n: int) -> None:
+        ids = [row[0] for row in self.db.execute("SELECT id FROM document WHERE n = ?", (n,))]
+        for number in ids:
+            for table in ("link", "facet", "change", "membership"):
+                self.db.execute(f"DELETE FROM {table} WHERE document = ?", (number,))
+            self.db.execute("UPDATE link SET found = NULL WHERE found = ?", (number,))
+            self.db.execute("DELETE FROM document WHERE id = ?", (number,))
 
     # What was found
 
@@ -206,7 +214,7 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         if outcome == "strike":
             return
-        self.drop([place.n])
+        self._drop_documents(place.n)
         for item in items:
             finding = _decode(item)
             self._add(place, finding)

@@ -27,7 +27,7 @@ def load_part(mission: str) -> Part:
 
 
 @click.command()
-@click.argument("mission", type=click.Choice(list(PARTS)), metavar="|".join(PARTS))
+@click.argument("mission", type=click.Choice(list(PARTS)), metavar="MISSION")
 @click.argument("folder", metavar="[COLLECTION]", required=False)
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
 @click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts documents.")
