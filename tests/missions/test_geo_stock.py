@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from loopback import Reply, Web, html
 
-from lycosa import Collection
+from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.complaint import Complaint, read_complaint
@@ -214,3 +216,48 @@ def test_nothing_to_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["services", "-c", str(tmp_path / "none")]) == 2
     assert "There is no collection" in capsys.readouterr().err
     assert summarise([]) == "0 services on 0 hosts with 0 layers"
+
+
+def test_a_service_that_vanished_is_told_so(geoworld: ModuleType, tmp_path: Path) -> None:
+    """After a round in which it is gone it stays in the inventory as dead; what complains now is an exception."""
+    web = Web()
+    soils, relief = "http://soils.test/wms", "http://relief.test/wms"
+    ask = "/wms?service=WMS&request=GetCapabilities"
+    web["portal.test/"] = html(f"http://soils.test{ask}", f"http://relief.test{ask}")
+    for host, address in (("soils", soils), ("relief", relief)):
+        body = geoworld.wms(address, f"Maps of {host}", "Owner", geoworld.SOILS).body.encode()
+        web[f"{host}.test{ask}"] = Reply(body, headers={"Content-Type": "text/xml"})
+    settings = {
+        "scope": "free",
+        "delay": 0.0,
+        "workers": 1,
+        "connect_to": [web.connect_to],
+        "contact": "mailto:a@b.org",
+    }
+    folder = tmp_path / "c"
+
+    def states(**options: bool) -> dict[str, tuple[str, bool]]:
+        quarry = "lycosa.missions.geo:Geo"
+        with crawl("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
+            entries = Stock(collection).entries
+            return {e.service.endpoint: (e.state, bool(e.sources)) for e in entries if not e.guess}
+
+    assert states() == {soils: ("live", True), relief: ("live", True)}
+    del web.pages[f"soils.test{ask}"]
+    complaint = geoworld.complain("No map.").body.encode()
+    web[f"relief.test{ask}"] = Reply(complaint, headers={"Content-Type": "text/xml"})
+    assert states(recrawl=True, full=True) == {soils: ("dead", True), relief: ("exception", False)}
+    web.close()
+
+
+def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -> None:
+    """What was extracted from archive files of another tool is listed, and its originals are written."""
+    folder, (archive, *_) = tmp_path / "c", sorted((atlas / "archive").glob("*.warc.gz"))
+    words = ["extract", "-q", "-c", str(folder), "--quarry", "lycosa.missions.geo:Geo", str(archive)]
+    assert main(words) == 0
+    with Collection(folder) as collection, collection.snapshot():
+        stock = Stock(collection)
+        assert len(stock.live) > 0 and sum(1 for _ in stock.layers()) > 0
+    assert main(["export", "originals", "-c", str(folder), "-o", str(tmp_path / "out")]) == 0
+    rows = json.loads((tmp_path / "out/catalogue.json").read_text())
+    assert rows and all(row["bytes"] > 0 for row in rows)
