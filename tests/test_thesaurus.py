@@ -70,6 +70,7 @@ def test_short_texts_are_covered_by_labels_of_several_words(rivers: Thesaurus) -
     assert rivers.relevance_short("Calidad del agua", "es") == 1.0
     assert rivers.relevance_short("River basins", "en-GB") == 1.0
     assert rivers.relevance_short("Shoes and water quality", "en") == pytest.approx(2 / 3)
+    assert rivers.relevance_short("Calidad del agua de los ríos") == 1.0  # in whatever language
     assert rivers.relevance_short("the and of", "en") == rivers.relevance_short("", "en") == 0.0
 
 

@@ -37,7 +37,7 @@ def compare(
         taste = make_taste(mission)
 
         def weigh(doc: Doc) -> float:
-            return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+            return taste.page(doc.text if doc.tree is None or taste.reads else doc.raw_text, doc.language)
 
         def key(frame: Frame) -> str:
             return quarry.same(frame.url) or frame.digest or frame.url

@@ -36,6 +36,7 @@ _TABLE = bytes(
 )
 _LATIN_SYMBOLS = re.compile(rb"\xc2[\x80-\xbf]")  # U+0080 to U+00BF: « » ¿ · no-break space
 _SYMBOLS = re.compile(rb"\xe2[\x80-\x9f].", re.DOTALL)  # U+2000 to U+27FF: dashes, quotes, arrows, bullets
+_NONE: frozenset[bytes] = frozenset()
 _occurrences = itemgetter(1)
 
 
@@ -82,7 +83,7 @@ def extract(text: str, language: str = "") -> Terms:
     if len(often) < _BALLOT:
         often += [pair for pair in counts.items() if pair[1] == 1]
     code = _settle_language(often[:_BALLOT], language)
-    stops = STOP_WORDS.get(code, frozenset())
+    stops = STOP_WORDS.get(code, _NONE)
     best: list[tuple[bytes, int]] = []
     for pair in often:
         word = pair[0]
@@ -91,6 +92,11 @@ def extract(text: str, language: str = "") -> Terms:
             if len(best) == BEST:
                 break
     return Terms(code, tuple(best), len(words), len(counts))
+
+
+def stop_words(language: str) -> frozenset[bytes]:
+    """The stop words of a language; none if it is not known."""
+    return STOP_WORDS.get(language, _NONE)
 
 
 def primary(language: str) -> str:
@@ -138,9 +144,8 @@ def stem(word: bytes) -> bytes:
     return text.encode("utf-8", "ignore")
 
 
-def content_words(text: str, language: str) -> list[bytes]:
+def content_words(text: str, stops: frozenset[bytes]) -> list[bytes]:
     """The words of a short text that are no stop words, numbers or single letters."""
-    stops = STOP_WORDS.get(language, frozenset())
     return [
         word for word in split_words(text) if word not in stops and 1 < len(word) <= _MAX_WORD and not word.isdigit()
     ]

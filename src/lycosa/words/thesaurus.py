@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.words.terms import content_words, extract, fold, primary, stem
+from lycosa.words.terms import content_words, extract, fold, primary, stem, stop_words
 from lycosa.words.vocabulary import Group
 from lycosa.words.volume import MAX_WORDS, Volume, hash_of
 
@@ -63,6 +63,8 @@ class Thesaurus:
         self._allowed = self._restrict(themes) if themes else b""
         self._words: dict[str, dict[bytes, float]] = {language: {} for language in self._masks}
         self._texts: dict[tuple[str, str], float] = {}
+        self._stops = {code: stop_words(code) for code in self._masks if code}
+        self._all_stops = frozenset().union(*self._stops.values())
 
     def relevance(self, text: str, language: str = "") -> float:
         """How much a page is about the subject, 0 to 1; `language` as the page declares it."""
@@ -95,7 +97,7 @@ class Thesaurus:
     def relevance_short(self, text: str, language: str = "") -> float:
         """How much of an anchor, a context or a title is made of the thesaurus's labels, 0 to 1.
 
-        Labels of several words count where they stand whole; `language` is the page's.
+        Labels of several words count where they stand whole; `language` is the page's, empty where nobody knows.
         """
         key = (text, language)
         value = self._texts.get(key)
@@ -116,7 +118,7 @@ class Thesaurus:
 
     def _cover(self, text: str, language: str) -> float:
         """The part of a short text's words that labels cover, the longest labels first."""
-        stems = [stem(word) for word in content_words(text[:_SHORT_CHARS], language)[:_SHORT_WORDS]]
+        stems = [stem(word) for word in content_words(text[:_SHORT_CHARS], self._stops_of(language))[:_SHORT_WORDS]]
         covered = 0.0
         place = 0
         while place < len(stems):
@@ -129,6 +131,10 @@ class Thesaurus:
             covered += longest * strength
             place += longest
         return covered / len(stems) if stems else 0.0
+
+    def _stops_of(self, language: str) -> frozenset[bytes]:
+        """The stop words of a language; of a text whose language is not known, those of all that the thesaurus has."""
+        return self._stops.get(language, self._all_stops)
 
     def _weigh(self, stems: bytes, language: str) -> float:
         """The strength of a term."""

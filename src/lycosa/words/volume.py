@@ -23,7 +23,7 @@ import zstandard
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.words.terms import content_words, stem
+from lycosa.words.terms import content_words, stem, stop_words
 from lycosa.words.vocabulary import Concept, Group, Vocabulary
 
 SUFFIX = ".thesaurus"
@@ -179,7 +179,7 @@ def _index(vocabulary: Vocabulary, languages: dict[str, int]) -> Iterator[tuple[
 
 def split_label(label: str, language: str) -> list[bytes]:
     """The stems of a label's words, without stop words and without what stands in brackets behind it."""
-    return [stem(word) for word in content_words(_QUALIFIER.sub("", label), language)]
+    return [stem(word) for word in content_words(_QUALIFIER.sub("", label), stop_words(language))]
 
 
 def write_volume(data: bytes, file: Path) -> None:
