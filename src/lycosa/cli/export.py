@@ -31,8 +31,55 @@ OF_A_ROUND = ("mirror", "index", "warc", "pages")
 LISTINGS = ("urls", "pages", "links", "graph", "inlinks", "near-duplicates")
 
 
-@click.command()
-@click.argument("kind", type=click.Choice(KINDS), metavar="|".join(KINDS))
+HELP = """Write a collection for other programs.
+
+\b
+mirror  a folder in which each page is found by its URL's path
+index   a text file: one entry a page, with its links
+warc    the archive, in a folder or in one file (name.warc.gz)
+wacz    the archive with its index, as replay tools open it
+urls    every URL ever met, with its fate
+pages   what is stored
+links   who links to whom
+graph   the same as a graph of pages, hosts or domains, with weights
+inlinks who is linked from where, sorted by the target
+records what was extracted
+near-duplicates
+        pages that say nearly the same, in clusters, the largest first
+
+\b
+After `lycosa analyse`, of the documents that --select or --cluster choose:
+folder  the documents with an index of them, in a folder, .zip or .tar.gz
+addresses
+        where they are, or with --missing where what they need would be
+dependencies
+        which document needs which, by which kind of link
+schema  one schema and all that it needs, with a catalog, for use offline
+
+\b
+Of the geographic services (see lycosa services):
+services, layers
+        what was found, as lists
+footprints
+        their boxes as GeoJSON
+map     a page that shows them, which needs neither server nor network
+stac    a static catalogue in a folder, or one document a line
+iso     ISO 19139 records in a folder, or one CSW-T transaction
+healthcheck
+        what GeoHealthCheck loads
+originals
+        their descriptions as they came, in a folder with a catalogue
+
+\b
+lycosa export mirror -o site
+lycosa export pages --format csv -o pages.csv
+lycosa export graph --by host -o hosts.graphml
+lycosa export map -o map.html
+"""
+
+
+@click.command(help=HELP)
+@click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.argument("address", default="", metavar="[URL]")
 @click.option("-o", "--output", default="-", metavar="PATH", help="Folder of the mirror, or file; - is the pipe.")
 @collection_option
@@ -89,51 +136,7 @@ def export(
     missing: bool,
     raw: bool,
 ) -> None:
-    """Write a collection for other programs.
-
-    \b
-    mirror  a folder in which each page is found by its URL's path
-    index   a text file: one entry a page, with its links
-    warc    the archive, in a folder or in one file (name.warc.gz)
-    wacz    the archive with its index, as replay tools open it
-    urls    every URL ever met, with its fate
-    pages   what is stored
-    links   who links to whom
-    graph   the same as a graph of pages, hosts or domains, with weights
-    inlinks who is linked from where, sorted by the target
-    records what was extracted
-    near-duplicates
-            pages that say nearly the same, in clusters, the largest first
-
-    \b
-    After `lycosa analyse`, of the documents that --select or --cluster choose:
-    folder  the documents with an index of them, in a folder, .zip or .tar.gz
-    addresses
-            where they are, or with --missing where what they need would be
-    dependencies
-            which document needs which, by which kind of link
-    schema  one schema and all that it needs, with a catalog, for use offline
-
-    \b
-    Of the geographic services (see lycosa services):
-    services, layers
-            what was found, as lists
-    footprints
-            their boxes as GeoJSON
-    map     a page that shows them, which needs neither server nor network
-    stac    a static catalogue in a folder, or one document a line
-    iso     ISO 19139 records in a folder, or one CSW-T transaction
-    healthcheck
-            what GeoHealthCheck loads
-    originals
-            their descriptions as they came, in a folder with a catalogue
-
-    \b
-    lycosa export mirror -o site
-    lycosa export pages --format csv -o pages.csv
-    lycosa export graph --by host -o hosts.graphml
-    lycosa export map -o map.html
-    """
+    """Write a collection for other programs."""
     if kind in assort.KINDS or select or cluster or corrected or missing or address:
         _refuse(kind, {"graph": {"--by": by}, "pages": {"--mime": mime, "--round": number is not None}})
         _refuse(kind, {"inlinks": {"--url": url}, "records": {"--kind": record_kind}, "urls": {"--state": state}})
@@ -155,24 +158,33 @@ def export(
     if by in ("layer", "service"):
         raise UsageError(f"--by {by} goes with footprints, not with {kind}.")
     wanted = Filter(host=host, state=state, mime=mime, round=number)
-    if number is not None and kind not in OF_A_ROUND:
-        raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")
-    _refuse(
-        kind,
-        {
-            "graph": {"--by": by, "--format graphml": form == "graphml"},
-            "inlinks": {"--url": url},
-            "records": {"--kind": record_kind},
-        },
-    )
+    _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
     if kind == "records":
-        _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
+        _refuse(kind, {"pages": {"--mime": mime, "--round": number is not None}, "urls": {"--state": state}})
         from lycosa.look.records import Wanted
 
         write_records(collection, output, Wanted(kind=record_kind, host=host), form=form, raw=raw)
         return
+    _refuse(kind, {"records": {"--kind": record_kind}})
+    _export_pages(kind, output, collection, wanted=wanted, form=form, by=by, url=url, raw=raw)
+
+
+def _export_pages(
+    kind: str,
+    output: str,
+    collection: str,
+    *,
+    wanted: Filter,
+    form: str | None,
+    by: str | None,
+    url: str,
+    raw: bool,
+) -> None:
+    """Write what every collection has: pages, URLs, links, archive."""
+    if wanted.round is not None and kind not in OF_A_ROUND:
+        raise UsageError(f"--round goes with {', '.join(OF_A_ROUND)}, not with {kind}.")
     if kind in ("graph", "inlinks", "near-duplicates"):
-        _refuse(kind, {"pages": {"--mime": mime}, "urls": {"--state": state}})
+        _refuse(kind, {"pages": {"--mime": wanted.mime}, "urls": {"--state": wanted.state}})
         if kind == "graph":
             _export_graph(output, collection, form=form, by=by or "page", wanted=wanted, raw=raw)
         elif kind == "near-duplicates":
@@ -183,7 +195,7 @@ def export(
     if kind in LISTINGS:
         _export_list(kind, output, collection, form=form, wanted=wanted, raw=raw)
         return
-    for option, given in (("--state", state), ("--format", form), ("--raw", raw)):
+    for option, given in (("--state", wanted.state), ("--format", form), ("--raw", raw)):
         if given:
             raise UsageError(f"{option} goes with {', '.join(LISTINGS)}, not with {kind}.")
     _export_view(kind, output, collection, wanted=wanted)
