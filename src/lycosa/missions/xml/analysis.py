@@ -241,7 +241,7 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
         " AND validity IS NOT NULL"
     )
     store.db.execute(
-        "UPDATE document SET validity = 'invalid', validity_error = 'not well-formed: ' || fault"
+        "UPDATE document SET validity = 'invalid', validity_error = 'line ' || fault_line || ': ' || fault"
         " WHERE schema IS NOT NULL AND well_formed = 0"
     )
 
