@@ -88,7 +88,7 @@ def test_every_description_leads_to_a_small_request(shared: Path, say: Callable[
     for file in sorted((shared / "data/ogc/files").iterdir()):
         doc = read(f"http://maps.example.org/{file.name}", {}, file.read_bytes())
         found = take_stock(doc)
-        if found is None or not has_probe(found.service.type) or not found.service.items:
+        if found is None or not has_probe(found.service) or not found.service.items:
             continue
         probe = make_probe(found, doc)
         asked += probe is not None

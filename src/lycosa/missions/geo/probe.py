@@ -48,9 +48,9 @@ def make_probe(found: Inventory, doc: Doc) -> Probe | None:
     return make(found, doc) if make is not None else None
 
 
-def has_probe(kind: str) -> bool:
-    """Whether services of this type can be asked for more than their description."""
-    return kind in _MAKERS
+def has_probe(service: Service) -> bool:
+    """Whether such a service should offer more than its description; a directory of services offers no more."""
+    return service.type in _MAKERS and not service.kind.startswith(("arcgis:directory", "ogcapi:conformance"))
 
 
 def _join(address: str, **parameters: str) -> str:

@@ -182,7 +182,7 @@ class _Round:
         _note_description(result, found)
         probe = _probe_of(found, doc)
         if probe is None:
-            askable = has_probe(found.service.type)
+            askable = has_probe(found.service)
             result.outcome = "capabilities only" if askable else "alive"
             result.reason = "it offers nothing to ask for" if askable else ""
             self._finish(case)
