@@ -23,7 +23,7 @@ for (const one of [...services, ...layers]) {
 function width(b) { return b[0] <= b[2] ? b[2] - b[0] : 360 + b[2] - b[0]; }
 function parts(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], 180, b[3]], [-180, b[1], b[2], b[3]]]; }
 
-let shown = [], chosen = null, hovered = null, active = -1, here = null;
+let shown = [], drawn = [], chosen = null, hovered = null, active = -1, here = null;
 
 // ---- filters and list
 function fill(select, values) {
@@ -50,9 +50,9 @@ function apply() {
   if (here) shown.sort((a, b) => a.area - b.area);
   active = shown.indexOf(chosen);
   if (active < 0 && chosen) choose(null, { zoom: false });
-  const boxed = shown.filter((one) => one.box).length;
+  drawn = shown.filter((one) => one.box).sort((a, b) => b.area - a.area); // small ones on top
   $("sum").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} ${$("what").value}` +
-    (here ? ` at ${degrees(here)}` : "") + (boxed < shown.length ? `, ${(shown.length - boxed).toLocaleString("en")} without a box` : "");
+    (here ? ` at ${degrees(here)}` : "") + (drawn.length < shown.length ? `, ${(shown.length - drawn.length).toLocaleString("en")} without a box` : "");
   $("anywhere").hidden = !here;
   $("list").scrollTop = 0;
   list(); paint();
@@ -185,8 +185,8 @@ function rectangles(g, ones, { fill, line, thick }) {
       if (x > w || y > h || x + dx < 0 || y + dy < 0) continue;
       const c = colour(one.kind);
       if (dx < 3 && dy < 3) { g.globalAlpha = line; g.fillStyle = c; g.fillRect(x - 1.5, y - 1.5, 3, 3); continue; }
-      // What covers more than the window, or most of the world, would only tint everything.
-      if (fill && !(dx > 3 * w && dy > 3 * h) && one.area < 40000) { g.globalAlpha = fill; g.fillStyle = c; g.fillRect(x, y, dx, dy); }
+      // What covers more than the window, or a tenth of the world, would only tint everything.
+      if (fill && !(dx > 3 * w && dy > 3 * h) && (one.area < 6480 || one === chosen)) { g.globalAlpha = fill; g.fillStyle = c; g.fillRect(x, y, dx, dy); }
       g.globalAlpha = line; g.strokeStyle = c; g.lineWidth = thick; g.strokeRect(x, y, dx, dy);
     }
   }
@@ -196,8 +196,8 @@ function draw() {
   frame = 0;
   if (!fresh) {
     ground(behind);
-    const boxed = shown.filter((one) => one.box).length, many = boxed > 300;
-    rectangles(behind, shown, { fill: Math.max(0.01, Math.min(0.12, 12 / (boxed || 1))), line: many ? 0.35 : 0.8, thick: many ? 0.7 : 1.2 });
+    const many = drawn.length > 300;
+    rectangles(behind, drawn, { fill: Math.max(0.01, Math.min(0.12, 12 / (drawn.length || 1))), line: many ? 0.35 : 0.8, thick: many ? 0.7 : 1.2 });
     fresh = true;
   }
   context.setTransform(1, 0, 0, 1, 0, 0); context.drawImage(back, 0, 0);

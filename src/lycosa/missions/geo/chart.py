@@ -21,8 +21,9 @@ from lycosa.missions.geo.stock import Entry, Layer
 
 _TEMPLATE = Path(__file__).with_name("chart.html")
 _SCRIPT = Path(__file__).with_name("chart.js")
-#: Characters of an abstract in the page.
+#: Characters of an abstract in the page; with more layers than this, theirs are left out, so that it opens quickly.
 _MAX_ABSTRACT = 400
+_MANY = 20_000
 #: Decimals of a degree: ten metres, which no screen shows of a whole layer.
 _DIGITS = 4
 #: What could end a script element or begin a comment in it, and line ends of old JavaScript.
@@ -42,8 +43,9 @@ def write_map(entries: list[Entry], layers: Iterable[Layer], *, title: str = "Ge
         numbers[entry.id] = number
         yield (",\n" if number else "\n") + _pack(_pack_service(entry))
     yield '],"layers":['
+    room = _MAX_ABSTRACT if sum(entry.service.items for entry in entries) <= _MANY else 0
     for number, layer in enumerate(layers):
-        yield (",\n" if number else "\n") + _pack(_pack_layer(layer, numbers[layer.entry.id]))
+        yield (",\n" if number else "\n") + _pack(_pack_layer(layer, numbers[layer.entry.id], room))
     yield "]}"
     yield after.replace("{{script}}", script)
 
@@ -66,12 +68,10 @@ def _pack_service(entry: Entry) -> list[Any]:
     ]  # fmt: skip
 
 
-def _pack_layer(layer: Layer, service: int) -> list[Any]:
+def _pack_layer(layer: Layer, service: int, room: int) -> list[Any]:
     item = layer.item
-    return [
-        service, item.title, item.name, _pack_box(item.box), len(layer.offers), item.type,
-        item.abstract[:_MAX_ABSTRACT],
-    ]  # fmt: skip
+    offers = len(layer.offers)
+    return [service, item.title, item.name, _pack_box(item.box), offers, item.type, item.abstract[:room]]
 
 
 def _pack_box(box: Box | None) -> list[float] | int:
