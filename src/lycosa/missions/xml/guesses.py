@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 #: Addresses that are tried for one that is missing: each is a request to somebody.
-MOST = 6
+MOST = 5
 #: Folders in which sites keep what others refer to, most frequent first.
 _USUAL = {
-    "xsd": ("schemas", "schema", "xsd"),
-    "dtd": ("dtd", "dtds", "schemas"),
+    "xsd": ("schemas", "xsd"),
+    "dtd": ("dtd", "dtds"),
     "mod": ("dtd",),
     "ent": ("dtd",),
     "xsl": ("xsl", "xslt"),
@@ -35,8 +35,6 @@ def guess(url: str, folders: Iterable[str]) -> list[str]:
         return []
     origin = f"{parts.scheme}://{parts.netloc}"
     found = [f"{origin}/{'/'.join([*above[:depth], name])}" for depth in range(len(above) - 1, -1, -1)][:2]
-    found += [f"{origin}/{folder}/{name}" for folder in _USUAL[suffix]]
     found += [folder + name for folder in folders]
-    if above and above[0] != "" and len(above) > 2:
-        found.insert(2, f"{origin}/{above[0]}/{name}")
+    found += [f"{origin}/{folder}/{name}" for folder in _USUAL[suffix]]
     return list(dict.fromkeys(address for address in found if address != url))[:MOST]

@@ -26,7 +26,10 @@ GUESS_TRUST = 0.1
 _MISSING = frozenset({404, 410})
 #: Schemas in one folder from which on it counts as a repository.
 _REPOSITORY = 5
-_MAX_FOLDERS = 1_000
+_MAX_FOLDERS = 10_000
+#: Guesses about one host that may all be wrong.
+_MAX_GUESSES = 25
+_MAX_PROPOSED = 100_000
 #: Kinds of documents whose plain links the core reads itself.
 _READ_BY_CORE = frozenset({"feed", "sitemap", "xhtml"})
 
@@ -39,7 +42,10 @@ class Xml(Quarry):
     vouched = RELATIONS
 
     def __init__(self) -> None:
-        self._folders: Counter[str] = Counter()  # where schemas were found; nothing but guesses depends on it
+        # Nothing but guesses depends on these: where schemas were found, and how often guesses were made of a host.
+        self._folders: Counter[str] = Counter()
+        self._guessed: Counter[str] = Counter()
+        self._proposed: set[str] = set()
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind ("xsd", "dtd"…), or the format of an archive that holds such documents; XHTML is none."""
@@ -81,10 +87,14 @@ class Xml(Quarry):
 
     def refused(self, doc: Doc, status: int) -> Iterable[Link]:
         """Where a schema that is missing at its address may be: guesses, and marked as such."""
-        if status in _MISSING:
-            yield from (
-                Link(url, kind="guess", trust=GUESS_TRUST) for url in guesses.guess(doc.url, self._repositories())
-            )
+        host = urls.host_of(doc.url)
+        if status not in _MISSING or self._guessed[host] >= _MAX_GUESSES or len(self._guessed) > _MAX_FOLDERS:
+            return
+        for url in guesses.guess(doc.url, self._repositories()):
+            if url not in self._proposed and len(self._proposed) < _MAX_PROPOSED:
+                self._proposed.add(url)
+                self._guessed[host] += 1
+                yield Link(url, kind="guess", trust=GUESS_TRUST)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What a document is and refers to: one record, and one for each member of an archive."""
@@ -97,6 +107,8 @@ class Xml(Quarry):
             yield Record("xml", tell(found.trace.kind, found.trace, doc.body))
 
     def _note_folder(self, url: str) -> None:
+        if url in self._proposed:
+            self._guessed[urls.host_of(url)] = 0  # guesses are worth their requests there
         if len(self._folders) > _MAX_FOLDERS:
             self._folders = Counter(dict(self._folders.most_common(_MAX_FOLDERS // 2)))
         self._folders[url[: url.rfind("/") + 1]] += 1
