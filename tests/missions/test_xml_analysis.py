@@ -22,6 +22,7 @@ from lycosa.cli.main import program
 
 XSD = "http://www.w3.org/2001/XMLSchema"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
+CATALOG = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
 SITE = "http://site.test/"
 
 
@@ -60,6 +61,9 @@ PAGES = {
     "one.xsd": schema('<xs:include schemaLocation="two.xsd"/>'),
     "two.xsd": schema('<xs:include schemaLocation="one.xsd"/>'),
     "deep.xml": f'<a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="one.xsd">'.encode() + b"<b/>" + DEEP + b"</a>",
+    "silent.xml": b'<a xmlns="urn:a">eight</a>',
+    "by-name.xsd": schema('<xs:include schemaLocation="urn:x:types"/>'),
+    "catalog.xml": f'<catalog xmlns="{CATALOG}"><uri name="urn:x:types" uri="two.xsd"/></catalog>'.encode(),
     "page.html": b"<html><body>hello</body></html>",
 }
 
@@ -122,6 +126,7 @@ def test_closures(analysed: Path) -> None:
     assert found["a.xsd"] == found["a.xsd"] == ("complete", 2, 0)
     assert found["good.xml"] == found["moved.xml"] == ("complete", 3, 0)
     assert found["lacking.xml"] == ("incomplete", 2, 1)
+    assert found["by-name.xsd"] == ("complete", 3, 0)  # through a catalog
     assert found["d.dtd"] == ("complete", 2, 0) and found["r.rng"] == ("complete", 2, 0)
 
 
@@ -136,6 +141,8 @@ def test_validity_against_what_was_collected(analysed: Path) -> None:
     assert "seven" in errors["bad.xml"] and "f" in errors["bad-d.xml"]
     assert found["lacking.xml"] == "unknown" and "nowhere.xsd" in errors["lacking.xml"]
     assert (found["a.xsd"], found["lacking.xsd"], found["parts/types.xsd"]) == ("usable", "unusable", None)
+    assert found["by-name.xsd"] == "usable"
+    assert found["silent.xml"] == "invalid" and facts(analysed, "schema_use")["silent.xml"] == "namespace"
     assert (found["one.xsd"], found["two.xsd"], found["deep.xml"]) == ("usable", None, "unknown")
     assert found["passwd.xsd"] == "unusable" and "root:" not in errors["passwd.xsd"]
 
@@ -150,7 +157,7 @@ def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
     assert facts(folder, "closure")["lacking.xml"] == "complete"
     assert facts(folder, "validity")["lacking.xsd"] == "usable"
     # The schema is for another namespace than the document's.
-    assert facts(folder, "validity")["lacking.xml"] == "invalid"
+    assert facts(folder, "validity")["lacking.xml"] == "unknown"
 
 
 def test_what_is_not_in_the_collection_any_more_is_forgotten(analysed: Path, tmp_path: Path) -> None:

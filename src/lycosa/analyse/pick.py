@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from lycosa import urls
 from lycosa.analyse.part import Case, Part
 from lycosa.analyse.select import EVERYTHING, Condition, read_condition
 from lycosa.analyse.store import open_readonly
@@ -82,7 +83,7 @@ class Picker:
         condition = self.condition(pick)
         sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''
                   AND document IN (SELECT id FROM document WHERE {condition.sql}) ORDER BY document, nth"""
-        return (row[0] for row in self.db.execute(sql, condition.values))
+        return (row[0] for row in self.db.execute(sql, condition.values) if urls.normalise(row[0]))
 
     def condition(self, pick: Pick) -> Condition:
         """What a choice means in SQL."""

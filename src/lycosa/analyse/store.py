@@ -237,7 +237,7 @@ class Store:
         self.db.executemany(
             "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (
-                (number, nth, lead.kind, lead.href, int(lead.strong), lead.url or urls.normalise(lead.href, base) or "")
+                (number, nth, lead.kind, lead.href, int(lead.strong), lead.url or _resolve(lead.href, base))
                 for nth, lead in enumerate(finding.links)
             ),
         )
@@ -271,6 +271,11 @@ class Store:
         """Keep a figure of the whole."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _resolve(href: str, base: str) -> str:
+    """Where a link leads; a name that is no address (urn:…) stands for itself."""
+    return urls.normalise(href, base) or (href if href[:4].lower() == "urn:" else "")
 
 
 def _connect(path: Path) -> apsw.Connection:

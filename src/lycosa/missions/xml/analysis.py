@@ -28,6 +28,7 @@ from lycosa.parse import Doc, read
 PLAIN = ("dtd", "rnc", "xquery")
 
 _TABLES = """
+CREATE INDEX document_in ON document (namespace);
 -- What documents are checked against: `roots` are numbers of documents, as JSON.
 CREATE TABLE grammar (
     id INTEGER PRIMARY KEY, kind TEXT, roots TEXT, mark TEXT, state TEXT DEFAULT '', error TEXT DEFAULT '',
@@ -226,8 +227,11 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
     wanted: dict[Grammar, list[int]] = {}
     for document, grammar in _find_schemas(store):
         wanted.setdefault(grammar, []).append(document)
-    for document, kind in _find_entries(store, closures):
+    entries = list(_find_entries(store, closures))
+    for document, kind in entries:
         wanted.setdefault(Grammar(kind, (document,)), [])
+    for document, grammar in _guess_schemas(store, entries):
+        wanted[grammar].append(document)
     numbers = []
     for grammar, documents in wanted.items():
         number = _keep_grammar(store, grammar, _mark(store, closures.of(*grammar.roots)))
@@ -274,6 +278,9 @@ SELECT id, kind, EXISTS (
     SELECT 1 FROM link WHERE link.found = document.id AND link.document <> document.id
     AND link.kind IN ({closure.quote(closure.PARTS)})) AS part
 FROM document WHERE kind IN ('xsd', 'rng', 'dtd') ORDER BY part, id"""
+_UNNAMED = f"""
+SELECT id FROM document
+WHERE namespace = ? AND schema_use = '' AND kind NOT IN ('', 'html', {closure.quote(closure.GRAMMARS)})"""
 _LOCATED = f"""
 SELECT link.document, link.kind, link.found, target.kind FROM link JOIN document AS target ON target.id = link.found
 JOIN document AS source ON source.id = link.document
@@ -302,6 +309,21 @@ def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:
         if kind in _SCHEMA_LINKS[link].split():
             named.setdefault(link, []).append((kind, found))
     yield from _choose_schema(here, named)
+
+
+def _guess_schemas(store: Store, entries: list[tuple[int, str]]) -> Iterator[tuple[int, Grammar]]:
+    """Each document that names no schema, with the one XML Schema that was collected for its namespace."""
+    store.db.execute("UPDATE document SET schema_use = '' WHERE schema_use = 'namespace'")
+    spaces: dict[str, list[int]] = {}
+    for document, kind in entries:
+        if kind == "xsd":
+            target = store.value("SELECT target_namespace FROM document WHERE id = ?", (document,))
+            spaces.setdefault(target or "", []).append(document)
+    for space, schemas in spaces.items():
+        if space and len(schemas) == 1:  # of several nobody knows which is meant
+            for (document,) in list(store.rows(_UNNAMED, (space,))):
+                store.db.execute("UPDATE document SET schema_use = 'namespace' WHERE id = ?", (document,))
+                yield document, Grammar("xsd", (schemas[0],))
 
 
 def _choose_schema(document: int, named: dict[str, list[tuple[str, int]]]) -> Iterator[tuple[int, Grammar]]:

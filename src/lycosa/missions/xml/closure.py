@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from lycosa import urls
 from lycosa.analyse.store import Store
 from lycosa.look.collection import Collection
+from lycosa.missions.xml.catalog import NAMESPACE, read_catalog
 
 #: Kinds that others are written in, or checked against.
 SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
@@ -22,6 +24,7 @@ PARTS = ("xsd:include", "xsd:redefine", "xsd:override", "rng:include", "rng:exte
 #: A closure is followed so far; larger ones are cut, and counted as incomplete.
 MAX_CLOSURE = 20_000
 _MAX_REDIRECTS = 10
+_MAX_CATALOGS = 1000
 
 
 def quote(names: Iterable[str]) -> str:
@@ -41,7 +44,7 @@ WHERE {_NEEDED}"""
 
 
 def resolve_links(store: Store, collection: Collection) -> None:
-    """Find the collected document that each link leads to, also through redirects."""
+    """Find the collected document that each link leads to, also through redirects and catalogs."""
     with store.transaction():
         store.db.execute(
             """UPDATE link SET found = (
@@ -60,8 +63,25 @@ def resolve_links(store: Store, collection: Collection) -> None:
             row = store.value("SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (end,))
             if row is not None:
                 found.append((row, target))
+    found += _ask_catalogs(store, collection)
     with store.transaction():
         store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ? AND found IS NULL", found)
+
+
+def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
+    """What collected catalogs know of addresses and names that were not collected themselves."""
+    catalogs = list(store.rows("SELECT n FROM document WHERE namespace = ? AND member = ''", (NAMESPACE,)))
+    for (n,) in catalogs[:_MAX_CATALOGS]:
+        page = collection.page_at(n)
+        for name, address in read_catalog(page.body, page.url) if page is not None else ():
+            wanted = urls.normalise(name) or name
+            sql = "SELECT 1 FROM link WHERE strong AND target = ? AND found IS NULL LIMIT 1"
+            if store.value(sql, (wanted,)):
+                document = store.value(
+                    "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (address,)
+                )
+                if document is not None:
+                    yield document, wanted
 
 
 def _find_redirects(collection: Collection, wanted: set[str]) -> Iterator[tuple[str, str]]:

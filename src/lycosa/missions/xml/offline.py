@@ -49,7 +49,7 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
     size = 0
     for number, paths in places.items():
         body = picker.read(documents[number]) or b""
-        for _, path in paths:
+        for path in dict.fromkeys(path for _, path in paths):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(body)
@@ -58,7 +58,8 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
     missing = sorted(closures.missing(closure))
     if missing:
         (folder / MISSING).write_text("".join(f"{each}\n" for each in missing), encoding="utf-8")
-    return Offline(places[root][0][1], sum(len(paths) for paths in places.values()), size, missing)
+    files = {path for paths in places.values() for _, path in paths}
+    return Offline(places[root][0][1], len(files), size, missing)
 
 
 def _find(picker: Picker, address: str) -> int:
@@ -79,6 +80,9 @@ def _lay_out(picker: Picker, documents: dict[int, Document]) -> dict[int, list[t
     folders: set[str] = set()
     for number, address in _list_addresses(picker, documents):
         path = path_of(address, documents[number].mime)
+        if urls.normalise(address) is None:  # a name, for which only the catalog can stand
+            places[number].append((address, places[number][0][1]))
+            continue
         if _is_taken(path, files, folders):  # then only the catalog leads there
             path = add_suffix(path, address)
             if _is_taken(path, files, folders):

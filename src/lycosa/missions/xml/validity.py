@@ -30,6 +30,7 @@ _RNG_LINKS = (f"{{{RELAXNG}}}include", f"{{{RELAXNG}}}externalRef")
 #: A file that is never there: libxml2 passes over an import that it cannot load, as the recommendation allows.
 _NOWHERE = os.path.join(os.devnull, "missing")
 
+_NO_ROOT = "No matching global declaration available for the validation root"
 _UNLOADED = re.compile(r"could not load|[Ff]ailed to load|Failed to locate")
 
 #: Says what is wrong with a document; empty: nothing.
@@ -57,10 +58,12 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
     def resolve(self, system_url: str, _public_id: str, context: Any) -> Any:
         document = find_document(self._shelf, system_url)
         source = None if document is None else read_source(self._shelf, document)
-        if source is None:
+        if document is None or source is None:
             self.missing.append(system_url)
             return self.resolve_filename(_NOWHERE, context)
-        return self.resolve_string(source, context, base_url=system_url)
+        # Behind a redirect or a catalog, links are relative to where the document really is.
+        address = next(self._shelf.rows("SELECT url FROM document WHERE id = ?", (document,)))[0]
+        return self.resolve_string(source, context, base_url=str(address))
 
 
 def find_document(shelf: Shelf, address: str) -> int | None:
@@ -120,7 +123,16 @@ class Inspector:
             error = check(doc.body, doc.url)
         except (etree.LxmlError, ValueError) as problem:  # too deep, or more entities than libxml2 expands
             return "unknown", " ".join(str(problem).split())[:_MAX_ERROR]
+        if _NO_ROOT in error and not self._is_meant(grammar, document):
+            return "unknown", "no schema for the namespace of its root was collected"
         return ("invalid", error[:_MAX_ERROR]) if error else ("valid", "")
+
+    def _is_meant(self, grammar: Grammar, document: int) -> bool:
+        """Whether one of the schemas is for the namespace of a document's root."""
+        ids = ", ".join(map(str, grammar.roots))
+        sql = f"""SELECT 1 FROM document AS meant JOIN document AS checked ON meant.target_namespace = checked.namespace
+                  WHERE checked.id = ? AND meant.id IN ({ids})"""
+        return next(self._shelf.rows(sql, (document,)), None) is not None
 
     # One language each
 
