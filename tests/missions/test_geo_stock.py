@@ -167,6 +167,20 @@ def test_what_is_only_a_guess() -> None:
     assert news is not None and news.guess
 
 
+def test_what_speaks_against_a_guess() -> None:
+    """What complains like a service is one; beside another service, or on its own word, it must be named."""
+    text = fate.Hypothesis("WMS", "http://a.org/x", "link: named by its text", guess=True)
+    beside = fate.Hypothesis("WFS", "http://a.org/x", "beside a WMS", guess=True)
+    record = fate.Hypothesis("WFS", "http://a.org/x", "record", guess=False, named=True)
+    script = fate.Hypothesis("WMS", "http://a.org/x", "script: WMS configuration", guess=False)
+    apart = {"elsewhere": False, "itself": False}
+    assert not fate.is_guess(text, "exception", **apart) and fate.is_guess(text, "dead", **apart)
+    assert fate.is_guess(beside, "exception", **apart)
+    assert not fate.is_guess(record, "dead", elsewhere=True, itself=False)
+    assert fate.is_guess(script, "dead", elsewhere=True, itself=False)
+    assert fate.is_guess(script, "dead", elsewhere=False, itself=True)
+
+
 def test_complaints() -> None:
     """Error reports of every form are read; other documents are none."""
     old = b'<ServiceExceptionReport><ServiceException code="X">no  map</ServiceException></ServiceExceptionReport>'

@@ -65,6 +65,17 @@ def find_hypothesis(url: str, via: str, state: int) -> Hypothesis | None:
     return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
 
 
+def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: bool) -> bool:
+    """Whether nobody said that there is such a service.
+
+    `elsewhere`: at this endpoint another kind of service answers, so only who names the kind says that it is there too.
+    `itself`: only the page at the endpoint led there. What complains like a service is one, unless it was only tried.
+    """
+    if elsewhere or itself:
+        return hypothesis.guess or itself or not hypothesis.named
+    return hypothesis.guess and (state != "exception" or hypothesis.rule.startswith(_TRIED))
+
+
 def _read_link(url: str, state: int) -> Hypothesis | None:
     """What an ordinary link says; an endpoint that answers leads to a hypothesis of its own."""
     hints = infer(url) if _LIKELY.search(url) else ()

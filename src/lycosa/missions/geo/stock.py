@@ -257,8 +257,8 @@ class Stock:
             if key in alive or (not hypothesis.type and spelled in answering):
                 continue
             entry.rule = hypothesis.rule
-            # Where another kind of service answers, only who names this kind says that it is there too.
-            entry.guess = hypothesis.guess or (spelled in answering and not hypothesis.named)
+            itself = bool(entry.found_on) and spell(entry.found_on) == spelled
+            entry.guess = fate.is_guess(hypothesis, entry.state, elsewhere=spelled in answering, itself=itself)
             known = found.get(key)
             if known is None:
                 entry.id = make_id(*key)
