@@ -142,7 +142,7 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
         raise UsageError(f'The thesaurus {volume.header.name} has no label with "{term}".')
     if not form and output == "-" and sys.stdout.isatty():
         for place in found[:_SHOWN]:
-            _tell(concepts[place], concepts, groups, language)
+            _tell(concepts[place], concepts, groups=groups, language=language)
         if len(found) > _SHOWN:
             click.echo(f"… and {len(found) - _SHOWN:,} more; --format csv shows all")
         return
@@ -150,9 +150,17 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
     for place in found:
         concept = concepts[place]
         labels = "; ".join(f"{code}: {', '.join(names)}" for code, names in sorted(concept.labels.items()))
-        relations = [_names(getattr(concept, kind), concepts, language) for kind in ("broader", "narrower", "related")]
+        relations = [
+            _names(getattr(concept, kind), concepts, language=language) for kind in ("broader", "narrower", "related")
+        ]
         rows.append(
-            (concept.label(language), labels, *relations, _themes(concept, concepts, groups, language), concept.uri)
+            (
+                concept.label(language),
+                labels,
+                *relations,
+                _themes(concept, concepts, groups=groups, language=language),
+                concept.uri,
+            )
         )
     with opened(output, form) as (out, settled):
         write(rows, ("concept", "labels", "broader", "narrower", "related", "themes", "uri"), out, form=settled)
@@ -172,11 +180,11 @@ def remove(name: str) -> None:
     file.unlink()
 
 
-def _names(places: list[int], concepts: list[Concept], language: str) -> str:
+def _names(places: list[int], concepts: list[Concept], *, language: str) -> str:
     return "; ".join(concepts[place].label(language) for place in places)
 
 
-def _themes(concept: Concept, concepts: list[Concept], groups: list[Group], language: str) -> str:
+def _themes(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> str:
     """The groups that tell a concept from others."""
     own = [groups[number] for number in concept.groups]
     return "; ".join(
@@ -184,7 +192,7 @@ def _themes(concept: Concept, concepts: list[Concept], groups: list[Group], lang
     )
 
 
-def _tell(concept: Concept, concepts: list[Concept], groups: list[Group], language: str) -> None:
+def _tell(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> None:
     """One concept for a person."""
     from lycosa.look.table import printable
 
@@ -194,8 +202,8 @@ def _tell(concept: Concept, concepts: list[Concept], groups: list[Group], langua
         lines.append(f"    {definition}")
     lines += [f"    {code or '–'}: {', '.join(names)}" for code, names in sorted(concept.labels.items())]
     for kind in ("broader", "narrower", "related"):
-        if names := _names(getattr(concept, kind), concepts, language):
+        if names := _names(getattr(concept, kind), concepts, language=language):
             lines.append(f"    {kind}: {names}")
-    if names := _themes(concept, concepts, groups, language):
+    if names := _themes(concept, concepts, groups=groups, language=language):
         lines.append(f"    themes: {names}")
     click.echo("\n".join(printable(line) for line in lines))

@@ -144,9 +144,9 @@ def check_services(
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
         period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
         watching = Watching(quiet=quiet)
-        wanted = Wanted(kind=kind, host=host)
+        plan = _Plan(Wanted(kind=kind, host=host), shown, period_s, rounds, new, strict)
         with watching.hear():
-            return _run(collection, mission, wanted, watching, shown, _Plan(period_s, rounds, new, strict))
+            return _run(collection, mission, watching=watching, plan=plan)
 
 
 class _Shown(NamedTuple):
@@ -159,23 +159,24 @@ class _Shown(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How often services are checked, and what counts as a failure."""
+    """Which services are checked, how often, and what counts as a failure."""
 
+    wanted: Wanted
+    shown: _Shown
     period_s: float = 0.0
     rounds: int = 0
     anew: bool = False
     strict: bool = False
 
 
-def _run(
-    collection: Collection, mission: Mission, wanted: Wanted, watching: Watching, shown: _Shown, plan: _Plan
-) -> int:
+def _run(collection: Collection, mission: Mission, *, watching: Watching, plan: _Plan) -> int:
     """One round, or one after the other."""
     done = 0
     while True:
         began = time.time()
-        found = check_once(collection, mission, wanted, watching, anew=plan.anew or done > 0)
-        _show(collection, found.round, shown)
+        anew = plan.anew or done > 0
+        found = check_once(collection, mission, wanted=plan.wanted, watching=watching, anew=anew)
+        _show(collection, found.round, plan.shown)
         done += 1
         if not plan.period_s or done == plan.rounds or found.ended_by:
             return _settle_code(found, strict=plan.strict)
@@ -186,7 +187,7 @@ def _run(
             time.sleep(min(0.5, max(0.0, began + plan.period_s - time.time())))
 
 
-def check_once(collection: Collection, mission: Mission, wanted: Wanted, watching: Watching, *, anew: bool) -> Watched:
+def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watching: Watching, anew: bool) -> Watched:
     """One round of checks, told in a line."""
     from lycosa.missions.geo.watch import summarise, watch
 
@@ -205,7 +206,7 @@ def check_after(mission: Mission, *, quiet: bool) -> None:
     watching = Watching(quiet=quiet)
     with Collection(mission.keep.collection) as collection, watching.hear():
         try:
-            check_once(collection, mission, Wanted(), watching, anew=True)
+            check_once(collection, mission, wanted=Wanted(), watching=watching, anew=True)
         except UsageError as problem:  # the crawl itself went well: it found no service
             click.echo(f"lycosa: {problem}", err=True)
     if watching.stop:
@@ -229,7 +230,7 @@ def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
     try:
         if shown.since is not None:
             span = history.settle_span(shown.since or None, number)
-            _write_differences(history.differences(*span), span, shown)
+            _write_differences(history.differences(*span), shown, span=span)
         else:
             last = number or history.rounds()[-1].round
             results = (one for one in history.results(last) if not shown.outcome or one.outcome == shown.outcome)
@@ -258,7 +259,7 @@ def _row(result: Result) -> list[Value]:
     ]  # fmt: skip
 
 
-def _write_differences(found: Iterable[Difference], span: tuple[int, int], shown: _Shown) -> None:
+def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tuple[int, int]) -> None:
     from lycosa.look.table import write
 
     columns = ("change", "detail", "type", "endpoint", "outcome", "title", "since", "until", "id")

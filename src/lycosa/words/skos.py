@@ -239,11 +239,11 @@ def _add(graph: _Graph, quad: Quad) -> bool:
         elif value in _KINDS:
             _set_kind(graph, subject, _KINDS[value])
     else:
-        _add_relation(graph, subject, predicate, value, language)
+        _add_relation(graph, subject, predicate=predicate, value=value, language=language)
     return True
 
 
-def _add_relation(graph: _Graph, subject: str, predicate: str, value: str, language: str | None) -> None:
+def _add_relation(graph: _Graph, subject: str, *, predicate: str, value: str, language: str | None) -> None:
     if predicate in _UP:
         graph.broader.setdefault(subject, {})[value] = None
     elif predicate in _DOWN:

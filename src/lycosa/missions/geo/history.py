@@ -15,7 +15,8 @@ import apsw
 import zstandard
 from msgspec import Struct
 
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError, LycosaError, UsageError
+from lycosa.frontier.fault import translate
 
 NAME = "checks.db"
 _VERSION = 1
@@ -89,7 +90,7 @@ class History:
             self._database.set_busy_timeout(_BUSY_MS)
             self._prepare(write=write)
         except apsw.Error as problem:
-            raise CollectionError(f"{path} cannot be used: {problem}.") from None
+            raise _translate(problem, path) from None
 
     def _prepare(self, *, write: bool) -> None:
         (version,) = next(self._database.execute("PRAGMA user_version"))
@@ -174,11 +175,20 @@ class History:
         try:
             yield from self._database.execute(sql, tuple(values))
         except apsw.Error as problem:
-            raise CollectionError(f"{self._path} cannot be read: {problem}.") from None
+            raise _translate(problem, self._path) from None
 
     def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        with self._database:
-            self._database.executemany(sql, rows)
+        try:
+            with self._database:
+                self._database.executemany(sql, rows)
+        except apsw.Error as problem:
+            raise _translate(problem, self._path) from None
+
+
+def _translate(problem: apsw.Error, path: Path) -> LycosaError:
+    if isinstance(problem, apsw.NotADBError | apsw.CorruptError):
+        return CollectionError(f"{path} is damaged ({problem}): move it away, and a new history begins.")
+    return translate(problem, path)
 
 
 def compare(before: Result | None, new: Result) -> tuple[str, str] | None:

@@ -87,7 +87,7 @@ def watch(
         )
         try:
             number, continued = history.begin(now=time.time(), anew=anew, wanted=_describe(wanted))
-            round_ = _Round(history, number, patrol, tell, hosts_at_once=mission.fetch.connections)
+            round_ = _Round(history, number, patrol=patrol, tell=tell, hosts_at_once=mission.fetch.connections)
             done = history.checked(number)
             began = time.monotonic()
             limit_s = mission.limits.time_s
@@ -116,9 +116,9 @@ class _Round:
         self,
         history: History,
         number: int,
+        *,
         patrol: Patrol,
         tell: Callable[[int, int, Result], None],
-        *,
         hosts_at_once: int,
     ) -> None:
         self._history = history
