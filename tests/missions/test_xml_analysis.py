@@ -296,3 +296,23 @@ def test_a_missing_collection_is_told(tmp_path: Path) -> None:
     """Nothing is made."""
     result = CliRunner().invoke(program, ["analyse", "xml", str(tmp_path / "none")])
     assert "There is no collection" in str(result.exception)
+
+
+def test_the_library_of_the_tour(tmp_path: Path) -> None:
+    """examples/xml has what docs/xml.md says of it."""
+    site = Path(__file__).resolve().parents[2] / "examples/xml"
+    files = sorted(path for path in site.rglob("*.*") if path.suffix != ".html")
+    folder = stock(
+        tmp_path / "c", [(SITE + str(path.relative_to(site)), "text/xml", path.read_bytes()) for path in files]
+    )
+    analyse(folder)
+    found = facts(folder, "validity", "closure")
+    assert found["books/spiders.xml"] == ("valid", "complete") and found["books/loans.xml"] == ("valid", "complete")
+    assert found["books/wrong.xml"] == ("invalid", "complete") and found["books/old.xml"] == ("invalid", "incomplete")
+    assert found["schemas/library.xsd"][0] == "usable" and found["schemas/books.dtd"] == ("unusable", "incomplete")
+    assert [row[0] for row in rows(folder, "SELECT what FROM change")] == [
+        "encoding",
+        "ampersand",
+        "entity",
+        "truncated",
+    ]

@@ -22,6 +22,8 @@ from lycosa.missions.xml.mending import CODES, find_fault, mend
         (b"noise\n<?xml version='1.0'?><a/>", "preface", b"<?xml version='1.0'?><a/>"),
         ("<?xml version='1.0' encoding='utf-8'?><a>caf\xe9</a>".encode("latin-1"), "encoding", "café".encode()),
         (b"<a><b>text", "truncated", b"<a><b>text</b></a>"),
+        (b"<x:a xmlns:x='u'><x:b/><x:", "truncated", b"<x:b/></x:a>"),
+        (b"<a><b c='d", "truncated", b"<a/>"),
         (b"<a><b></a>", "tag", b"<b/>"),
         (b"<a/><b/>", "trailing", b"<a/>"),
         (b'<a b="1" b="2"/>', "attribute", b'b="1"'),

@@ -137,7 +137,7 @@ def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | No
 
 def _repair(data: bytes, changes: list[Change]) -> bytes:
     """One step after the other, until a parser is content; what they changed is added to the list."""
-    for step in (_drop_illegal, _escape, _bind_prefixes):
+    for step in (_drop_illegal, _escape, _drop_unfinished, _bind_prefixes):
         data, made = step(data)
         changes += made
         if made and not find_fault(data)[0]:
@@ -206,6 +206,15 @@ def _escape(data: bytes) -> tuple[bytes, list[Change]]:
         for (code, detail), count in counts.most_common(_MAX_TOLD)
     ]
     return mended, changes
+
+
+def _drop_unfinished(data: bytes) -> tuple[bytes, list[Change]]:
+    """Drop a tag that the document breaks off in: libxml2 would make an element of what there is of it."""
+    at = data.rfind(b"<")
+    if at <= 0 or data.find(b">", at) >= 0:
+        return data, []
+    line = data.count(b"\n", 0, at) + 1
+    return data[:at], [Change("truncated", f"{len(data) - at} bytes of a tag at the end", line)]
 
 
 def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:
