@@ -235,11 +235,20 @@ class Desk:
         """Everything that was there when the desk was opened is done; what is not there any more is forgotten."""
         if self._pages.noted("seen") == self._mark:
             return
-        there = {row[0] for row in self._collection.rows(_NUMBERS)}
-        gone = [n for n in self._pages.numbers() if n not in there]
+        gone = list(self._find_gone())
         with self._pages.transaction():
             self._pages.drop(gone)
         self._pages.note("seen", self._mark)
+
+    def _find_gone(self) -> Iterator[int]:
+        """Pages that were looked at and are not in the collection: both lists are in order, so neither is held."""
+        there = self._collection.rows(f"{_NUMBERS} ORDER BY page.n")
+        at = next(there, (0,))[0]
+        for n in self._pages.numbers():
+            while at and at < n:
+                at = next(there, (0,))[0]
+            if at != n:
+                yield n
 
     def left(self) -> int:
         """How many pages are to be looked at, at most; 0 at once where nothing was written since the last time."""
