@@ -237,6 +237,19 @@ def test_rounds_on_a_schedule(services: Services, capsys: pytest.CaptureFixture[
     assert [json.loads(line)["round"] for line in capsys.readouterr().out.splitlines()] == [1, 2, 3]
 
 
+def test_an_answer_that_cannot_be_read_costs_its_own_service(
+    services: Services, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The round goes on."""
+
+    def stumble(*_: object) -> None:
+        raise ValueError("of all things")
+
+    monkeypatch.setattr("lycosa.missions.geo.watch.judge_probe", stumble)
+    assert check() == 0
+    assert listed(capsys)["good"] == ("wrong type", "unreadable: ValueError: of all things")
+
+
 def test_two_checks_do_not_run_at_once(services: Services) -> None:
     """The second one says so."""
     from lycosa.missions.geo.watch import _lock

@@ -29,7 +29,7 @@ from lycosa.missions.geo.inventory import Inventory
 from lycosa.missions.geo.listing import Wanted, list_services
 from lycosa.missions.geo.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.stock import Entry, Stock
-from lycosa.missions.geo.verdict import OUTCOMES, judge_description, judge_probe
+from lycosa.missions.geo.verdict import OUTCOMES, Verdict, judge_description, judge_probe
 from lycosa.model import RobotsRow
 from lycosa.parse import Doc
 
@@ -43,6 +43,7 @@ _RETRY_S = 5.0
 _WRITE_S = 1.0
 _ROBOTS = "SELECT origin, fetched_at, status, body FROM robots WHERE origin = ?"
 _ARCGIS = "ESRI-REST"
+_NOTHING = "it offers nothing to ask for"
 
 
 class Watched(Struct):
@@ -164,39 +165,17 @@ class _Round:
 
     def _take(self, tag: object, reply: Reply) -> None:
         assert isinstance(tag, _Case)
-        if tag.probe is None:
-            self._take_description(tag, reply)
-        else:
-            self._take_probe(tag, tag.probe, reply)
-
-    def _take_description(self, case: _Case, reply: Reply) -> None:
-        result = case.result
-        result.at = reply.at
-        verdict, doc, found = judge_description(reply, result.type)
-        if reply.status:
-            result.answer_s = round(reply.took_s, 4)
-        if found is None or doc is None:
-            result.outcome, result.reason = verdict
-            self._finish(case)
-            return
-        _note_description(result, found)
-        probe = _probe_of(found, doc)
-        if probe is None:
-            askable = has_probe(found.service)
-            result.outcome = "capabilities only" if askable else "alive"
-            result.reason = "it offers nothing to ask for" if askable else ""
-            self._finish(case)
-            return
-        case.probe = probe
-        result.operation, result.request = probe.operation, probe.url
-        self._patrol.ask(probe.url, case, max_bytes=probe.max_bytes)
-
-    def _take_probe(self, case: _Case, probe: Probe, reply: Reply) -> None:
-        result = case.result
-        result.outcome, result.reason = judge_probe(reply, probe)
-        if reply.status:
-            result.request_s = round(reply.took_s, 4)
-        self._finish(case)
+        try:
+            if tag.probe is not None:
+                _note_probe(tag.result, judge_probe(reply, tag.probe), reply)
+            elif (probe := _note_description(tag.result, reply)) is not None:
+                tag.probe = probe
+                self._patrol.ask(probe.url, tag, max_bytes=probe.max_bytes)
+                return
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
+            # One answer that our readers stumble over must not stop this round, and the next, and the next.
+            tag.result.outcome, tag.result.reason = "wrong type", f"unreadable: {type(error).__name__}: {error}"[:500]
+        self._finish(tag)
 
     def _finish(self, case: _Case) -> None:
         self.done += 1
@@ -237,12 +216,34 @@ def _find_description(entry: Entry) -> str:
     return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
 
 
-def _note_description(result: Result, found: Inventory) -> None:
+def _note_description(result: Result, reply: Reply) -> Probe | None:
+    """Write down what a service says of itself; what it is to be asked next, or None when the check is over."""
+    result.at = reply.at
+    verdict, doc, found = judge_description(reply, result.type)
+    if reply.status:
+        result.answer_s = round(reply.took_s, 4)
+    if found is None or doc is None:
+        result.outcome, result.reason = verdict
+        return None
     service = found.service
     result.described = True
     result.type = result.type or service.type
     result.title, result.version, result.items = service.title, service.version, service.items
     result.names = tuple(dict.fromkeys(item.name or item.title for item in found.items if item.name or item.title))
+    probe = _probe_of(found, doc)
+    if probe is not None:
+        result.operation, result.request = probe.operation, probe.url
+    elif has_probe(service):
+        result.outcome, result.reason = "capabilities only", _NOTHING
+    else:
+        result.outcome = "alive"
+    return probe
+
+
+def _note_probe(result: Result, verdict: Verdict, reply: Reply) -> None:
+    result.outcome, result.reason = verdict
+    if reply.status:
+        result.request_s = round(reply.took_s, 4)
 
 
 def _probe_of(found: Inventory, doc: Doc) -> Probe | None:
