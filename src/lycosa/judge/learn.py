@@ -25,9 +25,10 @@ from lycosa.model import Lesson, Link, Sight
 
 BITS = 16
 _MASK = (1 << BITS) - 1
-_HOSTS = 1 << 62  # keys of hosts have this bit
-RATE = 0.35
-FRESH = 1.5
+_HOSTS, _RULES, _THINGS = 1 << 62, 1 << 61, 1 << 60  # the highest bit of a key: of a host, a rule, what an address is
+_PLAIN_KEYS = _THINGS - 1
+RATE = 0.2
+FRESH = 0.2
 SHARK = 5.0
 BASE = 4.0
 DAMP = 0.1
@@ -36,8 +37,11 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
 _REMEMBERED = 50_000
-_PACKED = Packed("<f4B")
-_HEAD = 12 + _PACKED.size  # bytes before the features: what Shark-Search notes, prior, sizes of the groups
+_PACKED = Packed("<ff4B")
+_HEAD = 12 + _PACKED.size  # bytes before the features: what Shark-Search notes, prior, trust, sizes of the groups
+PATIENCE = 6.0  # hypotheses of a rule for which its trust counts as much as what became of them
+SPENT = 4.0  # what an address loses for which another spelling is known, as log-odds
+_CLAIMS = 200_000  # addresses that are remembered by what they stand for
 
 
 def _hash(text: str) -> int:
@@ -105,6 +109,10 @@ class _Ground:
         self.ids = None
 
 
+def _key(kind: int, text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")) & _PLAIN_KEYS | kind
+
+
 def _level(count: float) -> int:
     """0, 1, 2-3, 4-7, …"""
     return int(count).bit_length()
@@ -125,6 +133,8 @@ class Learn(Policy):
         self._grounds: dict[str, _Ground] = {}
         self._by_key: dict[int, _Ground] = {}
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
+        self._rules: dict[int, tuple[float, float]] = {}  # hypotheses tried and finds, by the rule
+        self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
         self._sight = Sight("", "")
         self._parent: tuple[int, ...] = ()  # features of the page whose links are scored
         self._parent_bytes = b""
@@ -133,6 +143,7 @@ class Learn(Policy):
         self._anchors, self._contexts, self._titles = _Texts("anchor", 8), _Texts("near", 8), _Texts("title", 6)
         self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 6)
         self._folders, self._kinds, self._forms = _Names("folder"), _Names("via"), _Names("on")
+        self._own = _Names("own")
         self._dries, self._yields = _Names("dry"), _Names("ground")
 
     # Scoring
@@ -144,8 +155,8 @@ class Learn(Policy):
         forms = self._forms
         shape = sight.url[: sight.url.rfind("/") + 1]
         self._parent = parent = (
-            forms[sight.host],
-            forms[_DIGITS.sub("0", shape)],
+            self._own["on " + sight.host],
+            self._own["on " + _DIGITS.sub("0", shape)],
             forms[f"form {sight.form} {bool(sight.kind)}"],
             forms[f"relevance {int(sight.relevance * 8)}"],
             *self._titles[sight.title],
@@ -156,22 +167,41 @@ class Learn(Policy):
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         shark, noted = self._shark.score(link, url, host=host, context=context)
+        trust = link.trust
         anchor = self._anchors[link.text] if link.text else ()
         around = self._contexts[context] if context else ()
-        address = self._address(url, host)
+        address = self._address(url if not trust else url.partition("?")[0], host)
         kinds, kind = self._kinds, link.kind
         place = "own" if host == self._host else "other"
-        about = (kinds[f"{kind} {place}"], kinds[f"{kind} {host}"], kinds[f"{link.rel} {place}"])
-        ids = (*anchor, *address, *around, *about)
-        logit = SHARK * shark - BASE + 3 * prior
-        if link.trust:
-            logit = max(logit, 4 * link.trust - 2.5)
-        head = _PACKED.pack(logit, len(anchor), len(address), len(around), 3)
+        rule = kinds[f"{kind} {place}"]
+        ids = (rule, self._own[f"{kind} {host}"], kinds[f"{link.rel} {place}"], *anchor, *address, *around)
+        base = 0.0 if trust else SHARK * shark - BASE + 3 * prior
+        logit = base + self._trust(rule, trust) if trust else base
+        if same := self._same(url):
+            loss = self._claim(same, url, logit)
+            base, logit = base - loss, logit - loss
+        head = _PACKED.pack(base, trust, 3, len(anchor), len(address), len(around))
         weights = self._weights
         logit += self._parent_sum
         for i in ids:
             logit += weights[i]
         return _squash(logit), b"".join((noted, head, array("H", ids).tobytes(), self._parent_bytes))
+
+    def _claim(self, same: str, url: str, logit: float) -> float:
+        """What an address loses because a better spelling of it is known."""
+        key, own = crc32(same.encode("utf-8", "replace")), crc32(url.encode("utf-8", "replace"))
+        first = self._claims.get(key)
+        if first is not None and first[0] != own and first[1] >= logit:
+            return SPENT
+        if len(self._claims) >= _CLAIMS:
+            self._claims.clear()
+        self._claims[key] = own, logit
+        return 0.0
+
+    def _trust(self, rule: int, trust: float) -> float:
+        """Log-odds of a hypothesis: what its rule is said to be worth, and more and more what became of others."""
+        tried, found = self._rules.get(rule, (0.0, 0.0))
+        return _stretch((found + PATIENCE * trust) / (tried + PATIENCE))
 
     def _address(self, url: str, host: str) -> list[int]:
         low = url.lower()
@@ -188,7 +218,7 @@ class Learn(Policy):
             ending += "?"
         folder = _DIGITS.sub("0", path[:cut]) if cut > 1 else "/"
         found += self._labels[host]
-        found.append(self._folders[f"{host}{folder}{ending}"])
+        found.append(self._own[f"{host}{folder}{ending}"])
         found.append(self._folders[f"{path.count('/')}{ending}"])
         return found
 
@@ -197,7 +227,7 @@ class Learn(Policy):
     def _ground(self, host: str) -> _Ground:
         ground = self._grounds.get(host)
         if ground is None:
-            key = xxhash.xxh3_64_intdigest(host.encode("utf-8", "replace")) >> 1 | _HOSTS
+            key = _key(_HOSTS, host)
             ground = self._grounds[host] = self._by_key[key] = _Ground(host, key)
             if (sums := self._sums.pop(key, None)) is not None:
                 ground.recall(*sums)
@@ -225,9 +255,16 @@ class Learn(Policy):
         return _squash(self._static(lore)) if len(lore) > _HEAD else score
 
     def _static(self, lore: bytes) -> float:
-        logit: float = _PACKED.unpack_from(lore, 12)[0]
+        return self._sum(lore, array("H", lore[_HEAD:]))
+
+    def _sum(self, lore: bytes, ids: array[int]) -> float:
+        """The log-odds of a URL, without those of its host."""
+        logit: float
+        logit, trust, *_ = _PACKED.unpack_from(lore, 12)
+        if trust:
+            logit += self._trust(ids[0], trust)
         weights = self._weights
-        for i in array("H", lore[_HEAD:]):
+        for i in ids:
             logit += weights[i]
         return logit
 
@@ -244,7 +281,10 @@ class Learn(Policy):
                 if host not in logits:
                     logits[host] = self._host_logit(host)
                 values.append(_squash(_stretch(score) + logits[host]))
-            self._learn(sight.lore, ground, _worth(float(found), values))
+            worth = _worth(float(found), values)
+            self._learn(sight.lore, ground, worth)
+            if _PACKED.unpack_from(sight.lore, 12)[1]:
+                self._try(sight.lore, worth)
         ground.pages += 1
         ground.finds += found
         ground.dry = 0.0 if found else ground.dry + 1
@@ -253,11 +293,12 @@ class Learn(Policy):
         self.age += 1
 
     def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
-        logit: float = _PACKED.unpack_from(lore, 12)[0]
-        ids = [*array("H", lore[_HEAD:]), *self._host_ids(ground)]
+        ids = array("H", lore[_HEAD:])
+        logit = self._sum(lore, ids)
         weights, energies, changes = self._weights, self._energies, self._changes
-        for i in ids:
+        for i in (own := self._host_ids(ground)):
             logit += weights[i]
+        ids.extend(own)
         gap = worth - _squash(logit)
         power = gap * gap
         for i in ids:
@@ -271,6 +312,13 @@ class Learn(Policy):
                 change[0] += step
                 change[1] += power
 
+    def _try(self, lore: bytes, worth: float) -> None:
+        """A hypothesis was tried: its rule is worth what that was."""
+        rule = array("H", lore[_HEAD : _HEAD + 2])[0]
+        tried, found = self._rules.get(rule, (0.0, 0.0))
+        self._rules[rule] = tried + 1, found + worth
+        self._note(_RULES | rule, 1.0, worth)
+
     def _note(self, key: int, step: float, power: float) -> None:
         change = self._changes.get(key)
         if change is None:
@@ -282,10 +330,10 @@ class Learn(Policy):
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
         if len(lore) <= _HEAD:
             return {}
-        prior, *sizes = _PACKED.unpack_from(lore, 12)
+        prior, trust, *sizes = _PACKED.unpack_from(lore, 12)
         ids, at = array("H", lore[_HEAD:]), 0
-        parts = {"prior": prior}
-        for name, size in zip(("anchor", "address", "context", "kind of link"), sizes, strict=True):
+        parts = {"prior": prior} | ({"rule": self._trust(ids[0], trust)} if trust else {})
+        for name, size in zip(("kind of link", "anchor", "address", "context"), sizes, strict=True):
             parts[name] = sum(self._weights[i] for i in ids[at : at + size])
             at += size
         parts["page"] = sum(self._weights[i] for i in ids[at:])
@@ -301,6 +349,8 @@ class Learn(Policy):
         for key, weight, energy in lessons:
             if key <= _MASK:
                 self._weights[key], self._energies[key] = weight, energy
+            elif key & _RULES and not key & _HOSTS:
+                self._rules[key & _MASK] = weight, energy
             elif (ground := self._by_key.get(key)) is not None:
                 ground.recall(weight, energy)
             else:

@@ -25,7 +25,7 @@ from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry
 
 _FETCHED = "SELECT id, redirect FROM url WHERE state NOT IN (0, 8, 9)"
-_KINDS = frozenset({"response", "conversion"})
+_KINDS = frozenset({"response", "conversion", "revisit"})
 #: Error answers are read as far as this for what they tell of other addresses.
 _REFUSAL_BYTES = 1 << 16
 
@@ -73,6 +73,7 @@ class Reel:
         self._weigh = weigh
         self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
         self._places: dict[int, tuple[int, int]] = {}
+        self._holders: dict[str, tuple[int, int]] = {}  # by digest
         self._known: dict[int, str] = {}
         for ident, redirect in collection.rows(_FETCHED):
             self._known[ident] = redirect
@@ -101,6 +102,7 @@ class Reel:
 
     def _read(self, path: Path) -> None:
         at = self._file.seek(0, 2)
+        holders = self._holders
         made = ""  # the answer that a page in a browser was made from follows it and is not the page
         for record in iter_records(path):
             if record.kind not in _KINDS or not (record.status or record.kind == "conversion"):
@@ -110,6 +112,10 @@ class Reel:
             if url is None or ident not in self._known or url == made:
                 continue
             made = url if record.kind == "conversion" else ""
+            if record.kind == "revisit":  # the same content, which another address brought first
+                if (place := holders.get(record.digest)) is not None:
+                    self._places.setdefault(ident, place)
+                continue
             headers = record.headers or {"content-type": record.mime}
             body = decode(record.body_raw, headers.get("content-encoding", ""), limit=self._mission.limits.body_bytes)
             frame = self._make(url, record.status or 200, headers, body.body)
@@ -117,6 +123,7 @@ class Reel:
             data = self._encode(frame)
             self._file.write(data)
             self._places[ident] = (at, len(data))
+            holders.setdefault(record.digest, (at, len(data)))
             at += len(data)
 
     def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> Frame:
