@@ -125,3 +125,16 @@ def test_what_was_learned_survives_a_kill(web: Web, tmp_path: Path) -> None:
     assert sum(row[1] for row in learned) == 60  # type: ignore[misc]
     assert sum(row[0] for row in learned) == 121  # type: ignore[misc]
     assert len(rows(folder, "SELECT 1 FROM lesson WHERE key < 1 << 20 AND weight <> 0")) > 50
+
+
+def test_cycles_fetch_the_best_of_what_is_known(web: Web, tmp_path: Path) -> None:
+    """With `generate` what a cycle finds waits for the next one, however promising it is."""
+    services(web, 6)
+    web["a.test/"] = html("/list", "/one", "/two", text="start")
+    web["a.test/one"], web["a.test/two"] = html(title="one"), html(title="two")
+    web["a.test/list"] = web.pages["a.test/"]
+    links = " ".join(f'<a href="http://map.test/wms{n}?service=WMS&request=GetCapabilities">WMS</a>' for n in range(6))
+    web["a.test/list"] = Reply(f"<p>services {links}".encode(), headers={"Content-Type": "text/html"})
+    crawl(web, tmp_path / "c", *GEO, "--set", "policy.generate=3", "http://a.test/")
+    assert sorted(web.paths()[1:4]) == ["a.test/list", "a.test/one", "a.test/two"]
+    assert len(web.paths("map.test")) == 6

@@ -58,7 +58,7 @@ class Helm:
         policy = self.policy
         if not policy.learns:
             return list(targets)
-        return sorted(targets, key=lambda target: -policy.promise(target.score, target.host, lore=target.lore))
+        return sorted(targets, key=lambda target: -policy.score_anew(target.score, target.lore))
 
     def promise(self, target: Target) -> float:
         """How promising a target is among those of all hosts."""

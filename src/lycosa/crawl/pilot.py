@@ -6,6 +6,8 @@ it is loaded, and again when the policy has learned from enough pages.
 
 from __future__ import annotations
 
+import heapq
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from lycosa.crawl.helm import Helm
@@ -13,21 +15,28 @@ from lycosa.crawl.lanes import INFINITE, Lane
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier import Frontier
 from lycosa.judge.policy import AGE
+from lycosa.mission.settings import Policy
 from lycosa.model import Found, Lesson, State
 
 LEARNED = "lessons"  # under this key the frontier keeps whose lessons it holds
+PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
 BATCH_LEAST, BATCH_SHARE = 16, 50  # a batch has a fiftieth of what was fetched: what is new counts soon, early on
 
 
 class Pilot:
     """Steers one worker."""
 
-    def __init__(self, helm: Helm, frontier: Frontier, *, alone: bool, refill: Callable[[Lane], bool]) -> None:
+    def __init__(
+        self, helm: Helm, frontier: Frontier, steer: Policy, *, workers: int, refill: Callable[[Lane], bool]
+    ) -> None:
         self.lanes = Ranks(self._look)
+        self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._helm = helm
         self._frontier = frontier
-        self._alone = alone
+        self._alone = workers == 1
         self._refill = refill
+        self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
+        self._again_at = 0.0
         self._stamp = 0
         self._shuffled = 0
         self._taken = 0
@@ -69,6 +78,25 @@ class Pilot:
                 if lane.queue:
                     lane.promise = self._look(lane) or 0.0
         self.lanes.refresh()
+
+    def is_spent(self, in_flight: int, now: float) -> bool:
+        """Whether all URLs of a cycle were fetched, or the first is to begin."""
+        if not self._share or in_flight or now < self._again_at:
+            return False
+        return not any(lane.queue for lane in self.lanes.by_host.values())
+
+    def choose(self, now: float) -> None:
+        """Begin a cycle: the most promising URLs of all hosts, and of one host no more than a lane loads at once."""
+        self.closed = False
+        lanes = [lane for lane in self.lanes.by_host.values() if lane.queue or (not lane.dry and self._refill(lane))]
+        self.closed = True
+        promises = ((self._helm.promise(target), target, lane) for lane in lanes for target in lane.queue)
+        chosen = {target.n for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
+        for lane in lanes:
+            lane.held.difference_update(target.n for target in lane.queue if target.n not in chosen)
+            lane.queue = deque(target for target in lane.queue if target.n in chosen)
+            self.lanes.enlist(lane)
+        self._again_at = now if chosen else now + PAUSE_S
 
     def order(self, lane: Lane) -> None:
         """Put a queue that was just loaded in the order that counts now."""

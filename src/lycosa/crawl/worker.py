@@ -70,7 +70,7 @@ class Worker:
         self.board = board
         self.pilot = None
         if intake.helm is not None:
-            self.pilot = Pilot(intake.helm, frontier, alone=board.workers == 1, refill=self._refill)
+            self.pilot = Pilot(intake.helm, frontier, mission.policy, workers=board.workers, refill=self._refill)
         self.lanes = Lanes() if self.pilot is None else self.pilot.lanes
         self.rulebook = Rulebook(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
@@ -139,6 +139,9 @@ class Worker:
             self._take(answer, self.lanes.by_host[answer.target.host], rendered)
         if self._is_commit_due(now):
             self._commit(now)
+        if self.pilot is not None and self.pilot.is_spent(self.client.in_flight, now):
+            self._commit(now)
+            self.pilot.choose(now)
 
     def _wait_s(self, now: float, *, launch: bool) -> float:
         wait_s = min(self._chores_at, self._inbox_at) - now
@@ -207,7 +210,7 @@ class Worker:
         return None
 
     def _refill(self, lane: Lane) -> bool:
-        if lane.dry:
+        if lane.dry or (self.pilot is not None and self.pilot.closed):
             return False
         clock = time.perf_counter()
         targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
@@ -360,7 +363,7 @@ class Worker:
         back = intake.hunt.readmit(self.frontier) if intake.hunt is not None else ()
         for host in (*committed.hosts, *back):
             self._wake(host, None)
-            if self.mission.order != "bfs":
+            if self.mission.order != "bfs" and not (self.pilot is not None and self.pilot.closed):
                 self._requeue(self.lanes.by_host[host])
         if self.pilot is not None:
             self.pilot.settle(batch.found, len(batch.done))
