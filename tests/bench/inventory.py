@@ -118,7 +118,7 @@ def main() -> None:
             features = lambda: shapes.write_geojson(shapes.layer_features(list_layers(stock, every)))  # noqa: E731
             measure("footprints", lambda: drain(features()))
             measure("stac", lambda: drain(stac.list_files(stock.live, list_layers(stock, every))))
-            measure("iso", lambda: drain(iso.list_records(stock.live, list_layers(stock, every))))
+            measure("iso", lambda: drain(iso.write_files(iso.list_records(stock.live, list_layers(stock, every)))))
             measure("map (characters)", lambda: sum(map(len, write_map(stock.entries, list_layers(stock, every)))))
 
 

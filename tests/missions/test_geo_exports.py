@@ -129,11 +129,30 @@ def test_iso_records(atlas: Path, stock: Stock, tmp_path: Path) -> None:
     assert town.findtext("srv:serviceType/gco:LocalName", namespaces=spaces) == "OGC:WMS"
     assert [e.text for e in town.iterfind("srv:coupledResource//gco:ScopedName", spaces)] == ["rios", "parques", "plan"]
     assert [e.text for e in town.iterfind("srv:serviceTypeVersion/*", spaces)] == ["1.3.0", "1.1.1"]
-    again = {iso.identify(entry) for entry in stock.live}
+    again = {iso.identify(entry.id) for entry in stock.live}
     assert again == {file.stem for file in files}
     whole = tmp_path / "all.xml"
     assert export(atlas, "iso", "-o", str(whole)) == 0
     assert len(etree.parse(whole).findall(f"{{{iso.CSW}}}Insert/{{{iso.GMD}}}MD_Metadata")) == 8
+
+
+def test_iso_records_of_layers(atlas: Path, stock: Stock, tmp_path: Path) -> None:
+    """One record a layer, as a data set with its box and where it is to be had; its parent is the service's record."""
+    folder = tmp_path / "iso"
+    assert export(atlas, "iso", "--by", "layer", "-o", str(folder)) == 0
+    files = sorted(folder.glob("*.xml"))
+    assert len(files) == 13
+    spaces = {"gmd": iso.GMD, "gco": iso.GCO}
+    parents = {iso.identify(entry.id) for entry in stock.live}
+    crossing = 0
+    for file in files:
+        root = etree.parse(file).getroot()
+        assert root.findtext("gmd:parentIdentifier/*", namespaces=spaces) in parents
+        data = root.find("gmd:identificationInfo/gmd:MD_DataIdentification", spaces)
+        assert data is not None and data.find("gmd:language", spaces) is not None
+        crossing += len(data.findall("gmd:extent/*/gmd:geographicElement", spaces)) == 2
+        assert root.findtext(".//gmd:onLine//gmd:URL", namespaces=spaces)
+    assert crossing == 1
 
 
 def test_healthcheck(atlas: Path, tmp_path: Path) -> None:
@@ -202,7 +221,7 @@ def test_hostile_texts_stay_texts() -> None:
     assert held is not None
     data = json.loads(held[1])
     assert data["services"][0][4] == entry.service.title and data["layers"][0][1] == layer.item.title
-    (name, record), = iso.list_records([entry], [layer])  # fmt: skip
+    (name, record), = iso.write_files(iso.list_records([entry], [layer]))  # fmt: skip
     root = etree.fromstring(record)
     assert name.endswith(".xml") and "alert(1)" in (root.findtext(f".//{{{iso.GMD}}}title/*") or "")
     document = stac.make_item(layer)
@@ -260,9 +279,10 @@ def test_wrong_usage(atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     cases: dict[tuple[str, ...], str] = {
         ("stac", "--format", "csv", "-o", str(tmp_path / "x")): "--format goes with services, layers",
         ("originals",): "cannot go into a pipe",
-        ("map", "--by", "service"): "--by goes with footprints",
+        ("map", "--by", "service"): "--by service go with footprints and iso",
+        ("iso", "--by", "host"): "not --by host with iso",
         ("map", "--mime", "text/html"): "--mime goes with pages",
-        ("graph", "--by", "layer"): "--by layer goes with footprints",
+        ("graph", "--by", "layer"): "--by layer goes with footprints and iso",
         ("map", "--state", "well"): "There is no state 'well' of services",
         ("map", "-o", str(tmp_path / "no/such/map.html")): "cannot be written",
     }

@@ -20,14 +20,26 @@ if TYPE_CHECKING:
 #: Kinds that are folders; stac and iso may also be one file or a pipe.
 _FOLDERS = ("originals",)
 _LISTS = ("services", "layers")
+#: What is one feature, or one record, of kinds that leave the choice; the default.
+_BY = {"footprints": "layer", "iso": "service"}
 
 
 def write_export(
-    kind: str, output: str, collection: str, *, by: str, wanted: tuple[str, str, str], form: str | None, raw: bool
+    kind: str,
+    output: str,
+    collection: str,
+    *,
+    by: str | None,
+    wanted: tuple[str, str, str],
+    form: str | None,
+    raw: bool,
 ) -> None:
     """Write one of the kinds; `wanted` is kind, state and host of the services."""
     from lycosa.missions.geo.listing import Wanted
 
+    if by and (kind not in _BY or by not in ("layer", "service")):
+        raise UsageError(f"--by layer and --by service go with {' and '.join(_BY)}, not --by {by} with {kind}.")
+    by = by or _BY.get(kind, "")
     chosen = Wanted(kind=wanted[0], state=wanted[1], host=wanted[2])
     if kind in _LISTS:
         write_listing(kind, output, collection, wanted=chosen, form=form, raw=raw)
@@ -87,11 +99,11 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     from lycosa.missions.geo import iso
     from lycosa.missions.geo.folder import write_folder
 
-    entries, layers = _found(stock, wanted), _layers(stock, wanted)
+    layers = _layers(stock, wanted)
+    records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)
     if output == "-" or output.endswith(".xml"):
-        _write_parts(output, iso.list_transaction(entries, layers))
-        return f"{len(entries):,} records"
-    return f"{write_folder(Path(output), iso.list_records(entries, layers)):,} records"
+        return f"{_write_parts(output, iso.write_transaction(records)) - 3:,} records"
+    return f"{write_folder(Path(output), iso.write_files(records)):,} records"
 
 
 def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:

@@ -92,7 +92,7 @@ lycosa export map -o map.html
 @click.option(
     "--by",
     type=click.Choice(["page", "host", "domain", "layer", "service"]),
-    help="Nodes of the graph (default: page), or whose footprints (default: layer).",
+    help="Nodes of the graph (default: page); of what footprints (default: layer) and iso (default: service) are.",
 )
 @click.option("--url", default="", metavar="URL", help="Only the inlinks of this URL.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
@@ -150,13 +150,11 @@ def export(
         from lycosa.cli import atlas
 
         _refuse(kind, {"pages": {"--mime": mime, "--round": number is not None}, "inlinks": {"--url": url}})
-        _refuse(kind, {"graph": {"--format graphml": form == "graphml"}, "footprints": {"--by": by}})
-        atlas.write_export(
-            kind, output, collection, by=by or "layer", wanted=(record_kind, state, host), form=form, raw=raw
-        )
+        _refuse(kind, {"graph": {"--format graphml": form == "graphml"}})
+        atlas.write_export(kind, output, collection, by=by, wanted=(record_kind, state, host), form=form, raw=raw)
         return
     if by in ("layer", "service"):
-        raise UsageError(f"--by {by} goes with footprints, not with {kind}.")
+        raise UsageError(f"--by {by} goes with footprints and iso, not with {kind}.")
     wanted = Filter(host=host, state=state, mime=mime, round=number)
     _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
     if kind == "records":

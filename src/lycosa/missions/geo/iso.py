@@ -1,7 +1,8 @@
-"""The inventory as ISO 19139 metadata records of services: entries flow in, XML flows out, as catalogues load it.
+"""The inventory as ISO 19139 metadata records: entries flow in, XML flows out, as catalogues load it.
 
-One record a service, with what it offers as coupled resources. As files they are loaded by `pycsw-admin.py`; as one
-CSW-T transaction they are posted to any catalogue that takes insertions.
+One record a service, with what it offers as coupled resources; or one a layer, as a data set whose parent is the record
+of its service. As files they are loaded by `pycsw-admin.py`; as one CSW-T transaction they are posted to any catalogue
+that takes insertions.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
+from msgspec import Struct
 
 from lycosa import urls
 from lycosa.missions.geo.bounds import Box
@@ -41,25 +43,54 @@ _NAMESPACE = uuid.UUID("6f1d1d0a-51f2-5b0e-9a6b-2d1f0f6f7c11")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Coupled resources of one record; what offers fifty thousand is not read that way by anybody.
 _MAX_COUPLED = 1_000
+#: Items that are no data.
+_NO_DATA = frozenset(("process", "folder", "service"))
 
 
-def identify(entry: Entry) -> str:
-    """The identifier of a service's record: always the same one."""
-    return str(uuid.uuid5(_NAMESPACE, entry.id))
+class Subject(Struct):
+    """What a record is about, service or layer alike."""
+
+    identifier: str
+    level: str  # service, dataset
+    title: str
+    abstract: str
+    code: str  # what it is called at home
+    language: str
+    crs: tuple[str, ...]
+    keywords: tuple[str, ...]
+    limits: tuple[str, ...]  # licence, constraints, fees
 
 
-def list_records(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[str, bytes]]:
-    """File name and record of each service; layers come service by service, in the order of the services."""
+def identify(name: str) -> str:
+    """The identifier of the record of a service or a layer, by its id: always the same one."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+def list_records(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[str, Element]]:
+    """Identifier and record of each service; layers come service by service, in the order of the services."""
     for entry, items in _couple(entries, layers):
-        yield f"{identify(entry)}.xml", _write(make_record(entry, items))
+        yield identify(entry.id), make_record(entry, items)
 
 
-def list_transaction(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[bytes]:
+def list_layer_records(layers: Iterable[Layer]) -> Iterator[tuple[str, Element]]:
+    """Identifier and record of each layer that is data, with its service as parent."""
+    for layer in layers:
+        if layer.item.type not in _NO_DATA:
+            yield identify(layer.id), make_layer_record(layer)
+
+
+def write_files(records: Iterable[tuple[str, Element]]) -> Iterator[tuple[str, bytes]]:
+    """Records as files by their names."""
+    for name, record in records:
+        yield f"{name}.xml", etree.tostring(record, encoding="utf-8", xml_declaration=True, pretty_print=True)
+
+
+def write_transaction(records: Iterable[tuple[str, Element]]) -> Iterator[bytes]:
     """One CSW-T transaction that inserts all of them, in parts."""
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<csw:Transaction xmlns:csw="{CSW}" service="CSW" version="2.0.2">\n'.encode()
-    for entry, items in _couple(entries, layers):
-        yield b"<csw:Insert>\n" + etree.tostring(make_record(entry, items), encoding="utf-8") + b"\n</csw:Insert>\n"
+    for _, record in records:
+        yield b"<csw:Insert>\n" + etree.tostring(record, encoding="utf-8") + b"\n</csw:Insert>\n"
     yield b"</csw:Transaction>\n"
 
 
@@ -75,68 +106,94 @@ def _couple(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple
         yield entry, items
 
 
-def _write(record: Element) -> bytes:
-    written: bytes = etree.tostring(record, encoding="utf-8", xml_declaration=True, pretty_print=True)
-    return written
-
-
 def make_record(entry: Entry, items: list[Item]) -> Element:
     """The record of a service; `items` are what it offers."""
     service = entry.service
-    root = etree.Element(f"{{{GMD}}}MD_Metadata", nsmap=_SPACES)
-    _text(root, "gmd:fileIdentifier", identify(entry))
-    language = write_language(service.language)
-    if language:
-        _code(_add(root, "gmd:language"), "LanguageCode", language)
-    _code(_add(root, "gmd:characterSet"), "MD_CharacterSetCode", "utf8")
-    _code(_add(root, "gmd:hierarchyLevel"), "MD_ScopeCode", "service")
-    _text(root, "gmd:hierarchyLevelName", "service")
-    _party(_add(root, "gmd:contact"), service, "pointOfContact")
-    _add(root, "gmd:dateStamp", "gco:Date").text = _date(entry)
-    _text(root, "gmd:metadataStandardName", "ISO 19119/2005")
-    _text(root, "gmd:metadataStandardVersion", "ISO 19119/2005 Amd 1:2008")
-    for crs in islice(service.crs, 50):
-        identifier = _add(
-            root,
-            "gmd:referenceSystemInfo",
-            "gmd:MD_ReferenceSystem",
-            "gmd:referenceSystemIdentifier",
-            "gmd:RS_Identifier",
-        )
-        _text(identifier, "gmd:code", crs)
-    _identification(_add(root, "gmd:identificationInfo", "srv:SV_ServiceIdentification"), entry, items)
-    _distribution(_add(root, "gmd:distributionInfo", "gmd:MD_Distribution"), entry)
-    quality = _add(root, "gmd:dataQualityInfo", "gmd:DQ_DataQuality")
-    _code(_add(quality, "gmd:scope", "gmd:DQ_Scope", "gmd:level"), "MD_ScopeCode", "service")
-    statement = f"Made by lycosa from the description at {entry.sources[0].url if entry.sources else service.endpoint}."
-    _text(_add(quality, "gmd:lineage", "gmd:LI_Lineage"), "gmd:statement", statement)
+    title = service.title or f"{service.type} {service.endpoint}"
+    subject = Subject(
+        identify(entry.id), "service", title, service.abstract, service.endpoint, service.language, service.crs,
+        service.keywords, (service.licence, service.constraints, service.fees),
+    )  # fmt: skip
+    root = _begin(subject, entry)
+    found = _add(root, "gmd:identificationInfo", "srv:SV_ServiceIdentification")
+    _describe(found, subject, entry)
+    _offer(found, entry, items)
+    _distribute(root, entry, name=title)
+    _tell_origin(root, entry, subject.level)
     return root
 
 
-def _identification(found: Element, entry: Entry, items: list[Item]) -> None:
+def make_layer_record(layer: Layer) -> Element:
+    """The record of a layer as a data set that its service distributes."""
+    item, entry = layer.item, layer.entry
     service = entry.service
-    title = service.title or f"{service.type} {service.endpoint}"
+    title = item.title or item.name or service.title or service.endpoint
+    subject = Subject(
+        identify(layer.id), "dataset", title, item.abstract, item.name or layer.id, item.language, item.crs,
+        item.keywords, (item.licence or service.licence, item.attribution, service.constraints, service.fees),
+    )  # fmt: skip
+    root = _begin(subject, entry)
+    found = _add(root, "gmd:identificationInfo", "gmd:MD_DataIdentification")
+    _describe(found, subject, entry)
+    language = _add(found, "gmd:language")
+    if code := write_language(item.language):
+        _code(language, "LanguageCode", code)
+    else:
+        language.set(f"{{{GCO}}}nilReason", "unknown")
+    if item.box:
+        _extent(_add(found, "gmd:extent", "gmd:EX_Extent"), item.box)
+    _distribute(root, entry, name=item.name or title, about=title)
+    _tell_origin(root, entry, subject.level)
+    return root
+
+
+def _begin(subject: Subject, entry: Entry) -> Element:
+    """The root with all that stands before the identification."""
+    root = etree.Element(f"{{{GMD}}}MD_Metadata", nsmap=_SPACES)
+    _text(root, "gmd:fileIdentifier", subject.identifier)
+    if language := write_language(subject.language):
+        _code(_add(root, "gmd:language"), "LanguageCode", language)
+    _code(_add(root, "gmd:characterSet"), "MD_CharacterSetCode", "utf8")
+    service = subject.level == "service"
+    if not service:
+        _text(root, "gmd:parentIdentifier", identify(entry.id))
+    _code(_add(root, "gmd:hierarchyLevel"), "MD_ScopeCode", subject.level)
+    _text(root, "gmd:hierarchyLevelName", subject.level)
+    _party(_add(root, "gmd:contact"), entry.service, "pointOfContact")
+    _add(root, "gmd:dateStamp", "gco:Date").text = _date(entry)
+    _text(root, "gmd:metadataStandardName", "ISO 19119/2005" if service else "ISO 19115:2003")
+    _text(root, "gmd:metadataStandardVersion", "ISO 19119/2005 Amd 1:2008" if service else "ISO 19139:2007")
+    for crs in islice(subject.crs, 50):
+        system = _add(root, "gmd:referenceSystemInfo", "gmd:MD_ReferenceSystem")
+        _text(_add(system, "gmd:referenceSystemIdentifier", "gmd:RS_Identifier"), "gmd:code", crs)
+    return root
+
+
+def _describe(found: Element, subject: Subject, entry: Entry) -> None:
+    """What services and data sets say alike."""
     citation = _add(found, "gmd:citation", "gmd:CI_Citation")
-    _text(citation, "gmd:title", title)
+    _text(citation, "gmd:title", subject.title)
     date = _add(citation, "gmd:date", "gmd:CI_Date")
     _add(date, "gmd:date", "gco:Date").text = _date(entry)
     _code(_add(date, "gmd:dateType"), "CI_DateTypeCode", "revision")
-    identifier = _add(citation, "gmd:identifier", "gmd:MD_Identifier")
-    _text(identifier, "gmd:code", service.endpoint)
-    _text(found, "gmd:abstract", service.abstract or title)
-    _party(_add(found, "gmd:pointOfContact"), service, "pointOfContact")
-    if service.keywords:
+    _text(_add(citation, "gmd:identifier", "gmd:MD_Identifier"), "gmd:code", subject.code)
+    _text(found, "gmd:abstract", subject.abstract or subject.title)
+    _party(_add(found, "gmd:pointOfContact"), entry.service, "pointOfContact")
+    if subject.keywords:
         keywords = _add(found, "gmd:descriptiveKeywords", "gmd:MD_Keywords")
-        for word in service.keywords:
+        for word in subject.keywords:
             _text(keywords, "gmd:keyword", word)
-    limits = [text for text in (service.licence, service.constraints, service.fees) if text]
-    if limits:
+    if limits := [text for text in subject.limits if text]:
         legal = _add(found, "gmd:resourceConstraints", "gmd:MD_LegalConstraints")
         _code(_add(legal, "gmd:accessConstraints"), "MD_RestrictionCode", "otherRestrictions")
         for text in limits:
             _text(legal, "gmd:otherConstraints", text)
-    kind = f"OGC:{service.type}" if service.kind.startswith("ogc:") else service.type
-    _add(found, "srv:serviceType", "gco:LocalName").text = _clean(kind)
+
+
+def _offer(found: Element, entry: Entry, items: list[Item]) -> None:
+    """What only services have: type, versions, what they offer, operations."""
+    service = entry.service
+    _add(found, "srv:serviceType", "gco:LocalName").text = _clean(_protocol(service))
     for version in entry.versions or ((service.version,) if service.version else ()):
         _text(found, "srv:serviceTypeVersion", version)
     if service.box:
@@ -154,6 +211,11 @@ def _identification(found: Element, entry: Entry, items: list[Item]) -> None:
     records = dict.fromkeys(urls.normalise(one.url) for item in items for one in item.metadata)
     for address in filter(None, records):
         _add(found, "srv:operatesOn").set(f"{{{XLINK}}}href", _clean(address))
+
+
+def _protocol(service: Service) -> str:
+    """What catalogues call a kind of service."""
+    return f"OGC:{service.type}" if service.kind.startswith("ogc:") else service.type
 
 
 #: The request that gives the data of an item.
@@ -184,15 +246,28 @@ def _addresses(stated: Iterable[str]) -> list[str]:
     return [normal for address in islice(stated, 3) if (normal := urls.normalise(address))]
 
 
-def _distribution(found: Element, entry: Entry) -> None:
+def _distribute(root: Element, entry: Entry, *, name: str, about: str = "") -> None:
+    """Where it is to be had."""
     service = entry.service
-    options = _add(found, "gmd:transferOptions", "gmd:MD_DigitalTransferOptions")
-    protocol = f"OGC:{service.type}" if service.kind.startswith("ogc:") else service.type
+    options = _add(
+        root, "gmd:distributionInfo", "gmd:MD_Distribution", "gmd:transferOptions", "gmd:MD_DigitalTransferOptions"
+    )
+    protocol = _protocol(service)
     for endpoint in entry.endpoints:
         resource = _add(options, "gmd:onLine", "gmd:CI_OnlineResource")
         _linkage(resource, endpoint)
         _text(resource, "gmd:protocol", f"{protocol}-{service.version}" if service.version else protocol)
-        _text(resource, "gmd:name", service.title or service.endpoint)
+        _text(resource, "gmd:name", name)
+        if about:
+            _text(resource, "gmd:description", about)
+
+
+def _tell_origin(root: Element, entry: Entry, level: str) -> None:
+    quality = _add(root, "gmd:dataQualityInfo", "gmd:DQ_DataQuality")
+    _code(_add(quality, "gmd:scope", "gmd:DQ_Scope", "gmd:level"), "MD_ScopeCode", level)
+    address = entry.sources[0].url if entry.sources else entry.service.endpoint
+    statement = f"Made by lycosa from the description at {address}."
+    _text(_add(quality, "gmd:lineage", "gmd:LI_Lineage"), "gmd:statement", statement)
 
 
 def _linkage(resource: Element, address: str) -> None:
