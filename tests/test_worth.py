@@ -144,3 +144,17 @@ def test_lines_survive_what_the_network_writes() -> None:
     entry = ledger.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
     assert ledger.decode(ledger.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
     assert ledger.decode(ledger.encode(entry))[0].links == [("http://b/", "half ?", "")]
+
+
+def test_limits_count_what_is_stored(web: Web, tmp_path: Path) -> None:
+    """A page that is read and not stored takes nothing of a limit; continued, the next ones are stored."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(20)), *(f"/{n}.txt" for n in range(20)))
+    for n in range(20):
+        web[f"a.test/{n}"] = html(title=str(n))
+        web[f"a.test/{n}.txt"] = Reply(f"note {n}".encode(), headers={"Content-Type": "text/plain"})
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY)
+    said = crawl(web, tmp_path / "c", *options, "--limit", "3", code=5)
+    assert "3 pages stored" in said
+    assert len(rows(tmp_path / "c", "SELECT 1 FROM pages")) == 3
+    assert "5 pages stored" in crawl(web, tmp_path / "c", *options, "--limit", "8", code=5)
+    assert "7 pages stored" in crawl(web, tmp_path / "c2", *options, "--max-host-pages", "7")

@@ -236,7 +236,8 @@ class Intake:
             done.state, done.reason, done.due = State.WAITING, "whole", answer.began
             return doc
         body, _ = read_content(answer, self.mission.limits, whole=True)
-        return read(doc.url, answer.headers, body, agent=self.mission.agent.name)
+        most = self.mission.traps.links_per_page
+        return read(doc.url, answer.headers, body, links_per_page=most, agent=self.mission.agent.name)
 
     def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
         found_links = doc.links

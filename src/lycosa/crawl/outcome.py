@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lycosa.fetch.headers import retry_after
 from lycosa.mission.settings import Fetch
-from lycosa.model import Answer, State
+from lycosa.model import Answer, Done, State
 
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
 _GONE = frozenset({404, 410})
@@ -17,8 +17,7 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522
 _PASSING_FAILURES = frozenset(
     {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol", "disk"}
 )
-#: What counts against limits, unless it proves to be a duplicate.
-COUNTED = (State.FETCHED, State.UNCHANGED)
+_COUNTED = (State.FETCHED, State.UNCHANGED)
 #: Failures of the host rather than of one page: they count against the whole host.
 HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})
 #: What is kept although the answer ended early: better part of a page than none, but not than a whole copy.
@@ -83,6 +82,11 @@ def _try_again(answer: Answer, fetch: Fetch, reason: str, *, wait_s: float | Non
     ended = answer.began + answer.took_s
     pause = max(wait_s or 0.0, fetch.retry_delay_s * 2**retries)
     return Outcome(State.WAITING, reason, due=ended + pause, retries=retries + 1)
+
+
+def is_counted(done: Done) -> bool:
+    """Whether a page counts against limits, unless it proves to be a duplicate; one that is not stored does not."""
+    return done.state in _COUNTED and done.glimpse is None
 
 
 def truncation_of(reason: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from lycosa.crawl.board import Board
-from lycosa.crawl.outcome import COUNTED
+from lycosa.crawl.outcome import is_counted
 from lycosa.model import Done, Target
 
 
@@ -32,7 +32,7 @@ class Permits:
         for done in dones:
             if done.n in self._held:
                 self._held.discard(done.n)
-                if done.state in COUNTED and done.n not in duplicates:
+                if is_counted(done) and done.n not in duplicates:
                     stored += 1
                 else:
                     returned += 1

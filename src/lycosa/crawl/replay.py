@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.crawl.intake import Intake, new_batch
-from lycosa.crawl.outcome import COUNTED
+from lycosa.crawl.outcome import is_counted
 from lycosa.crawl.scout import Scout
 from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode
@@ -204,6 +204,6 @@ class Replay:
     def _count(self, dones: Iterable[Done], change: int) -> None:
         """Count the pages of each host, as its budget does."""
         for done in dones:
-            if done.state in COUNTED and done.n not in self._sitemaps:
+            if is_counted(done) and done.n not in self._sitemaps:
                 self._pages[done.host] = self._stored(done.host) + change
                 self._touched.add(done.host)

@@ -18,7 +18,7 @@ from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
-from lycosa.crawl.outcome import COUNTED
+from lycosa.crawl.outcome import is_counted
 from lycosa.crawl.permits import Permits
 from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.rendering import Rendering
@@ -280,7 +280,7 @@ class Worker:
             lane.charge(time.time(), cost_s)
         if done is None:
             self.rendering.submit(answer, lane)
-        elif done.state in COUNTED and answer.target.via != "sitemap":
+        elif is_counted(done) and answer.target.via != "sitemap":
             lane.pages += 1
             self.board.add(self.post.slot, Cell.PAGES, 1)
 
@@ -391,13 +391,13 @@ class Worker:
         lane.queue.clear()
 
     def _changed_hosts(self, dones: list[Done]) -> list[HostRow]:
-        hosts = self._touched | {done.host for done in dones if done.state in COUNTED}
+        hosts = self._touched | {done.host for done in dones if is_counted(done)}
         self._touched = set()
         return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
 
     def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
         for done in dones:
-            if done.n in duplicates and done.state in COUNTED:
+            if done.n in duplicates and is_counted(done):
                 self.lanes.by_host[done.host].pages -= 1
         self.permits.settle(dones, duplicates)
 
