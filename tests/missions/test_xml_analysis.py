@@ -276,6 +276,23 @@ def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
     assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 pages")
 
 
+def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:
+    """Its documents are not known until --retry."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    db = sqlite3.connect(folder / "analysis.db")
+    db.execute("UPDATE grammar SET state = 'timeout', error = 'not done after 60 s'")
+    db.execute("UPDATE document SET checked = NULL")
+    db.commit()
+    db.close()
+    analyse(folder)
+    assert facts(folder, "validity", "validity_error")["good.xml"] == (
+        "unknown", "its schema cannot be used: not done after 60 s",
+    )  # fmt: skip
+    analyse(folder, "--retry")
+    assert facts(folder, "validity")["good.xml"] == "valid"
+
+
 def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Whenever it is killed, the same command ends with the same rows."""
     many = [(f"{SITE}{n}.xml", "text/xml", b"<a>" + b"<b/>" * n + b"</a>") for n in range(600)]

@@ -141,5 +141,8 @@ class Part(Quarry):
     def conclude(self, store: Store, task: Task, facts: Mapping[str, Fact]) -> None:
         """Take in the answer to a task that is of no one document."""
 
+    def forget(self, store: Store) -> None:
+        """Let tasks that were set aside be done again."""
+
     def finish(self, store: Store) -> None:
         """Settle what follows from the answers."""

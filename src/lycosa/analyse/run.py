@@ -20,7 +20,7 @@ from lycosa.analyse.bench import Brief
 from lycosa.analyse.cluster import check_clusters, sort_documents
 from lycosa.analyse.part import Fact, Part, Task
 from lycosa.analyse.plan import PHASES, Plan
-from lycosa.analyse.store import Place, Store
+from lycosa.analyse.store import COLUMNS, Place, Store
 from lycosa.crawl.harvest import Interrupts, Ledger, Order, harvest, make_setup
 from lycosa.crawl.meter import Meter, Tally
 from lycosa.crawl.supervisor import lock
@@ -89,22 +89,16 @@ class Progress(Tally):
 def analyse_collection(folder: Path, part: Part, errand: Errand) -> Progress:
     """Analyse what is new in a collection, and make anew what follows from the whole."""
     with Collection(folder) as collection:
-        check_clusters(errand.plan.clusters, store_columns(part), list(part.facets))
+        check_clusters(errand.plan.clusters, {**COLUMNS, **part.columns}, list(part.facets))
         with lock(folder, name=LOCK, what=BUSY):
             store = Store(folder, part)
             try:
                 if errand.again or errand.retry:
                     store.forget(aside_only=not errand.again)
+                    part.forget(store)
                 return _Analysis(collection, store, part, errand).run()
             finally:
                 store.close()
-
-
-def store_columns(part: Part) -> dict[str, str]:
-    """All facts that can be asked for."""
-    from lycosa.analyse.store import COLUMNS
-
-    return {**COLUMNS, **part.columns}
 
 
 class _Analysis:

@@ -199,6 +199,12 @@ class XmlPart(Part):
             facts = {"validity": "unknown", "validity_error": f"{facts['outcome']}: {facts['error']}", "checked": mark}
         store.learn(task.document, facts)
 
+    def forget(self, store: Store) -> None:
+        """Let schemas and documents be tried again that took too much time or memory."""
+        with store.transaction():
+            store.db.execute("UPDATE grammar SET state = '' WHERE state NOT IN ('usable', 'unusable')")
+            store.db.execute("UPDATE document SET checked = NULL WHERE validity = 'unknown'")
+
     def finish(self, store: Store) -> None:
         """What a schema is worth by itself follows from whether it could be compiled."""
         with store.transaction():
