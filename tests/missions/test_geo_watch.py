@@ -169,6 +169,8 @@ def test_rounds_are_kept_and_compared(services: Services, capsys: pytest.Capture
     assert [json.loads(line)["alive"] for line in capsys.readouterr().out.splitlines()] == [7, 6, 6]
     assert check("--no-check", "--outcome", "dead", "-o", "dead.csv") == 0
     assert "turned.test" in Path("dead.csv").read_text()
+    assert main(["services", "-c", "c", "--host", "turned.test"]) == 0  # the inventory knows
+    assert json.loads(capsys.readouterr().out)["outcome"] == "dead"
     assert services.web.asked == []
 
 
@@ -202,7 +204,7 @@ def test_a_round_that_was_filtered_is_compared_with_care(
 def test_an_interrupted_round_is_continued(services: Services, tmp_path: Path) -> None:
     """Ctrl-C ends it with 130, kill -9 at any instant; the next run asks only the others, and none twice."""
     for host in HOSTS:
-        services.capabilities[host].delay_s = 0.3
+        services.capabilities[host].delay_s = 0.15
     command = [sys.executable, "-m", "lycosa", "check-services", "c", *FAST, "--connections", "1"]
     for how, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)

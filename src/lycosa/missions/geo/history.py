@@ -185,6 +185,17 @@ class History:
             raise _translate(problem, self._path) from None
 
 
+def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
+    """What was last found of each service, by its id, and when; empty where none was ever checked."""
+    if not (folder / NAME).exists():
+        return {}
+    history = History(folder, write=False)
+    try:
+        return {row[0]: (row[1], row[2]) for row in history._rows("SELECT id, outcome, at FROM result ORDER BY round")}
+    finally:
+        history.close()
+
+
 def _translate(problem: apsw.Error, path: Path) -> LycosaError:
     if isinstance(problem, apsw.NotADBError | apsw.CorruptError):
         return CollectionError(f"{path} is damaged ({problem}): move it away, and a new history begins.")

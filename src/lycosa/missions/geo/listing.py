@@ -19,7 +19,7 @@ SERVICES = (
     "id", "type", "version", "versions", "state", "reason", "title", "abstract", "provider", "provider_site",
     "contact", "email", "licence", "fees", "constraints", "keywords", "language", "languages", "layers", "west",
     "south", "east", "north", "crs", "formats", "endpoint", "endpoints", "capabilities", "advertised", "fetched",
-    "rule", "found_on", "problem",
+    "rule", "found_on", "problem", "outcome", "checked",
 )  # fmt: skip
 LAYERS = (
     "id", "service", "service_type", "service_title", "provider", "endpoint", "type", "name", "title", "abstract",
@@ -81,7 +81,7 @@ def service_rows(entries: Iterable[Entry]) -> Iterator[list[Cell]]:
             service.language, _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
             _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
             entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
-            entry.rule, entry.found_on, service.problem,
+            entry.rule, entry.found_on, service.problem, entry.outcome, entry.checked,
         ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from lycosa.look.collection import Collection
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.complaint import Complaint
+from lycosa.missions.geo.history import last_outcomes
 from lycosa.missions.geo.identity import (
     Circle,
     Likeness,
@@ -59,6 +60,10 @@ _read_item = msgspec.json.Decoder(Item).decode
 _read_complaint = msgspec.json.Decoder(Complaint).decode
 
 
+def _date(at: float | None) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
+
+
 class Source(Struct):
     """A document that describes a service, or a part of it."""
 
@@ -93,11 +98,18 @@ class Entry(Struct):
     guess: bool = False  # nobody said that there is a service
     found_on: str = ""  # a page that told of it
     at: float | None = None
+    outcome: str = ""  # of the last check, a word of verdict.OUTCOMES; empty: it was never checked
+    checked_at: float | None = None
+
+    @property
+    def checked(self) -> str:
+        """When it was last checked."""
+        return _date(self.checked_at)
 
     @property
     def fetched(self) -> str:
         """When its description was last fetched, or when it was last tried."""
-        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if self.at else ""
+        return _date(self.at)
 
     @property
     def host(self) -> str:
@@ -125,6 +137,9 @@ class Stock:
         failures = self._read_fates(sources)
         self.entries = self._merge(sources)
         self.entries += self._find_failures(failures)
+        outcomes = last_outcomes(collection.path)
+        for entry in self.entries if outcomes else ():
+            entry.outcome, entry.checked_at = outcomes.get(entry.id, ("", None))
         self._groups: dict[int, tuple[int, tuple[str, ...]]] | None = None
 
     @property
