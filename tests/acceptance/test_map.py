@@ -37,7 +37,7 @@ def make_world() -> tuple[list[Entry], list[Layer]]:
         for m in range(LAYERS // SERVICES):
             west, south = (n * 37 + m * 3) % 350 - 180.0, (n * 17 + m * 5) % 160 - 85.0
             box = (176.0, -20.0, -178.0, -12.0) if n == SERVICES - 1 else (west, south, west + 3, south + 2)
-            item = Item("layer", f"l{m}", f"Layer {m} of {title}", box=box)
+            item = Item("layer", f"l{m}", f"Layer {m} of {title}", box=box, language="en")
             layers.append(Layer(f"{n * 100 + m:016x}", entry, item, "", (entry.id,)))
     dead = Service("WMS", endpoint="http://dead.example.org/wms")
     entries.append(Entry("f" * 16, dead, "dead", "http-404", (dead.endpoint,), (dead.endpoint,)))
@@ -166,6 +166,7 @@ def test_keys_are_enough(window: Any) -> None:
         window.keyboard.press(key)
     assert window.get_attribute("#list", "aria-activedescendant") == "item-1"
     assert window.get_attribute("#item-1", "aria-selected") == "true"
+    assert window.get_attribute("#item-1 b", "lang") == "en"
     window.keyboard.press("Enter")
     assert window.evaluate("() => view.k") > 20
     window.focus("#map")

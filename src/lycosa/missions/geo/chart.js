@@ -9,10 +9,10 @@ const colour = (kind) => COLOURS[kind] || "#777777";
 const ROW = 44;
 
 const services = data.services.map((s, n) => ({ n, kind: s[0], version: s[1], state: s[2], reason: s[3], title: s[4], provider: s[5],
-  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12] }));
+  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12], lang: s[13] }));
 for (const s of services) { s.service = s; s.name = s.title || s.endpoint; s.sub = [s.kind, s.version, s.state, s.provider].filter(Boolean).join(" · "); }
 const layers = data.layers.map((l, n) => ({ n, service: services[l[0]], name: l[1] || l[2], code: l[2], box: l[3] || null, offers: l[4],
-  type: l[5], abstract: l[6] }));
+  type: l[5], abstract: l[6], lang: l[7] }));
 for (const l of layers) { const s = l.service; l.kind = s.kind; l.state = s.state; l.provider = s.provider;
   l.sub = [s.kind, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
 for (const one of [...services, ...layers]) {
@@ -60,7 +60,7 @@ function apply() {
 function holds(box, [x, y]) { return parts(box).some((b) => b[0] <= x && x <= b[2] && b[1] <= y && y <= b[3]); }
 function degrees([x, y]) { return `${Math.abs(y).toFixed(1)}°${y < 0 ? "S" : "N"} ${Math.abs(x).toFixed(1)}°${x < 0 ? "W" : "E"}`; }
 
-const spacer = document.createElement("div"); $("list").append(spacer);
+const spacer = document.createElement("div"); spacer.role = "presentation"; $("list").append(spacer);
 function list() {
   const box = $("list"), first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4), last = Math.min(shown.length, first + Math.ceil(box.clientHeight / ROW) + 8);
   spacer.style.height = `${shown.length * ROW}px`;
@@ -70,7 +70,7 @@ function list() {
     row.className = "item"; row.id = `item-${at}`; row.role = "option"; row.dataset.at = at;
     row.style.top = `${at * ROW}px`; row.style.borderLeftColor = colour(one.kind);
     row.setAttribute("aria-selected", String(at === active)); row.setAttribute("aria-posinset", at + 1); row.setAttribute("aria-setsize", shown.length);
-    title.textContent = one.name; sub.textContent = one.sub; row.title = one.name; row.append(title, sub); box.append(row);
+    title.textContent = one.name; title.lang = one.lang; sub.textContent = one.sub; row.title = one.name; row.append(title, sub); box.append(row);
   }
   if (active >= first && active < last) box.setAttribute("aria-activedescendant", `item-${active}`); else box.removeAttribute("aria-activedescendant");
 }
@@ -89,7 +89,7 @@ function tell(one) {
   const box = $("details"); box.replaceChildren();
   if (!one) return;
   const s = one.service, title = document.createElement("h2"), facts = document.createElement("dl");
-  title.textContent = one.name; box.append(title, facts);
+  title.textContent = one.name; title.lang = one.lang; box.append(title, facts);
   const add = (name, value, link) => {
     if (value === "" || value === undefined || value === null) return;
     const dt = document.createElement("dt"), dd = document.createElement("dd"); dt.textContent = name;

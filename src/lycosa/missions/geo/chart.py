@@ -64,14 +64,16 @@ def _pack_service(entry: Entry) -> list[Any]:
     return [
         service.type, service.version, entry.state, entry.reason, service.title, service.provider, service.endpoint,
         service.items, _pack_box(service.box), service.abstract[:_MAX_ABSTRACT], service.licence, entry.fetched[:10],
-        entry.sources[0].url if entry.sources else entry.addresses[0],
+        entry.sources[0].url if entry.sources else entry.addresses[0], service.language,
     ]  # fmt: skip
 
 
 def _pack_layer(layer: Layer, service: int, room: int) -> list[Any]:
     item = layer.item
-    offers = len(layer.offers)
-    return [service, item.title, item.name, _pack_box(item.box), offers, item.type, item.abstract[:room]]
+    return [
+        service, item.title, item.name, _pack_box(item.box), len(layer.offers), item.type, item.abstract[:room],
+        item.language,
+    ]  # fmt: skip
 
 
 def _pack_box(box: Box | None) -> list[float] | int:
