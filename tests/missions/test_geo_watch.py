@@ -264,4 +264,5 @@ def test_a_history_that_is_damaged_or_newer_is_told(services: Services, capsys: 
     """One sentence."""
     Path("c/checks.db").write_bytes(b"nonsense" * 1000)
     assert check() == 2
+    assert main(["services", "-c", "c", "--state", "live"]) == 0
     assert "damaged (" in capsys.readouterr().err

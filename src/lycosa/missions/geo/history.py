@@ -189,11 +189,15 @@ def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
     """What was last found of each service, by its id, and when; empty where none was ever checked."""
     if not (folder / NAME).exists():
         return {}
-    history = History(folder, write=False)
     try:
-        return {row[0]: (row[1], row[2]) for row in history._rows("SELECT id, outcome, at FROM result ORDER BY round")}
-    finally:
-        history.close()
+        history = History(folder, write=False)
+        try:
+            rows = history._rows("SELECT id, outcome, at FROM result ORDER BY round")
+            return {row[0]: (row[1], row[2]) for row in rows}
+        finally:
+            history.close()
+    except CollectionError:  # an inventory does not depend on it; whoever checks again is told
+        return {}
 
 
 def _translate(problem: apsw.Error, path: Path) -> LycosaError:
