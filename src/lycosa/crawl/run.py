@@ -90,8 +90,8 @@ def run(
     _make_gate(mission, mission.seeds)  # first of all, so that a wrong setting leaves nothing behind
     Rules(mission, mission.seeds)
     make_worth(mission if options.quarry is None else replace(mission, quarry="given"))
-    if mission.thesaurus or mission.themes:
-        shelf.find(mission.thesaurus, themes=mission.themes)
+    if mission.thesaurus or mission.themes or mission.policy.relevance != "terms":
+        shelf.find(mission.thesaurus, themes=mission.themes)  # here, so that the workers need not compile the starter
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.quarry and options.quarry is None:
