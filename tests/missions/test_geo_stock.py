@@ -264,6 +264,30 @@ def test_a_service_that_vanished_is_told_so(geoworld: ModuleType, tmp_path: Path
     web.close()
 
 
+def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) -> None:
+    """Feeds of data sets belong to the feed that names them, whose entries are the layers; they may name it, too."""
+    web = Web()
+    top = "http://feeds.test/service.xml"
+    written = geoworld.feed(top, "Downloads", geoworld.GLACIERS, geoworld.SOILS).body
+    written = written.replace("/data/glaciers.gml", "glaciers.xml").replace("/data/soils.gml", "/soils.xml")
+    atom = {"Content-Type": "application/atom+xml"}
+    web["feeds.test/service.xml"] = Reply(written.encode(), headers=atom)
+    for layer in (geoworld.GLACIERS, geoworld.SOILS):
+        address = f"http://feeds.test/{layer.name}.xml"
+        files = [layer._replace(name=f"{layer.name}-{n}", title=f"{layer.title} in sheet {n}") for n in range(5)]
+        below = geoworld.feed(address, layer.title, *files).body.replace(f"/data/{layer.name}-0.gml", top)
+        web[f"feeds.test/{layer.name}.xml"] = Reply(below.encode(), headers=atom)
+    with crawl(
+        top, collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0, workers=1,
+        connect_to=[web.connect_to], contact="mailto:a@b.org",
+    ) as collection:  # fmt: skip
+        stock = Stock(collection)
+        (feed,) = stock.live
+        assert feed.service.title == "Downloads" and feed.endpoints == (top,) and len(feed.sources) == 3
+        assert [layer.item.title for layer in stock.layers()] == ["Glaciers of Iceland", "Soils"]
+    web.close()
+
+
 def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -> None:
     """What was extracted from archive files of another tool is listed, and its originals are written."""
     folder, (archive, *_) = tmp_path / "c", sorted((atlas / "archive").glob("*.warc.gz"))

@@ -5,7 +5,7 @@ alike: without scheme, default port, case of the host and of parameter names, th
 sessions, the order of the rest and a slash at the end. Under different endpoints they still do if they say the same of
 themselves (title, provider and the names of their items, of which there is at least one) and either state the same
 public address, or stand at the same path on hosts of one registered domain, or state no address and are equal byte by
-byte.
+byte. Atom feeds and STAC documents belong to the one that names them.
 
 *The same layer.* Items of different services are one layer if their titles are equal (letters and digits, whatever
 their case), their boxes agree within a fiftieth of their size, and one more thing says so: the same name (without its

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import Struct
 
+from lycosa import urls
 from lycosa.look.collection import Collection
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.address import find_endpoint, strip_request
@@ -39,6 +40,9 @@ _SOURCES = f"""
 _EXCEPTIONS = f"SELECT digest, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'exception' AND current"
 _LAYERS = f"SELECT json FROM record WHERE n = ? AND round = ? AND quarry = '{QUARRY}' AND kind = 'layer' ORDER BY id"
 _NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
+_ADDRESSES = _LAYERS.replace("json FROM", "json ->> 'address' FROM")
+#: Kinds that describe themselves in a tree of documents, each naming those below it.
+_TREES = ("ATOM", "STAC")
 #: One pass over all addresses: those with the content of a description, those that were hypotheses, and those that may
 #: have been one by their looks.
 _FATES = f"""
@@ -74,12 +78,13 @@ class Source(Struct):
     at: float | None
     digest: str
     pages: dict[str, tuple[int, str]]  # every address that brought it, with state and reason
+    part: bool = False  # another document of the service names it
 
     @property
     def rank(self) -> tuple[bool, int, str, float, str]:
         """The fullest description of a service comes last."""
         service = self.service
-        whole = not service.kind.startswith("arcgis:layer")
+        whole = not self.part and not service.kind.startswith("arcgis:layer")
         return whole, service.items, service.version, self.at or 0.0, self.url
 
 
@@ -162,11 +167,16 @@ class Stock:
     def _items(self) -> Iterator[tuple[Entry, Item]]:
         for entry in self.live:
             seen: set[tuple[str, ...]] = set()
+            below = {spell(url) for source in entry.sources if source.part for url in source.pages}
             for source in entry.sources:
+                if source.part and source.service.type == "ATOM":
+                    continue  # the feed above names the data set; here are the files that it comes in
                 for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
                     item = _read_item(data)
                     if item.group and not item.name:  # a heading, which cannot be asked for
                         continue
+                    if below and not item.name and spell(_resolve(item.address, source.url)) in below:
+                        continue  # it describes itself
                     key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
                     if len(entry.sources) > 1 and key in seen:
                         continue
@@ -224,9 +234,11 @@ class Stock:
         """One entry a service, in the order in which their first descriptions were found."""
         circle = Circle()
         names = self._find_mirrors(sources)
-        for source in sources:
+        roots = self._find_roots(sources)
+        for number, source in enumerate(sources):
             addresses = [source.url, *source.pages]
-            circle.add([*(find_key(url, source.service.type) for url in addresses), *names.get(source.digest, ())])
+            keys = [find_key(url, source.service.type) for url in addresses]
+            circle.add([*keys, ("root", roots[number]), *names.get(source.digest, ())])
         members: dict[int, list[Source]] = {}
         for number, source in enumerate(sources):
             members.setdefault(circle.find(number), []).append(source)
@@ -251,6 +263,20 @@ class Stock:
                 if likeness:
                     keys[source.digest] = mirror_keys(source.service, likeness, source.digest)
         return keys
+
+    def _find_roots(self, sources: list[Source]) -> list[int]:
+        """For each description, the one above all that lead to it: itself, but in trees of feeds and catalogues."""
+        above = list(range(len(sources)))
+        trees = [number for number, source in enumerate(sources) if source.service.type in _TREES]
+        known = {(sources[at].service.type, spell(url)): at for at in trees for url in sources[at].pages}
+        for at in trees:
+            source = sources[at]
+            for (address,) in self.collection.rows(_ADDRESSES, [source.n, source.round]):
+                child = known.get((source.service.type, spell(_resolve(address or "", source.url))), at)
+                if above[child] == child and _climb(above, at) != child:  # no document is above itself
+                    above[child] = at
+                    sources[child].part = child != at
+        return [_climb(above, at) for at in range(len(sources))]
 
     def _follow(self, url: str) -> str:
         for _ in range(_MAX_HOPS):
@@ -287,13 +313,27 @@ class Stock:
         return list(found.values())
 
 
+def _resolve(address: str, base: str) -> str:
+    return (address and urls.normalise(address, base)) or ""
+
+
+def _climb(above: list[int], at: int) -> int:
+    """The top; the way there is shortened, so that a deep tree is climbed once."""
+    while above[at] != at:
+        above[at] = above[above[at]]
+        at = above[at]
+    return at
+
+
 def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
     for source in sources[1:]:
         _complete(service, source.service)
-    pages = {url: fate for source in sources for url, fate in source.pages.items()}
+    own = [source for source in sources if not source.part] or sources
+    pages = {url: fate for source in own for url, fate in source.pages.items()}
+    parts = [url for source in sources if source not in own for url in source.pages]
     redirected = [url for page in pages for url in into.get(page, ())]
     endpoints = {spell(service.endpoint): service.endpoint}
     for url in (*pages, *redirected):
@@ -311,7 +351,7 @@ def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
         state,
         reason,
         (service.endpoint, *(endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)),
-        (*pages, *redirected),
+        (*pages, *redirected, *parts),
         tuple(versions),
         sources,
         at=max((source.at for source in sources if source.at), default=None),
