@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -19,7 +20,11 @@ from loopback import Reply, Web, html
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
+from lycosa.mission.settings import Render
 from lycosa.render.find import find_browser
+from lycosa.render.sitting import Bounds
+from lycosa.render.tree import find_below
+from lycosa.render.wire import Given, Sheet
 
 MISSING = find_browser().missing
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no browser: {MISSING}")
@@ -437,3 +442,31 @@ def test_without_a_browser_pages_are_kept_and_it_is_said(web: Web, tmp_path: Pat
     said = crawl(web, tmp_path / "e", "http://n.test/", "--set", "render.browser=/bin/false")
     assert "kept as they came" in said
     assert fates(tmp_path / "e") == {"n.test/": "fetched needs-browser"}
+
+
+def test_a_browser_without_work_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its memory is given back after a while; the next page starts another."""
+    from lycosa.render import studio as studios
+
+    monkeypatch.setattr(studios, "IDLE_S", 0.2)
+    bounds = Bounds(Render(), 1 << 20, "lycosa")
+    sheet = Sheet(1, 200, PAGE, b"<title>x</title><script>document.title = 'made'</script>")
+
+    async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Given:
+        return Given(0, 404)
+
+    async def try_it() -> list[bytes]:
+        studio = studios.Studio(find_browser().path, bounds, folder=str(tmp_path))
+        watching = asyncio.create_task(studio.watch())
+        pages = []
+        for _ in range(2):
+            result = await studio.render("http://shell.test/", sheet, supply)
+            pages.append(result.html)
+            while find_below(os.getpid()):
+                await asyncio.sleep(0.05)
+        watching.cancel()
+        await studio.close()
+        return pages
+
+    pages = asyncio.run(asyncio.wait_for(try_it(), 60))
+    assert all(b"<title>made</title>" in page for page in pages)

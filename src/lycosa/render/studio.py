@@ -1,4 +1,4 @@
-"""The browsers: started when the first page comes, replaced after so many pages, ended when they misbehave.
+"""The browsers: started when a page comes, replaced after so many pages, ended when they misbehave or have no work.
 
 Pages go in, each with the function that supplies what it asks for; results come out, also for pages that crash or hang.
 """
@@ -24,6 +24,7 @@ from lycosa.render.wire import Result, Sheet
 
 LAUNCH_S = 60.0
 WATCH_S = 0.5
+IDLE_S = 20.0  # without a page, a browser and its driver give their 300 MB back; to start them takes a second
 KILLED_S = 3.0  # a page that crashes so soon after a process was ended for its memory was that page
 
 #: Nothing may leave the browser but by way of us: no name resolves, the only proxy is a port at which nobody listens.
@@ -67,6 +68,7 @@ class Studio:
         self._seat: _Seat | None = None
         self._opening = asyncio.Lock()
         self._killed_at = 0.0
+        self._used_at = 0.0
         # Bound and not listening: no other program can take this port, and nobody answers at it.
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
@@ -90,17 +92,24 @@ class Studio:
                 self._retire(seat)
             finally:
                 seat.tabs -= 1
+                self._used_at = time.monotonic()
                 await self._close_retired(seat)
         return result
 
     async def watch(self) -> None:
-        """For ever: end a page's process that takes more memory than allowed; its page is told as crashed."""
+        """For ever: end browsers without work, and processes of pages that take more memory than allowed.
+
+        Their pages are told as crashed.
+        """
         limit = self.bounds.render.memory_bytes
         seat: _Seat | None = None
         zygotes: list[int] = []
         while True:
             await asyncio.sleep(WATCH_S)
             if self._seat is None:
+                continue
+            if self._is_idle(self._seat):
+                await self._rest()
                 continue
             if self._seat is not seat:  # the processes of pages are children of zygotes
                 seat = self._seat
@@ -115,6 +124,21 @@ class Studio:
         if self._playwright is not None:
             await self._playwright.stop()
         self._nowhere.close()
+
+    def _is_idle(self, seat: _Seat) -> bool:
+        return not seat.tabs and time.monotonic() - self._used_at > IDLE_S
+
+    async def _rest(self) -> None:
+        async with self._opening:
+            if self._seat is None or not self._is_idle(self._seat):
+                return  # a page came meanwhile
+            seat, playwright = self._seat, self._playwright
+            self._retire(seat)
+            await self._close_retired(seat)
+            self._playwright = None
+            if playwright is not None:
+                with contextlib.suppress(Error):
+                    await playwright.stop()
 
     def _explain(self, sitting: Sitting, error: Error) -> Result:
         first = error.message.partition("\n")[0][:200]
@@ -135,6 +159,7 @@ class Studio:
             if seat is None:
                 seat = self._seat = _Seat(await self._launch())
             seat.pages += 1
+            self._used_at = time.monotonic()
             return seat
 
     def _retire(self, seat: _Seat) -> None:
