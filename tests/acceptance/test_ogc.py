@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
-from lycosa.missions.geo import find_hints, infer, recognise, take_stock
+from lycosa.missions.geo import find_hints, infer, iso, recognise, shapes, stac, take_stock
+from lycosa.missions.geo.chart import write_map
+from lycosa.missions.geo.identity import make_id
+from lycosa.missions.geo.stock import Entry, Layer, Source
 from lycosa.parse import Doc, read
 
 pytestmark = pytest.mark.acceptance
@@ -104,6 +108,45 @@ def test_inventory(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) ->
     say("inventory: " + ", ".join(f"{key} {right[key]}/{total[key]}" for key in total))
     assert all(right[key] >= 0.97 * total[key] for key in total)
     assert total["title"] > 90
+
+
+def test_exports(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) -> None:
+    """Whatever a real service says of itself, every export of it can be read again, and no box leaves the world."""
+    entries, layers = _list_all(rows)
+    features = json.loads("".join(shapes.write_geojson(shapes.layer_features(layers))))["features"]
+    boxed = [feature for feature in features if feature["geometry"]]
+    for feature in boxed:
+        west, south, east, north = feature["bbox"]
+        assert -180 <= west <= 180 and -180 <= east <= 180 and -90 <= south <= north <= 90
+    assert all(feature["properties"]["problem"] for feature in features if not feature["geometry"])
+    documents = [json.loads(data) for _, data in stac.list_files(entries, layers)]
+    records = [etree.fromstring(data) for _, data in iso.write_files(iso.list_records(entries, layers))]
+    records += [etree.fromstring(data) for _, data in iso.write_files(iso.list_layer_records(layers))]
+    page = "".join(write_map(entries, layers))
+    held = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    spoken = Counter(entry.service.language for entry in entries)
+    say(
+        f"exports of {len(entries)} services: {len(boxed)}/{len(features)} footprints, {len(documents)} STAC documents,"
+        f" {len(records)} ISO records, a map of {len(page)} characters; languages {dict(spoken.most_common())}"
+    )
+    assert len(features) == len(layers) == len(held["layers"]) and len(documents) == len(layers) + len(entries) + 1
+    assert len(boxed) > 0.75 * len(features)
+
+
+def _list_all(rows: list[tuple[Row, bytes]]) -> tuple[list[Entry], list[Layer]]:
+    """The services and layers of all descriptions, as the inventory of a collection holds them."""
+    entries: list[Entry] = []
+    layers: list[Layer] = []
+    for row, body in rows:
+        inventory = take_stock(_read(body)) if row["is_service"] else None
+        if inventory is None:
+            continue
+        service, name = inventory.service, make_id(row["file"])
+        source = Source(1, 1, service.endpoint, service, 1.7e9, "", {})
+        entries.append(Entry(name, service, endpoints=(service.endpoint,), sources=[source], at=1.7e9))
+        for number, item in enumerate(inventory.items):
+            layers.append(Layer(make_id(name, str(number)), entries[-1], item, "", (name,)))
+    return entries, layers
 
 
 def test_addresses(shared: Path, say: Callable[[str], None]) -> None:
