@@ -421,3 +421,20 @@ def test_xml_of_any_shape(at: int, junk: str) -> None:
     doc = read(URL, {"content-type": "text/xml"}, body)
     inventory = take_stock(doc, "ogc:wms/1.3.0")
     assert inventory is not None
+
+
+def test_a_language_is_told_only_when_it_is_sure() -> None:
+    """Words that several languages share tell nothing; what the layers say counts too."""
+    frame = (
+        '<WMS_Capabilities version="1.3.0"><Service><Title>{0}</Title><Abstract>{1}</Abstract></Service><Capability>'
+        "<Layer><Name>a</Name><Title>{2}</Title></Layer></Capability></WMS_Capabilities>"
+    )
+    cases = {
+        ("Couples", "A simple collection with links to a couple of others", "a"): "",
+        ("Databank", "Download service", "Meetnetten van de grond in de ondergrond van het land"): "nl",
+        ("Test", "Test", "Test"): "",
+    }
+    for texts, language in cases.items():
+        body = frame.format(*texts).encode()
+        inventory = take_stock(read("http://a.org/wms?request=GetCapabilities", {}, body))
+        assert inventory is not None and inventory.service.language == language, texts

@@ -117,7 +117,8 @@ def _settle_language(ballot: Iterable[tuple[bytes, int]], declared: str) -> str:
     most = votes[winner]
     if code in STOP_WORDS:
         return winner if most >= _ENOUGH_VOTES and most > _OUTVOTED * votes.get(code, 0) else code
-    return winner if most >= _ENOUGH_VOTES and not code else code
+    alone = sum(count == most for count in votes.values()) == 1  # "a" and "to" are words of many languages
+    return winner if most >= _ENOUGH_VOTES and alone and not code else code
 
 
 def fold(text: str) -> str:

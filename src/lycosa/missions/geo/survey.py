@@ -45,7 +45,7 @@ _XML: dict[str, _Read] = {
 _NO_SECTIONS = frozenset(("atom-download", "opensearch", "tms"))
 #: Bytes of JSON beyond which it is not read: descriptions are far smaller.
 _JSON_BYTES = 32 << 20
-#: Titles of items by which the language of a service is told.
+#: Items by whose words the language of a service is told.
 _HEARD = 100
 
 
@@ -112,7 +112,8 @@ def _settle(service: Service, items: list[Item]) -> None:
 
 def _tell_languages(service: Service, items: list[Item]) -> None:
     """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
-    said = [service.title, service.abstract, *(item.title for item in items[:_HEARD])]
+    said = [service.title, service.abstract, service.constraints, service.fees]
+    said += [f"{item.title}. {item.abstract}" for item in items[:_HEARD]]
     declared = next(filter(None, map(name_language, service.languages)), "")
     service.language = words.extract(". ".join(said), declared).language
     for item in items:
