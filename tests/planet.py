@@ -61,10 +61,12 @@ class Crawl:
 class Planet:
     """The world of one seed; `close` ends its server."""
 
-    def __init__(self, source: Path, *, seed: int = 7, hosts: int = 300, pages: int = 20_000) -> None:
+    def __init__(
+        self, source: Path, *, seed: int = 7, hosts: int = 300, pages: int = 20_000, cues: float = 0.6
+    ) -> None:
         self._source = source
-        self._size = (seed, hosts, pages)
-        options = [f"--seed={seed}", f"--hosts={hosts}", f"--pages={pages}", "--port=0"]
+        self._size = (seed, hosts, pages, 0.7, cues)
+        options = [f"--seed={seed}", f"--hosts={hosts}", f"--pages={pages}", f"--cues={cues}", "--port=0"]
         command = [sys.executable, "-B", str(source / "world.py"), *options]
         self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._server.stdout

@@ -27,13 +27,13 @@ BITS = 16
 _MASK = (1 << BITS) - 1
 _HOSTS, _RULES, _THINGS = 1 << 62, 1 << 61, 1 << 60  # the highest bit of a key: of a host, a rule, what an address is
 _PLAIN_KEYS = _THINGS - 1
-RATE = 0.2
-FRESH = 0.2
-SHARK = 5.0
-BASE = 4.0
-DAMP = 0.1
+# Chosen on worlds of tests/bench/harvest.py other than those that are reported; within a factor of two all of them do.
+RATE = 0.2  # of learning, as AdaGrad has it
+DAMP = 0.1  # keeps the first steps of a feature small
+SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE
+FRESH = 0.2  # log-odds that a host has more which was never asked; they shrink with the root of the answers
 SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it promises
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
 _REMEMBERED = 50_000
@@ -81,11 +81,15 @@ class _Texts(dict[str, tuple[int, ...]]):
     def __missing__(self, text: str) -> tuple[int, ...]:
         if len(self) >= _REMEMBERED:
             self.clear()
-        names = self._names
-        found = tuple([names[word] for word in _WORD.findall(text[:400].lower())[: self._most]])
+        found = self.read(text)
         if len(text) <= 200:
             self[text] = found
         return found
+
+    def read(self, text: str) -> tuple[int, ...]:
+        """The same for a text that will hardly be met again."""
+        names = self._names
+        return tuple([names[word] for word in _WORD.findall(text[:400].lower())[: self._most]])
 
 
 class _Ground:
@@ -129,7 +133,9 @@ class Learn(Policy):
         self._same = same
         self._weights = [0.0] * (1 << BITS)
         self._energies = [0.0] * (1 << BITS)
-        self._changes: dict[int, list[float]] = {}
+        self._told = ([0.0] * (1 << BITS), [0.0] * (1 << BITS))  # weights and energies as they were drained
+        self._touched: set[int] = set()
+        self._changes: dict[int, list[float]] = {}  # of hosts and rules
         self._grounds: dict[str, _Ground] = {}
         self._by_key: dict[int, _Ground] = {}
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
@@ -140,8 +146,8 @@ class Learn(Policy):
         self._parent_bytes = b""
         self._parent_sum = 0.0
         self._host = ""
-        self._anchors, self._contexts, self._titles = _Texts("anchor", 8), _Texts("near", 8), _Texts("title", 6)
-        self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 6)
+        self._anchors, self._contexts, self._titles = _Texts("anchor", 6), _Texts("near", 6), _Texts("title", 4)
+        self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 4)
         self._folders, self._kinds, self._forms = _Names("folder"), _Names("via"), _Names("on")
         self._own = _Names("own")
         self._dries, self._yields = _Names("dry"), _Names("ground")
@@ -161,15 +167,14 @@ class Learn(Policy):
             forms[f"relevance {int(sight.relevance * 8)}"],
             *self._titles[sight.title],
         )
-        weights = self._weights
-        self._parent_sum = sum([weights[i] for i in parent])
+        self._parent_sum = sum(map(self._weights.__getitem__, parent))
         self._parent_bytes = array("H", parent).tobytes()
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         shark, noted = self._shark.score(link, url, host=host, context=context)
         trust = link.trust
         anchor = self._anchors[link.text] if link.text else ()
-        around = self._contexts[context] if context else ()
+        around = self._contexts.read(context) if context else ()
         address = self._address(url if not trust else url.partition("?")[0], host)
         kinds, kind = self._kinds, link.kind
         place = "own" if host == self._host else "other"
@@ -181,10 +186,7 @@ class Learn(Policy):
             loss = self._claim(same, url, logit)
             base, logit = base - loss, logit - loss
         head = _PACKED.pack(base, trust, 3, len(anchor), len(address), len(around))
-        weights = self._weights
-        logit += self._parent_sum
-        for i in ids:
-            logit += weights[i]
+        logit += self._parent_sum + sum(map(self._weights.__getitem__, ids))
         return _squash(logit), b"".join((noted, head, array("H", ids).tobytes(), self._parent_bytes))
 
     def _claim(self, same: str, url: str, logit: float) -> float:
@@ -211,10 +213,10 @@ class Learn(Policy):
         dot = path.find(".", cut)
         ending = path[dot:] if dot > 0 else "" if cut < len(path) else "/"
         names = self._paths
-        found = [names[token] for token in _TOKEN.findall(path)[:10]]
+        found = [names[token] for token in _TOKEN.findall(path)[:8]]
         if query:
             names = self._queries
-            found += [names[token] for token in _TOKEN.findall(query)[:8]]
+            found += [names[token] for token in _TOKEN.findall(query)[:6]]
             ending += "?"
         folder = _DIGITS.sub("0", path[:cut]) if cut > 1 else "/"
         found += self._labels[host]
@@ -263,10 +265,7 @@ class Learn(Policy):
         logit, trust, *_ = _PACKED.unpack_from(lore, 12)
         if trust:
             logit += self._trust(ids[0], trust)
-        weights = self._weights
-        for i in ids:
-            logit += weights[i]
-        return logit
+        return logit + sum(map(self._weights.__getitem__, ids))
 
     # Learning
 
@@ -295,22 +294,16 @@ class Learn(Policy):
     def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
         ids = array("H", lore[_HEAD:])
         logit = self._sum(lore, ids)
-        weights, energies, changes = self._weights, self._energies, self._changes
+        weights, energies = self._weights, self._energies
         for i in (own := self._host_ids(ground)):
             logit += weights[i]
         ids.extend(own)
         gap = worth - _squash(logit)
-        power = gap * gap
+        power, step = gap * gap, RATE * gap
         for i in ids:
             energy = energies[i] = energies[i] + power
-            step = RATE * gap / math.sqrt(energy + DAMP)
-            weights[i] += step
-            change = changes.get(i)
-            if change is None:
-                changes[i] = [step, power]
-            else:
-                change[0] += step
-                change[1] += power
+            weights[i] += step / math.sqrt(energy + DAMP)
+        self._touched.update(ids)
 
     def _try(self, lore: bytes, worth: float) -> None:
         """A hypothesis was tried: its rule is worth what that was."""
@@ -342,13 +335,18 @@ class Learn(Policy):
 
     def drain(self) -> list[Lesson]:
         lessons = [(key, step, power) for key, (step, power) in self._changes.items()]
-        self._changes = {}
+        (weights, energies), now, power = self._told, self._weights, self._energies
+        for i in self._touched:
+            lessons.append((i, now[i] - weights[i], power[i] - energies[i]))
+            weights[i], energies[i] = now[i], power[i]
+        self._changes, self._touched = {}, set()
         return lessons
 
     def study(self, lessons: Sequence[Lesson]) -> None:
         for key, weight, energy in lessons:
             if key <= _MASK:
-                self._weights[key], self._energies[key] = weight, energy
+                self._weights[key] = self._told[0][key] = weight
+                self._energies[key] = self._told[1][key] = energy
             elif key & _RULES and not key & _HOSTS:
                 self._rules[key & _MASK] = weight, energy
             elif (ground := self._by_key.get(key)) is not None:

@@ -41,7 +41,7 @@ class Shark(Policy):
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         taste = self._taste
         anchor = max(taste.short(link.text), taste.url(url))
-        around = 1.0 if anchor > 0 else taste.short(context)
+        around = 1.0 if anchor > 0 else taste.near(context)
         neighbourhood = self._beta * anchor + (1 - self._beta) * around
         value = self._gamma * self._heir + (1 - self._gamma) * neighbourhood
         return max(value, prior), _PACKED.pack(self._heir, anchor, around)

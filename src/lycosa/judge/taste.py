@@ -74,16 +74,25 @@ class Taste:
         return value
 
     def _weigh_short(self, text: str, language: str) -> float:
-        value, low = 0.0, text[:1000].lower()
+        value = self._weigh_terms(text)
+        if self._shorts is not None:
+            value = 1 - (1 - value) * (1 - min(1.0, self._shorts(text, language)))
+        return value
+
+    def _weigh_terms(self, text: str) -> float:
+        low = text[:1000].lower()
         for term in self._terms:
             if term in low:  # mostly none is, and the pattern costs ten times as much
                 assert self._pattern is not None
                 weights = self._anchors
-                value = 1 - 0.5 ** sum(weights.get(hit, 1.0) for hit in self._pattern.findall(low))
-                break
-        if self._shorts is not None:
-            value = 1 - (1 - value) * (1 - min(1.0, self._shorts(text, language)))
-        return value
+                return 1 - 0.5 ** sum(weights.get(hit, 1.0) for hit in self._pattern.findall(low))
+        return 0.0
+
+    def near(self, text: str) -> float:
+        """How relevant a context is: by key terms if there are any, as it is seldom met twice and a thesaurus costs."""
+        if not text:
+            return 0.0
+        return self._weigh_terms(text) if self._terms else self._weigh_short(text, "")
 
     def url(self, url: str) -> float:
         """How relevant an address is, by its terms alone."""

@@ -98,7 +98,9 @@ class Reel:
         if place is None:
             return Frame(url, 0, redirect=self._known.get(ident, ""))
         self._file.seek(place[0])
-        return self._decode(self._file.read(place[1]))
+        frame = self._decode(self._file.read(place[1]))
+        frame.url = url  # the same content may have come from several addresses
+        return frame
 
     def _read(self, path: Path) -> None:
         at = self._file.seek(0, 2)

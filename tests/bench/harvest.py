@@ -1,0 +1,262 @@
+"""How soon each policy finds the services of the synthetic web: curves from whole crawls, replayed in the laboratory.
+
+    python tests/bench/harvest.py --seeds 11 12 13 14 15 --cues 0.6 0.3 --chart docs/img/harvest.svg
+
+For each world one exhaustive crawl (`geo --policy bfs`), kept below --work and used again if it is there; then replays.
+What is a service is said by the world's own truth, by endpoint and type. --live N also lets `learn` and `shark` crawl
+each world themselves, one request at a time, until N pages are stored. --cost measures what the mission costs per page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from planet import Planet
+
+from lycosa import Collection, urls
+from lycosa.crawl.process import tune
+from lycosa.judge.choice import make_policy, make_taste
+from lycosa.look.lab import Point, measure
+from lycosa.look.reel import Frame, Reel
+from lycosa.mission import Mission, find_mission, load
+from lycosa.missions.geo import Geo
+from lycosa.missions.geo.address import find_endpoint
+from lycosa.model import Link, Sight
+from lycosa.parse import Doc
+
+POLICIES = ("bfs", "fish", "shark", "learn")
+FAMILIES = {"ATOM-DOWNLOAD": "ATOM", "OGCAPI:LANDING": "OGCAPI"}
+POINTS = (500, 1000, 2000, 4000, 8000)
+STEP = 250
+
+
+class World:
+    """One world, crawled to its end, with its truth."""
+
+    def __init__(self, shared: Path, work: Path, *, seed: int, cues: float) -> None:
+        self.name = f"{seed}-{cues}"
+        self.folder = work / f"world-{self.name}"
+        self._shared, self._seed, self._cues = shared, seed, cues
+        self._truth = work / f"truth-{self.name}.json"
+        if not self._truth.exists() or not (self.folder / "crawl.db").exists():
+            with closing(self.serve()) as planet:
+                self._truth.write_text(json.dumps(planet.truth["geo"]))
+                self.crawl(planet, self.folder, "--policy", "bfs", "--max-time", "15m")
+        truth = json.loads(self._truth.read_text())
+        self.truth: dict[str, Any] = truth.get("geo", truth)
+        self.gold = {key_of(row["endpoint"], row["type"].upper()) for row in self.truth["relevant"] if row["reachable"]}
+        self.hosts = {urls.host_of(key.split()[0]) for key in self.gold}
+
+    def serve(self) -> Planet:
+        return Planet(self._shared / "world", seed=self._seed, cues=self._cues)
+
+    def crawl(self, planet: Planet, folder: Path, *arguments: str) -> None:
+        """Without delays: politeness would change when requests are made, not which."""
+        seeds = (self.truth if hasattr(self, "truth") else json.loads(self._truth.read_text()))["seeds"]
+        command = [
+            sys.executable, "-m", "lycosa", "crawl", "geo", *seeds, "--collection", str(folder), "--delay", "0",
+            "--workers", "1", "--connect-to", planet.connect_to, "--contact", "mailto:bench@lycosa.test", "--quiet",
+            "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.3", "--set", "extract.workers=0",
+            "--set", "traps.queries_per_path=500", *arguments,
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode in (0, 5), done.stderr
+
+    def service(self, url: str, kind: str) -> str:
+        """Which of the true services a document is; empty: none."""
+        family = kind.partition("/")[0].removeprefix("ogc:").upper()
+        family = FAMILIES.get(family, family)
+        keys = (key_of(find_endpoint(url, family), family), key_of(url.partition("?")[0], family))
+        return next((key for key in keys if key in self.gold), "")
+
+    def fates(self) -> Counter[str]:
+        """What the collection says of the services that are dead or refuse."""
+        same, states = Geo().same, dict[str, str]()
+        sql = "SELECT url, state, coalesce(reason, '') FROM urls ORDER BY state = 'rejected' DESC"
+        with Collection(self.folder) as collection:
+            for url, state, reason in collection.query(sql):
+                states[same(url) or url] = f"{state} {reason}".strip()
+        places = ((row["why"], urls.normalise(row["url"]) or "") for row in self.truth["dead"])
+        return Counter(f"{why}: {states.get(same(url) or url, 'never mentioned')}" for why, url in places)
+
+
+def key_of(endpoint: str, family: str) -> str:
+    return f"{endpoint.rstrip('/').lower()} {family}"
+
+
+def mission_of(name: str) -> Mission:
+    mission = load(find_mission("geo")).mission
+    return replace(mission, policy=replace(mission.policy, name=name))
+
+
+def replay(world: World) -> dict[str, list[Point]]:
+    """The curve of each policy; `found` and `hosts` are those of the truth."""
+    quarry, taste = Geo(), make_taste(mission_of("learn"))
+
+    def weigh(doc: Doc) -> float:
+        return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+
+    with Collection(world.folder) as collection:
+        reel = Reel(collection, quarry, weigh=weigh)
+    known: dict[str, str] = {}
+
+    def key(frame: Frame) -> str:
+        if frame.url not in known:
+            known[frame.url] = world.service(frame.url, frame.kind)
+        return known[frame.url]
+
+    try:
+        return {name: list(measure(reel, mission_of(name), key=key, same=quarry.same, step=STEP)) for name in POLICIES}
+    finally:
+        reel.close()
+
+
+def at(curve: list[Point], requests: int) -> Point:
+    """The last point that is not beyond a number of requests."""
+    return max((point for point in curve if point.requests <= requests), key=lambda point: point.requests)
+
+
+def tell(world: World, curves: dict[str, list[Point]]) -> dict[str, float]:
+    """Print the figures of one world and return those that count."""
+    whole = curves["bfs"][-1].requests
+    print(
+        f"\nworld {world.name}: {len(world.gold)} services on {len(world.hosts)} hosts; all of it: {whole:,} requests"
+    )
+    for name, curve in curves.items():
+        marks = [
+            *(f"{n:,}: {at(curve, n).found}" for n in POINTS),
+            f"half ({whole // 2:,}): {at(curve, whole // 2).found}",
+        ]
+        print(f"  {name:6} {'  '.join(marks)}  end: {curve[-1].found} on {curve[-1].hosts} hosts")
+    learned = at(curves["learn"], whole // 2)
+    figures = {
+        "ratio": at(curves["learn"], 2000).found / max(1, at(curves["shark"], 2000).found),
+        "half": learned.found / len(world.gold),
+        "hosts": learned.hosts / len(world.hosts),
+    }
+    fates = ", ".join(f"{count} {fate}" for fate, count in world.fates().most_common())
+    print(
+        f"  learn/shark at 2,000: {figures['ratio']:.2f}; with half of the requests learn has {figures['half']:.1%} of"
+    )
+    print(f"  the services, on {figures['hosts']:.1%} of their hosts. Not alive: {fates}", flush=True)
+    return figures
+
+
+def live(world: World, pages: int) -> None:
+    """Let policies crawl a world themselves."""
+    for name in ("shark", "learn"):
+        folder = world.folder.with_name(f"live-{name}-{world.name}-{int(time.time())}")
+        with closing(world.serve()) as planet:
+            world.crawl(planet, folder, "--policy", name, "--connections", "1", "--limit", str(pages))
+        with Collection(folder) as collection:
+            sql = "SELECT url, kind FROM page JOIN url USING (n) WHERE kind <> ''"
+            services = {world.service(url, kind) for url, kind in collection.query(sql)} - {""}
+            answers = next(iter(collection.query("SELECT count(*) FROM url WHERE state BETWEEN 1 AND 7")))[0]
+        print(f"  live {name:6} {answers:,} requests: {len(services)} services", flush=True)
+
+
+def cost(world: World, thesaurus: str) -> None:
+    """What recognition, hypotheses, relevance and policy cost for each document, the best of five times."""
+    mission = mission_of("learn")
+    if thesaurus:
+        mission = replace(mission, thesaurus=thesaurus, policy=replace(mission.policy, relevance="both"))
+    quarry, resolver = Geo(), urls.Resolver()
+    with Collection(world.folder) as collection:
+        docs = [page.doc for _, page in zip(range(1500), collection.pages(), strict=False)]
+    tune()  # as a worker does: the documents that lie here are not to be looked through for garbage
+    best: dict[str, float] = {}
+    for _ in range(5):
+        taste = make_taste(mission)
+        policy, met, spent = make_policy(mission, taste, same=quarry.same), set[str](), Counter[str]()
+        for doc in docs:
+            clock = time.process_time()
+            kind = quarry.recognise(doc) or ""
+            links = [*doc.links, *quarry.links(doc)]
+            spent["quarry"] += time.process_time() - clock
+            found = [(link, resolver.resolve(link.href, doc.base), at) for at, link in enumerate(links)]
+            news = [(link, url, at) for link, url, at in found if url and url not in met]
+            met.update(url for _, url, _ in news)
+            texts = [doc.context(at) for _, _, at in news]
+            clock = time.process_time()
+            relevance = taste.page(doc.raw_text if doc.tree is not None else "", doc.language)
+            spent["relevance"] += time.process_time() - clock
+            clock = time.process_time()
+            host = urls.host_of(doc.url)
+            lore = policy.score(Link(doc.url), doc.url, host=host)[1]
+            policy.enter(Sight(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title))
+            fresh = []
+            for (link, url, _), text in zip(news, texts, strict=True):
+                target = urls.host_of(url)
+                fresh.append((policy.score(link, url, host=target, context=text)[0], target))
+            policy.leave(fresh)
+            spent["policy"] += time.process_time() - clock
+        for name, seconds in spent.items():
+            best[name] = min(best.get(name, 1e9), seconds / len(docs) * 1e6)
+    told = ", ".join(f"{name} {value:.0f}" for name, value in best.items())
+    each = len(met) / len(docs)
+    print(f"µs a document ({len(docs)} of them, {each:.1f} new links each): {told}; {sum(best.values()):.0f} in all")
+
+
+def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: Path) -> None:
+    """The mean share of services that each policy has found."""
+    from lycosa.report.curves import draw_curves
+
+    series: dict[str, list[tuple[float, float]]] = {}
+    for cues, worlds in curves.items():
+        longest = max(curve["bfs"][-1].requests for _, curve in worlds)
+        for name in reversed(POLICIES):
+            series[f"{name}, cues {cues}"] = [
+                (n, 100 * sum(at(curve[name], n).found / len(world.gold) for world, curve in worlds) / len(worlds))
+                for n in range(STEP, longest, STEP)
+            ]
+    count = len(next(iter(curves.values())))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    title = f"Services found, mean of {count} worlds"
+    file.write_text(draw_curves(series, title=title, across="requests", up="% of the services", most=100))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[11, 12, 13, 14, 15])
+    parser.add_argument("--cues", nargs="+", type=float, default=[0.6, 0.3])
+    parser.add_argument("--shared", type=Path, default=Path(__file__).resolve().parents[3] / "shared")
+    parser.add_argument("--work", type=Path, default=Path("harvest"))
+    parser.add_argument("--chart", type=Path)
+    parser.add_argument("--live", type=int, default=0, metavar="PAGES")
+    parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--thesaurus", default="", metavar="FILE", help="with --cost: a compiled thesaurus")
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    curves: dict[float, list[tuple[World, dict[str, list[Point]]]]] = {}
+    figures = []
+    for cues in args.cues:
+        for seed in args.seeds:
+            world = World(args.shared, args.work, seed=seed, cues=cues)
+            if args.cost:
+                cost(world, args.thesaurus)
+                return
+            curves.setdefault(cues, []).append((world, replay(world)))
+            figures.append(tell(*curves[cues][-1]))
+            if args.live:
+                live(world, args.live)
+    for name in figures[0]:
+        values = [row[name] for row in figures]
+        print(f"{name}: least {min(values):.2f}, mean {sum(values) / len(values):.2f}")
+    if args.chart:
+        draw(curves, args.chart)
+
+
+if __name__ == "__main__":
+    main()
