@@ -71,7 +71,7 @@ class Progress(Tally):
     """The figures of one analysis."""
 
     what: str = "documents"
-    phases: dict[str, float] = {}  # seconds of all workers together
+    phases: dict[str, float] = {}  # processor time, of all workers together
     total: int = 0  # documents that are known after it
 
     @property
@@ -126,20 +126,20 @@ class _Analysis:
 
     def _relate(self, whole: Progress) -> None:
         """What needs all documents: links between them, tasks, clusters."""
-        began = time.monotonic()
+        began = time.process_time()
         count = self.store.plan_tasks(self.part.relate(self.store, self.collection))
-        whole.phases["relate"] = time.monotonic() - began
+        whole.phases["relate"] = time.process_time() - began
         if count:
             stages = [row[0] for row in self.store.rows("SELECT DISTINCT stage FROM task ORDER BY stage")]
             desks = [Errands(self.store, self.part, stage) for stage in stages]
             tally = self._drive(desks, Progress(left=count, what="checks"), tasks=True)
             whole.phases["check"] = sum(desk.seconds for desk in desks)
             self._take_in(whole, tally)
-        began = time.monotonic()
+        began = time.process_time()
         self.part.finish(self.store)
         clusters = {**self.part.clusters, **self.errand.plan.clusters}
         sort_documents(self.store, clusters)
-        whole.phases["sort"] = time.monotonic() - began
+        whole.phases["sort"] = time.process_time() - began
         if not whole.ended_by:
             self.store.note("analysed", time.time())
 
