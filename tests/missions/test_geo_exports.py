@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 
 from lycosa import Collection
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.missions.geo import iso, land, shapes, stac
+from lycosa.missions.geo.bounds import make_box
 from lycosa.missions.geo.chart import write_map
 from lycosa.missions.geo.folder import write_folder
 from lycosa.missions.geo.inventory import Item, Service
@@ -59,6 +62,24 @@ def test_boxes_become_geometries() -> None:
     assert shapes.draw((5.0, 5.0, 5.0, 5.0)) == {"type": "Point", "coordinates": [5.0, 5.0]}
     assert shapes.draw((5.0, 5.0, 6.0, 5.0)) == {"type": "LineString", "coordinates": [[5.0, 5.0], [6.0, 5.0]]}
     assert shapes.draw(None) is None
+
+
+@given(*[st.floats(-400, 400)] * 4)
+def test_geometries_stay_in_the_world(west: float, south: float, east: float, north: float) -> None:
+    """Whatever numbers a service states, no point lies beyond the poles or past 180 degrees."""
+    box = make_box(west, south, east, north)
+    drawn = shapes.draw(box)
+    assert (box is None) == (drawn is None)
+    for x, y in _points(drawn["coordinates"]) if drawn else ():
+        assert -180 <= x <= 180 and -90 <= y <= 90
+
+
+def _points(nested: Any) -> Iterator[tuple[float, float]]:
+    if isinstance(nested[0], float):
+        yield nested[0], nested[1]
+    else:
+        for part in nested:
+            yield from _points(part)
 
 
 def test_geojson(atlas: Path, tmp_path: Path) -> None:

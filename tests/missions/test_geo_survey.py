@@ -381,6 +381,9 @@ def test_boxes() -> None:
     assert convert("EPSG:25830", (1, 2, 3, 4), latitude_first=False) is None
     assert make_box(0, -90.000001, 360, 90.2) == (-180, -90, 180, 90)
     assert make_box(170, 0, 190, 1) == (170, 0, -170, 1)
+    assert make_box(-200, 0, -190, 1) == (160, 0, 170, 1)
+    assert make_box(190, 0, -160, 1) == (-170, 0, -160, 1)
+    assert make_box(0, 90.5, 1, 90.5) == (0, 90, 1, 90)
     assert make_box(-1, -1, -1, -1) is None
     assert make_box(0, 10, 1, 5) is None
     assert make_box(float("nan"), 0, 1, 1) is None

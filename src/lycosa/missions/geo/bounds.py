@@ -73,7 +73,15 @@ def make_box(west: float, south: float, east: float, north: float) -> Box | None
             west, east = -180.0, 180.0
         else:
             west, east = (west - 360 if west >= 180 else west), east - 360
-    return max(west, -180.0), max(south, -90.0), min(east, 180.0), min(north, 90.0)
+    elif east < -180:  # counted on westwards
+        west, east = west + 360, east + 360
+    if west > 180:
+        west -= 360
+    return _clip(west, 180.0), _clip(south, 90.0), _clip(east, 180.0), _clip(north, 90.0)
+
+
+def _clip(side: float, limit: float) -> float:
+    return min(max(side, -limit), limit)
 
 
 def convert(crs: str, values: tuple[float, ...], *, latitude_first: bool) -> Box | None:
