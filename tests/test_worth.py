@@ -158,3 +158,19 @@ def test_limits_count_what_is_stored(web: Web, tmp_path: Path) -> None:
     assert len(rows(tmp_path / "c", "SELECT 1 FROM pages")) == 3
     assert "5 pages stored" in crawl(web, tmp_path / "c", *options, "--limit", "8", code=5)
     assert "7 pages stored" in crawl(web, tmp_path / "c2", *options, "--max-host-pages", "7")
+
+
+def test_lines_that_were_not_committed_are_taken_in(web: Web, tmp_path: Path) -> None:
+    """What the archive tells and the database does not know is not fetched again: pages read, moved and gone."""
+    make_site(web)
+    folder = tmp_path / "c"
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY, "--workers", "1", "--per-host", "1")
+    crawl(web, folder, *options, "--depth", "0")
+    known = (folder / "crawl.db").read_bytes()
+    crawl(web, folder, *options)
+    expected = holdings(folder)[0]
+    (folder / "crawl.db").write_bytes(known)  # as if the log had been lost
+    web.asked.clear()
+    crawl(web, folder, *options)
+    assert holdings(folder)[0] == expected
+    assert web.paths() == []

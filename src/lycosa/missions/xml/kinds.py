@@ -98,7 +98,9 @@ _QUERY = re.compile(
 _RNC_DECLARATION = re.compile(
     r"""(?:^|\n)\s*(?:default\s+namespace\s*(?:[\w.-]+\s*)?=|namespace\s+[\w.-]+\s*=|datatypes\s+[\w.-]+\s*=)\s*["']"""
 )
-_RNC_PATTERN = re.compile(r"\b(?:element|attribute)\s+[\w.:*|()\\ -]+?\s*\{|(?:^|\n)\s*(?:include|external)\s+[\"']")
+_RNC_PATTERN = re.compile(
+    r"\b(?:element|attribute)\s{1,9}[\w.:*|()\\ -]{1,200}?\s{0,9}\{|(?:^|\n)\s*(?:include|external)\s+[\"']"
+)
 _RNC_START = re.compile(
     r"(?:^|\n|\{)\s*(?:start|[\w.-]+)\s*(?:[|&]?=)\s|(?:^|\n)\s*(?:grammar|element\s+[\w.:-]+)\s*\{"
 )
