@@ -72,3 +72,4 @@ def test_deep_and_wide_pages_end_the_search_early() -> None:
     """What a page may cost is bounded by its elements, not by its depth."""
     assert not hollow("<div>" * 50_000 + SCRIPT)
     assert hollow("<body><div id=app></div>" + SCRIPT + " " * 100_000)
+    assert not hollow(f"<body><div id=app></div><script>{'x' * (3 << 20)}")

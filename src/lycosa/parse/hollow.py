@@ -21,6 +21,8 @@ _FEW_CHARS = 30
 _COMING = ("…", "...")
 #: A larger body than this many elements was made by somebody, whatever it says.
 _NODES = 400
+#: A shell may carry its data along, but megabytes without a word to read are no page that somebody waits for.
+_BYTES = 2 << 20
 _LINK_KINDS = frozenset({"a", "area", "frame"})
 _UNSEEN = frozenset({"script", "style", "template", "head", "title", "link", "meta"})
 #: What shows something without a word.
@@ -60,7 +62,9 @@ def is_hollow(doc: Doc) -> bool:
             seen += 1
             if seen > 2 * _LINKS:  # as many again may stand in <noscript>
                 return False
-    if doc.tree is None or doc.refresh is not None or (b"<script" not in doc.body and b"<SCRIPT" not in doc.body):
+    if doc.tree is None or doc.refresh is not None or len(doc.body) > _BYTES:
+        return False
+    if b"<script" not in doc.body and b"<SCRIPT" not in doc.body:
         return False
     root = doc.tree.root
     if root is None:
