@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,9 +36,10 @@ def test_documents_have_a_category(kind: str, mime: str, hunted: bool, category:
     assert categorise(kind, mime, hunted=hunted) == category
 
 
-@pytest.fixture
-def collection(web: Web, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Two pages, a schema under two addresses, a text, a picture."""
+    web = Web()
     web["a.test/"] = html("/b", "/s.xsd", "/copy.xsd", "/t.txt", "/p")
     web["a.test/b"] = html(title="b")
     schema = Reply(b'<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema"/>', headers={"Content-Type": "text/xml"})
@@ -45,8 +47,10 @@ def collection(web: Web, tmp_path: Path) -> Path:
     web["a.test/copy.xsd"] = schema
     web["a.test/t.txt"] = Reply(b"words", headers={"Content-Type": "text/plain"})
     web["a.test/p"] = Reply(b"\x89PNG\r\n\x1a\n", headers={"Content-Type": "image/png"})
-    crawl(web, tmp_path / "c", "xml", "http://a.test/", "--delay", "0")
-    return tmp_path / "c"
+    folder = tmp_path_factory.mktemp("types") / "c"
+    crawl(web, folder, "xml", "http://a.test/", "--set", "extract.workers=0")
+    web.close()
+    yield folder
 
 
 def test_the_report_tells_fetched_and_stored(collection: Path, tmp_path: Path) -> None:

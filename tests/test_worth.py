@@ -157,7 +157,6 @@ def test_limits_count_what_is_stored(web: Web, tmp_path: Path) -> None:
     assert "3 pages stored" in said
     assert len(rows(tmp_path / "c", "SELECT 1 FROM pages")) == 3
     assert "5 pages stored" in crawl(web, tmp_path / "c", *options, "--limit", "8", code=5)
-    assert "7 pages stored" in crawl(web, tmp_path / "c2", *options, "--max-host-pages", "7")
 
 
 def test_lines_that_were_not_committed_are_taken_in(web: Web, tmp_path: Path) -> None:
