@@ -138,3 +138,19 @@ def test_cycles_fetch_the_best_of_what_is_known(web: Web, tmp_path: Path) -> Non
     crawl(web, tmp_path / "c", *GEO, "--set", "policy.generate=3", "http://a.test/")
     assert sorted(web.paths()[1:4]) == ["a.test/list", "a.test/one", "a.test/two"]
     assert len(web.paths("map.test")) == 6
+
+
+def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
+    """With more connections than hosts a host that promises little is asked seldom, until the others are done."""
+    services(web, 30)
+    for n in range(30):
+        web.pages[f"map.test/wms{n}?service=WMS&request=GetCapabilities"].delay_s = 0.01
+    order = {}
+    for focus in ("0", "1"):
+        web.asked.clear()
+        options = ("--connections", "8", "--per-host", "1", "--set", f"policy.focus={focus}", "--policy", "shark")
+        crawl(web, tmp_path / focus, *GEO, *options, "http://a.test/")
+        hosts = [path.partition("/")[0] for path in web.paths()][1:]
+        order[focus] = hosts[:30].count("shop.test")
+        assert len(hosts) == 60
+    assert order["1"] < order["0"]

@@ -15,20 +15,23 @@ from lycosa.crawl.lanes import INFINITE, Lane
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier import Frontier
 from lycosa.judge.policy import AGE
-from lycosa.mission.settings import Policy
+from lycosa.mission import Mission
 from lycosa.model import Found, Lesson, State
 
 LEARNED = "lessons"  # under this key the frontier keeps whose lessons it holds
+HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half
+SPARE_MOST = 8.0
 PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
-BATCH_LEAST, BATCH_SHARE = 16, 50  # a batch has a fiftieth of what was fetched: what is new counts soon, early on
+BATCH_LEAST, BATCH_SHARE = 8, 100  # a batch has a hundredth of what was fetched: what is new counts soon, early on
 
 
 class Pilot:
     """Steers one worker."""
 
     def __init__(
-        self, helm: Helm, frontier: Frontier, steer: Policy, *, workers: int, refill: Callable[[Lane], bool]
+        self, helm: Helm, frontier: Frontier, mission: Mission, *, workers: int, refill: Callable[[Lane], bool]
     ) -> None:
+        steer, delay_s = mission.policy, mission.fetch.delay_s
         self.lanes = Ranks(self._look)
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._helm = helm
@@ -37,6 +40,11 @@ class Pilot:
         self._refill = refill
         self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
         self._again_at = 0.0
+        self._spare = (1 - steer.focus) / steer.focus if steer.focus else INFINITE  # lesser requests for each good one
+        self._room = 0.0  # lesser requests that may be made now
+        self._mark = 0.0  # what the best of the last requests promised
+        self._marked_at = 0.0
+        self._half_s = HALF_S + 2 * delay_s
         self._stamp = 0
         self._shuffled = 0
         self._taken = 0
@@ -78,6 +86,27 @@ class Pilot:
                 if lane.queue:
                     lane.promise = self._look(lane) or 0.0
         self.lanes.refresh()
+
+    def admits(self, lane: Lane, now: float) -> bool:
+        """Whether a lane that may go is worth a request, or free hands rather wait for hosts that promise more.
+
+        With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
+        What the best promised is forgotten by halves, so that nothing waits for a host that has no more to give.
+        """
+        promise = lane.promise
+        if promise == INFINITE or self._spare == INFINITE:
+            return True
+        mark = self._mark * 0.5 ** ((now - self._marked_at) / self._half_s)
+        if promise >= mark / 2:
+            self._room = min(self._room + self._spare, SPARE_MOST)
+        elif self._room < 1:
+            self.lanes.hold(lane)
+            return False
+        else:
+            self._room -= 1
+        if promise >= mark:
+            self._mark, self._marked_at = promise, now
+        return True
 
     def is_spent(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from lycosa.crawl.lanes import Lane, Lanes
 
+HOLD_S = 0.02  # until lanes that were held back are looked at again
+
 
 class Ranks(Lanes):
     """All lanes of a worker under a policy; `look` says what a lane promises, or None if it has nothing to do."""
@@ -18,8 +20,10 @@ class Ranks(Lanes):
         super().__init__()
         self._look = look
         self._ready: list[tuple[float, int, Lane]] = []
+        self._held = False  # the best that may go is held back
 
     def ready(self, now: float) -> Lane | None:
+        self._held = False
         while self._heap and self._heap[0][0] <= now:
             lane = heapq.heappop(self._heap)[2]
             if lane.next_at > now:
@@ -46,13 +50,22 @@ class Ranks(Lanes):
             return lane
         return None
 
+    def hold(self, lane: Lane) -> None:
+        """Put a lane back that was not worth a request; those that promise less need not be looked at now."""
+        lane.listed = True
+        self._count += 1
+        heapq.heappush(self._ready, (-lane.promise, self._count, lane))
+        self._held = True
+
     def refresh(self) -> None:
         """Promises have changed: put the lanes that may go in their order again."""
         self._ready = [(-lane.promise, count, lane) for _, count, lane in self._ready]
         heapq.heapify(self._ready)
 
     def wait_s(self, now: float) -> float | None:
-        return 0.0 if self._ready else super().wait_s(now)
+        if not self._ready:
+            return super().wait_s(now)
+        return min(HOLD_S, super().wait_s(now) or HOLD_S) if self._held else 0.0
 
     def waiting(self) -> int:
         return len(self._heap) + len(self._ready)

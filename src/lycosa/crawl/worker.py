@@ -70,7 +70,7 @@ class Worker:
         self.board = board
         self.pilot = None
         if intake.helm is not None:
-            self.pilot = Pilot(intake.helm, frontier, mission.policy, workers=board.workers, refill=self._refill)
+            self.pilot = Pilot(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
         self.lanes = Lanes() if self.pilot is None else self.pilot.lanes
         self.rulebook = Rulebook(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
@@ -159,7 +159,7 @@ class Worker:
         room = self.client.room
         while room > 0:
             lane = self.lanes.ready(now)
-            if lane is None:
+            if lane is None or (self.pilot is not None and not self.pilot.admits(lane, now)):
                 return
             target = self._next_target(lane)
             if target is None:

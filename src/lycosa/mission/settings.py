@@ -71,6 +71,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """the weight of the anchor against its context"""
     gamma: Annotated[float, Meta(ge=0, le=1)] = 0.5
     """the weight of what is inherited against anchor and context"""
+    focus: Annotated[float, Meta(ge=0, le=1)] = 0.8
+    """the part of requests kept for what promises at least half as much as the best; 0: use every free connection"""
     generate: Count = 0
     """fetch in cycles of this many of the best URLs; 0: continuously"""
 
