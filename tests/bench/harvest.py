@@ -216,7 +216,7 @@ def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: 
     series: dict[str, list[tuple[float, float]]] = {}
     for cues, worlds in curves.items():
         longest = max(curve["bfs"][-1].requests for _, curve in worlds)
-        for name in reversed(POLICIES):
+        for name in ("learn", "shark", "bfs"):
             series[f"{name}, cues {cues}"] = [
                 (n, 100 * sum(at(curve[name], n).found / len(world.gold) for world, curve in worlds) / len(worlds))
                 for n in range(STEP, longest, STEP)
