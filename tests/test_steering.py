@@ -125,6 +125,11 @@ def test_what_was_learned_survives_a_kill(web: Web, tmp_path: Path) -> None:
     assert sum(row[1] for row in learned) == 60  # type: ignore[misc]
     assert sum(row[0] for row in learned) == 121  # type: ignore[misc]
     assert len(rows(folder, "SELECT 1 FROM lesson WHERE key < 1 << 20 AND weight <> 0")) > 50
+    for name in ("crawl.db", "crawl.db-wal", "crawl.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    crawl(web, folder, *GEO, "http://a.test/")  # from the archive: what can be learned from it is learned again
+    learned = rows(folder, hosts)
+    assert sum(row[1] for row in learned) == 60  # type: ignore[misc]
 
 
 def test_cycles_fetch_the_best_of_what_is_known(web: Web, tmp_path: Path) -> None:

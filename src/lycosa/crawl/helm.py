@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lycosa.crawl.scout import Scout
+from lycosa.frontier import Frontier
 from lycosa.judge.choice import make_policy, make_taste
 from lycosa.mission import Mission
 from lycosa.model import Lesson, Link, Sight, Target
 from lycosa.parse import Doc
+
+LEARNED = "lessons"  # under this key the frontier keeps the label of the policy whose lessons it holds
 
 
 class Helm:
@@ -21,6 +24,13 @@ class Helm:
         self._scores = scout is not None and scout.scores
         self._sight: Sight | None = None
         self._fresh: list[tuple[float, str]] = []
+
+    def own_lessons(self, frontier: Frontier) -> None:
+        """Let the lessons that a frontier holds be those of this policy: what another one left is forgotten."""
+        label = f"{type(self.policy).__name__}/{self.policy.version}"
+        if self.policy.learns and frontier.meta(LEARNED) != label:
+            frontier.forget_lessons()
+            frontier.set_meta(LEARNED, label)
 
     @property
     def age(self) -> int:

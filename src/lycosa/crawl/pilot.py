@@ -18,7 +18,6 @@ from lycosa.judge.policy import AGE
 from lycosa.mission import Mission
 from lycosa.model import Found, Lesson, State
 
-LEARNED = "lessons"  # under this key the frontier keeps whose lessons it holds
 HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half
 SPARE_MOST = 8.0
 PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
@@ -56,11 +55,6 @@ class Pilot:
 
     def begin(self) -> None:
         """Take in what was learned before."""
-        policy = self._helm.policy
-        label = f"{type(policy).__name__}/{policy.version}"
-        if policy.learns and self._frontier.meta(LEARNED) != label:
-            self._frontier.forget_lessons()
-            self._frontier.set_meta(LEARNED, label)
         self._study()
 
     def drain(self) -> list[Lesson]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.outcome import is_counted
 from lycosa.crawl.scout import Scout
@@ -18,6 +19,7 @@ from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
 from lycosa.frontier import PARTITIONS, Frontier
+from lycosa.judge.choice import is_steered
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
 from lycosa.keep import Archive
@@ -70,8 +72,11 @@ class Replay:
         self._shelf = Shelf(Path(), prefix="", max_bytes=0, software="", info={})
         rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         visits = Visits(mission.recrawl, frontier.rounds())
+        helm = Helm(mission, scout) if is_steered(mission) else None
+        if helm is not None:
+            helm.own_lessons(frontier)
         self._intake = Intake(
-            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, scout=scout, log_file=None
+            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, scout=scout, log_file=None, helm=helm
         )
         self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
         self._pages: dict[str, int] = {}  # stored of each host
@@ -192,6 +197,7 @@ class Replay:
         intake, batch = self._intake, self._intake.batch
         self._count(batch.done, 1)
         batch.tallies = intake.rules.tallies.drain()
+        batch.lessons = intake.helm.drain() if intake.helm is not None else []
         batch.hosts = [replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched]
         self._touched = set()
         committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)

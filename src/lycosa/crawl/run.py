@@ -158,6 +158,8 @@ def _run_open(
     gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
     if not created:
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
+    if is_steered(mission):
+        Helm(mission, None).own_lessons(frontier)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()

@@ -25,8 +25,7 @@ from lycosa.model import Lesson, Link, Sight
 
 BITS = 16
 _MASK = (1 << BITS) - 1
-_HOSTS, _RULES, _THINGS = 1 << 62, 1 << 61, 1 << 60  # the highest bit of a key: of a host, a rule, what an address is
-_PLAIN_KEYS = _THINGS - 1
+_HOSTS, _RULES = 1 << 62, 1 << 61  # the highest bit of a key that is not of a feature, but of a host or a rule
 # Chosen on worlds of tests/bench/harvest.py other than those that are reported; within a factor of two all of them do.
 RATE = 0.2  # of learning, as AdaGrad has it
 DAMP = 0.1  # keeps the first steps of a feature small
@@ -111,10 +110,6 @@ class _Ground:
             self.dry += (pages - self.pages) / (1 + finds - self.finds)
         self.pages, self.finds = pages, finds
         self.ids = None
-
-
-def _key(kind: int, text: str) -> int:
-    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")) & _PLAIN_KEYS | kind
 
 
 def _level(count: float) -> int:
@@ -229,7 +224,7 @@ class Learn(Policy):
     def _ground(self, host: str) -> _Ground:
         ground = self._grounds.get(host)
         if ground is None:
-            key = _key(_HOSTS, host)
+            key = xxhash.xxh3_64_intdigest(host.encode("utf-8", "replace")) & _RULES - 1 | _HOSTS
             ground = self._grounds[host] = self._by_key[key] = _Ground(host, key)
             if (sums := self._sums.pop(key, None)) is not None:
                 ground.recall(*sums)
@@ -347,7 +342,7 @@ class Learn(Policy):
             if key <= _MASK:
                 self._weights[key] = self._told[0][key] = weight
                 self._energies[key] = self._told[1][key] = energy
-            elif key & _RULES and not key & _HOSTS:
+            elif key & _RULES:
                 self._rules[key & _MASK] = weight, energy
             elif (ground := self._by_key.get(key)) is not None:
                 ground.recall(weight, energy)
