@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,3 +27,14 @@ def planet(shared: Path) -> Iterator[Planet]:
     world = Planet(shared / "world")
     yield world
     world.close()
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Prints a figure past the capture."""
+
+    def tell(figure: str) -> None:
+        with capsys.disabled():
+            print(f"\n{figure}")
+
+    return tell

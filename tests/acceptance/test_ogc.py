@@ -34,17 +34,6 @@ _MIMES = ("", "text/html", "text/plain", "application/octet-stream", "image/png"
 Row = dict[str, Any]
 
 
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a figure past the capture."""
-
-    def tell(figure: str) -> None:
-        with capsys.disabled():
-            print(f"\n{figure}")
-
-    return tell
-
-
 @pytest.fixture(scope="module")
 def rows(shared: Path) -> list[tuple[Row, bytes]]:
     """The rows of the manifest with the bytes they describe."""

@@ -23,17 +23,6 @@ URL = "http://example.org/"
 HTML = {"content-type": "text/html"}
 
 
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a figure past the capture."""
-
-    def tell(figure: str) -> None:
-        with capsys.disabled():
-            print(f"\n{figure}")
-
-    return tell
-
-
 def _cases(shared: Path, name: str) -> list[dict[str, Any]]:
     loaded = json.loads((shared / "data/conformance" / name).read_text())["cases"]
     return [case for case in loaded if isinstance(case, dict)]

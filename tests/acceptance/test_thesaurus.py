@@ -20,17 +20,6 @@ pytestmark = pytest.mark.acceptance
 GEMET = "http://www.eionet.europa.eu/gemet"
 
 
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a figure past the capture."""
-
-    def tell(figure: str) -> None:
-        with capsys.disabled():
-            print(f"\n{figure}")
-
-    return tell
-
-
 @pytest.fixture(scope="module")
 def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Volume, float]:
     """The compiled thesaurus, and the seconds that it took."""
