@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
 import msgspec
 
 from lycosa import urls
@@ -24,13 +23,12 @@ from lycosa.analyse.run import Desk, Errand, Progress, drive
 from lycosa.analyse.store import Place
 from lycosa.analyse.words import Words, read_words
 from lycosa.errors import UsageError
-from lycosa.frontier.fault import translate
+from lycosa.look.aside import open_versioned, translated
 from lycosa.look.collection import Collection
 
 NAME = "search.db"
 #: Raised when a table, or what counts as a word, changes.
 _VERSION = 1
-_BUSY_MS = 30_000
 _CONTEXT = 80  # characters on each side of the first word that was found
 FILTERS = ("kind", "ns", "host", "element", "url", "title")
 
@@ -83,35 +81,12 @@ class Index:
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
-        with self._spoken():
-            self.db = self._open()
+        self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
 
     def close(self) -> None:
         self.db.close()
         if self._temporary is not None:
             self._temporary.cleanup()
-
-    @contextmanager
-    def _spoken(self) -> Iterator[None]:
-        try:
-            yield
-        except apsw.Error as problem:
-            raise translate(problem, self.path) from None
-
-    def _open(self) -> apsw.Connection:
-        try:
-            db = _connect(self.path)
-            if db.execute("PRAGMA user_version").get == _VERSION:
-                return db
-            db.close()
-        except (apsw.NotADBError, apsw.CorruptError):
-            pass
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        db = _connect(self.path)
-        with db:
-            db.execute(_TABLES)
-        return db
 
     # Bringing it up to date
 
@@ -153,7 +128,7 @@ class Index:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._spoken(), self.db:
+        with translated(self.path), self.db:
             yield
 
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
@@ -193,14 +168,14 @@ class Index:
 
     def count(self, question: Question) -> int:
         """How many documents fit."""
-        with self._spoken():
+        with translated(self.path):
             return int(self.db.execute(f"SELECT count(*) {_from(question)}", _bound(question)).get)
 
     def search(self, question: Question, *, limit: int) -> Iterator[Hit]:
         """The documents that fit, the best first."""
         score = "-bm25(word, 5.0, 1.0, 2.0)" if question.match else "0.0"
         sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score {_from(question)}"
-        with self._spoken():
+        with translated(self.path):
             rows: list[Any] = self.db.execute(
                 f"{sql} ORDER BY score DESC, doc.id LIMIT ?", (*_bound(question), limit)
             ).fetchall()
@@ -216,17 +191,6 @@ class Index:
         if member:
             case = next((each for each in self.part.members(page.doc) if each.member == member), case)
         return mark_words(read_words(case).text, words)
-
-
-def _connect(path: Path) -> apsw.Connection:
-    db = apsw.Connection(str(path))
-    try:
-        db.set_busy_timeout(_BUSY_MS)
-        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536").fetchall()
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 def _from(question: Question) -> str:

@@ -20,6 +20,7 @@ from lycosa.analyse.part import Fact, Part, Task
 from lycosa.analyse.phases import Finding
 from lycosa.errors import CollectionError
 from lycosa.frontier.fault import translate
+from lycosa.look.aside import open_aside, translated
 from lycosa.quarry import name_of
 
 NAME = "analysis.db"
@@ -97,33 +98,12 @@ class Store:
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
         self.seconds = [0.0] * 4  # of the phases of what was put, of all workers together
-        with self.spoken():
-            self.db = self._open()
+        self.db = open_aside(self.path, is_ours=self._is_ours, make=self._make)
 
-    @contextmanager
-    def spoken(self) -> Iterator[None]:
-        """Let errors of SQLite leave as errors that a person understands."""
-        try:
-            yield
-        except apsw.Error as problem:
-            raise translate(problem, self.path) from None
-
-    def _open(self) -> apsw.Connection:
-        try:
-            db = _connect(self.path)
-            if self._is_ours(db):
-                return db
-            db.close()
-        except (apsw.NotADBError, apsw.CorruptError):
-            pass
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        db = _connect(self.path)
-        with db:
-            db.execute(_TABLES.format(columns=", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())))
-            db.execute(self._tables)
-            db.execute("INSERT INTO meta VALUES ('mark', ?)", (self._mark,))
-        return db
+    def _make(self, db: apsw.Connection) -> None:
+        db.execute(_TABLES.format(columns=", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())))
+        db.execute(self._tables)
+        db.execute("INSERT INTO meta VALUES ('mark', ?)", (self._mark,))
 
     def _is_ours(self, db: apsw.Connection) -> bool:
         if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
@@ -135,18 +115,18 @@ class Store:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """What a statement gives."""
-        with self.spoken():
+        with translated(self.path):
             yield from self.db.execute(sql, values)
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The one value that a statement gives, or None."""
-        with self.spoken():
+        with translated(self.path):
             return self.db.execute(sql, values).get
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything in the block, or nothing of it."""
-        with self.spoken(), self.db:
+        with translated(self.path), self.db:
             yield
 
     # Which pages are done
@@ -276,17 +256,6 @@ class Store:
 def _resolve(href: str, base: str) -> str:
     """Where a link leads; a name that is no address (urn:…) stands for itself."""
     return urls.normalise(href, base) or (href if href[:4].lower() == "urn:" else "")
-
-
-def _connect(path: Path) -> apsw.Connection:
-    db = apsw.Connection(str(path))
-    try:
-        db.set_busy_timeout(_BUSY_MS)
-        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32768").fetchall()
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 def open_readonly(folder: Path) -> apsw.Connection:

@@ -20,7 +20,8 @@ from xxhash import xxh3_64_intdigest
 from lycosa import urls
 from lycosa.judge.novelty import keys_of
 from lycosa.judge.sketch import FRAME_MOST, SLOTS, Content, find_frame
-from lycosa.look.prints import Prints, translated
+from lycosa.look.aside import translated
+from lycosa.look.prints import Prints
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection

@@ -11,15 +11,14 @@ import tempfile
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
 from msgspec import Struct
 
-from lycosa.frontier.fault import translate
 from lycosa.judge.sketch import Runs, hash_text, read_lines, take_runs
+from lycosa.look.aside import open_versioned, translated
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
@@ -29,7 +28,6 @@ NAME = "near.db"
 _VERSION = 1
 _AT_ONCE = 1000
 _TELL_S = 2.0
-_BUSY_MS = 10_000
 
 _TABLES = f"""
 CREATE TABLE print (n INTEGER PRIMARY KEY, digest BLOB, title INTEGER, runs BLOB);
@@ -80,7 +78,7 @@ class Prints:
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
-        self.database = _open(self.path)
+        self.database = open_versioned(self.path, version=_VERSION, tables=_TABLES)
 
     def close(self) -> None:
         self.database.close()
@@ -129,41 +127,3 @@ class Prints:
             return n, digest, 0, b""
         doc = page.doc
         return n, digest, hash_text("\n".join(read_lines(doc.title))), take_runs(doc.text).tobytes()
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Let errors of SQLite leave as errors that a person understands."""
-    try:
-        yield
-    except apsw.Error as problem:
-        raise translate(problem, path) from None
-
-
-def _open(path: Path) -> apsw.Connection:
-    """Open the database, or make it; one that is damaged or of another version is made anew, as all in it can be."""
-    with translated(path):
-        try:
-            database = _connect(path)
-            if database.execute("PRAGMA user_version").get == _VERSION:
-                return database
-            database.close()
-        except (apsw.NotADBError, apsw.CorruptError):
-            pass
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        return _connect(path)
-
-
-def _connect(path: Path) -> apsw.Connection:
-    database = apsw.Connection(str(path))
-    try:
-        database.set_busy_timeout(_BUSY_MS)
-        database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE").fetchall()
-        with database:
-            if database.execute("SELECT count(*) FROM sqlite_schema").get == 0:
-                database.execute(_TABLES)
-    except BaseException:
-        database.close()
-        raise
-    return database

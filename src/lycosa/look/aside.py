@@ -1,0 +1,65 @@
+"""Databases beside a collection that hold nothing but what can be made from it again: a path in, a connection out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from lycosa.frontier.fault import translate
+
+_BUSY_MS = 30_000
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -32768"
+)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Let errors of SQLite leave as errors that a person understands."""
+    try:
+        yield
+    except apsw.Error as problem:
+        raise translate(problem, path) from None
+
+
+def open_aside(
+    path: Path, *, is_ours: Callable[[apsw.Connection], bool], make: Callable[[apsw.Connection], object]
+) -> apsw.Connection:
+    """Open a database, or make it; one that is damaged or of another version is made anew."""
+    with translated(path):
+        try:
+            database = _connect(path)
+            if is_ours(database):
+                return database
+            database.close()
+        except (apsw.NotADBError, apsw.CorruptError):
+            pass
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        database = _connect(path)
+        with database:
+            make(database)
+        return database
+
+
+def open_versioned(path: Path, *, version: int, tables: str) -> apsw.Connection:
+    """The same where the version is the database's `user_version`, which `tables` sets."""
+    return open_aside(
+        path,
+        is_ours=lambda database: bool(database.execute("PRAGMA user_version").get == version),
+        make=lambda database: database.execute(tables),
+    )
+
+
+def _connect(path: Path) -> apsw.Connection:
+    database = apsw.Connection(str(path))
+    try:
+        database.set_busy_timeout(_BUSY_MS)
+        database.execute(_PRAGMAS).fetchall()
+    except BaseException:
+        database.close()
+        raise
+    return database
