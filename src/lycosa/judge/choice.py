@@ -45,11 +45,13 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
 def make_taste(mission: Mission) -> Taste:
     """What the mission takes for relevant."""
     steer, thesaurus = mission.policy, find_thesaurus(mission)
+    # The words of anchors are what `learn` learns; with key terms to begin with it needs no thesaurus for them.
+    words = thesaurus is not None and (steer.name != "learn" or steer.relevance == "thesaurus")
     return Taste(
         steer.anchor_terms,
         steer.url_terms,
         pages=thesaurus.relevance if thesaurus is not None else None,
-        shorts=thesaurus.relevance_short if thesaurus is not None else None,
+        shorts=thesaurus.relevance_short if thesaurus is not None and words else None,
         by_terms=steer.relevance != "thesaurus",
     )
 

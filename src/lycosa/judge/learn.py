@@ -36,8 +36,8 @@ _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
 _REMEMBERED = 50_000
-_PACKED = Packed("<ff4B")
-_HEAD = 12 + _PACKED.size  # bytes before the features: what Shark-Search notes, prior, trust, sizes of the groups
+_PACKED = Packed("<5f4B")  # what Shark-Search notes, prior, trust, sizes of the groups
+_HEAD = _PACKED.size  # bytes before the features
 PATIENCE = 6.0  # hypotheses of a rule for which its trust counts as much as what became of them
 SPENT = 4.0  # what an address loses for which another spelling is known, as log-odds
 _CLAIMS = 200_000  # addresses that are remembered by what they stand for
@@ -45,6 +45,10 @@ _CLAIMS = 200_000  # addresses that are remembered by what they stand for
 
 def _hash(text: str) -> int:
     return crc32(text.encode("utf-8", "replace")) & _MASK
+
+
+def _zeros() -> array[float]:
+    return array("d", bytes(8 << BITS))
 
 
 def _squash(logit: float) -> float:
@@ -125,10 +129,11 @@ class Learn(Policy):
     def __init__(self, taste: Taste, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
         self.age = 0
         self._shark = Shark(taste, steer)
+        self._taste = taste
         self._same = same
-        self._weights = [0.0] * (1 << BITS)
-        self._energies = [0.0] * (1 << BITS)
-        self._told = ([0.0] * (1 << BITS), [0.0] * (1 << BITS))  # weights and energies as they were drained
+        self._weights = _zeros()  # arrays, not lists: their numbers lie together, which halves the cost of a look-up
+        self._energies = _zeros()
+        self._told = (_zeros(), _zeros())  # weights and energies as they were drained
         self._touched: set[int] = set()
         self._changes: dict[int, list[float]] = {}  # of hosts and rules
         self._grounds: dict[str, _Ground] = {}
@@ -166,23 +171,24 @@ class Learn(Policy):
         self._parent_bytes = array("H", parent).tobytes()
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        shark, noted = self._shark.score(link, url, host=host, context=context)
-        trust = link.trust
-        anchor = self._anchors[link.text] if link.text else ()
+        trust, taste, shark, text = link.trust, self._taste, self._shark, link.text
+        likely = max(taste.short(text), taste.url(url))
+        near = 1.0 if likely > 0 else taste.near(context)
+        anchor = self._anchors[text] if text else ()
         around = self._contexts.read(context) if context else ()
         address = self._address(url if not trust else url.partition("?")[0], host)
         kinds, kind = self._kinds, link.kind
         place = "own" if host == self._host else "other"
         rule = kinds[f"{kind} {place}"]
         ids = (rule, self._own[f"{kind} {host}"], kinds[f"{link.rel} {place}"], *anchor, *address, *around)
-        base = 0.0 if trust else SHARK * shark - BASE + 3 * prior
+        base = 0.0 if trust else SHARK * shark.combine(likely, near) - BASE + 3 * prior
         logit = base + self._trust(rule, trust) if trust else base
         if same := self._same(url):
             loss = self._claim(same, url, logit)
             base, logit = base - loss, logit - loss
-        head = _PACKED.pack(base, trust, 3, len(anchor), len(address), len(around))
+        head = _PACKED.pack(shark.heir, likely, near, base, trust, 3, len(anchor), len(address), len(around))
         logit += self._parent_sum + sum(map(self._weights.__getitem__, ids))
-        return _squash(logit), b"".join((noted, head, array("H", ids).tobytes(), self._parent_bytes))
+        return _squash(logit), b"".join((head, array("H", ids).tobytes(), self._parent_bytes))
 
     def _claim(self, same: str, url: str, logit: float) -> float:
         """What an address loses because a better spelling of it is known."""
@@ -257,7 +263,7 @@ class Learn(Policy):
     def _sum(self, lore: bytes, ids: array[int]) -> float:
         """The log-odds of a URL, without those of its host."""
         logit: float
-        logit, trust, *_ = _PACKED.unpack_from(lore, 12)
+        _, _, _, logit, trust, *_ = _PACKED.unpack_from(lore)
         if trust:
             logit += self._trust(ids[0], trust)
         return logit + sum(map(self._weights.__getitem__, ids))
@@ -277,7 +283,7 @@ class Learn(Policy):
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
             self._learn(sight.lore, ground, worth)
-            if _PACKED.unpack_from(sight.lore, 12)[1]:
+            if _PACKED.unpack_from(sight.lore)[4]:
                 self._try(sight.lore, worth)
         ground.pages += 1
         ground.finds += found
@@ -318,7 +324,7 @@ class Learn(Policy):
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
         if len(lore) <= _HEAD:
             return {}
-        prior, trust, *sizes = _PACKED.unpack_from(lore, 12)
+        _, _, _, prior, trust, *sizes = _PACKED.unpack_from(lore)
         ids, at = array("H", lore[_HEAD:]), 0
         parts = {"prior": prior} | ({"rule": self._trust(ids[0], trust)} if trust else {})
         for name, size in zip(("kind of link", "anchor", "address", "context"), sizes, strict=True):

@@ -28,12 +28,12 @@ class Shark(Policy):
     def __init__(self, taste: Taste, steer: Steer) -> None:
         self._taste = taste
         self._decay, self._beta, self._gamma = steer.decay, steer.beta, steer.gamma
-        self._heir = 0.0
+        self.heir = 0.0  # what the links of the page inherit
 
     def enter(self, sight: Sight) -> None:
         relevance = 1.0 if sight.kind else sight.relevance
         inherited = relevance if relevance > 0 else self._inherited(sight.lore)
-        self._heir = self._decay * inherited
+        self.heir = self._decay * inherited
 
     def _inherited(self, lore: bytes) -> float:
         return _PACKED.unpack_from(lore)[0] if len(lore) >= _PACKED.size else _SEED
@@ -42,9 +42,12 @@ class Shark(Policy):
         taste = self._taste
         anchor = max(taste.short(link.text), taste.url(url))
         around = 1.0 if anchor > 0 else taste.near(context)
+        return max(self.combine(anchor, around), prior), _PACKED.pack(self.heir, anchor, around)
+
+    def combine(self, anchor: float, around: float) -> float:
+        """The score of a link, by the relevance of its anchor and of its context."""
         neighbourhood = self._beta * anchor + (1 - self._beta) * around
-        value = self._gamma * self._heir + (1 - self._gamma) * neighbourhood
-        return max(value, prior), _PACKED.pack(self._heir, anchor, around)
+        return self._gamma * self.heir + (1 - self._gamma) * neighbourhood
 
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
         if len(lore) < _PACKED.size:
@@ -63,12 +66,12 @@ class Fish(Shark):
     def enter(self, sight: Sight) -> None:
         relevant = bool(sight.kind) or sight.relevance >= 0.5
         inherited = 1.0 if relevant else self._inherited(sight.lore)
-        self._heir = self._decay * inherited
+        self.heir = self._decay * inherited
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         anchor = float(self._taste.short(link.text) > 0 or self._taste.url(url) > 0)
-        value = self._gamma * self._heir + (1 - self._gamma) * anchor
-        return max(value, prior), _PACKED.pack(self._heir, anchor, 0.0)
+        value = self._gamma * self.heir + (1 - self._gamma) * anchor
+        return max(value, prior), _PACKED.pack(self.heir, anchor, 0.0)
 
     def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
         if len(lore) < _PACKED.size:

@@ -13,6 +13,8 @@ Relevance = Callable[[str, str], float]
 _PAGE_HALF = 6.0
 #: Characters of a page that are searched for key terms.
 _PAGE_CHARS = 20_000
+#: Characters of a page that a thesaurus weighs; of a longer one those behind its first quarter, as menus come first.
+_READ_CHARS = 1_000
 #: Texts and addresses whose relevance is remembered: a site's menu stands on each of its pages.
 _REMEMBERED = 50_000
 
@@ -57,7 +59,8 @@ class Taste:
             hits = sum(weights.get(hit.lower(), 1.0) for hit in self._pattern.findall(text[:_PAGE_CHARS]))
             value = hits / (hits + _PAGE_HALF)
         if self._pages is not None:
-            value = 1 - (1 - value) * (1 - min(1.0, self._pages(text, language)))
+            start = len(text) // 4 if len(text) > _READ_CHARS else 0
+            value = 1 - (1 - value) * (1 - min(1.0, self._pages(text[start : start + _READ_CHARS], language)))
         return value
 
     def short(self, text: str, language: str = "") -> float:
