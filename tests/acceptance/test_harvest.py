@@ -49,4 +49,4 @@ def test_two_workers_learn_together(planet: Planet, tmp_path: Path) -> None:
     learned = crawl.rows("SELECT sum(weight), sum(energy) FROM lesson WHERE key > 1 << 62")[0]
     print(f"two workers: {kinds} services with {crawl.stored} pages; learned from {learned[0]:.0f} answers")
     assert crawl.stored <= LIMIT // 2
-    assert kinds >= LIMIT // 40  # without a policy there are none among them
+    assert kinds >= LIMIT // 100  # without a policy there are none among them
