@@ -59,7 +59,7 @@ contact = "mailto:test@lycosa.test"
 [limits]
 body_bytes = "{body_mib} MiB"
 [fetch]
-delay_s = 0.01
+delay_s = 0.05
 per_host = 3
 connect_timeout_s = {patience_s}
 idle_timeout_s = {patience_s}

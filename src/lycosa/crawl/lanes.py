@@ -90,8 +90,8 @@ class Lane:
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
     def charge(self, now: float, cost_s: float) -> None:
-        """A host whose pages are costly to read waits in return, so that it takes a tenth of a worker and no more."""
-        self.next_at = max(self.next_at, now + 9 * cost_s)
+        """A host whose pages are costly to read waits in return, so that it takes a twentieth of a worker and no more."""
+        self.next_at = max(self.next_at, now + 19 * cost_s)
 
     def fail(self, url: str, failure: str, *, most: int) -> int:
         """Count a failure of the origin itself, one after the other; 0 when it is given up, as after `most` of them.
