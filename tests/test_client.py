@@ -224,3 +224,32 @@ def test_stored_validators_cannot_add_headers(web: Web, make_client: Callable[..
     web["a.test/"] = html()
     fetch_all(make_client(), [make_target("http://a.test/", etag='"1"\r\nX-Evil: 1')])
     assert not {"x-evil", "if-none-match"} & set(web.asked[0].headers)
+
+
+def test_an_answer_that_nobody_asked_for_is_not_the_next_one(make_client: Callable[..., Client]) -> None:
+    """A server adds a second answer on a connection that stays open: the next request does not get it."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
+    added = threading.Event()
+
+    def run() -> None:
+        with listener:
+            for _ in range(2):
+                connection, _ = listener.accept()
+                with connection:
+                    while connection.recv(65536):
+                        connection.sendall(answer % (4, b"fine"))
+                        if not added.is_set():
+                            time.sleep(0.05)  # behind the first, which is over by then
+                            connection.sendall(answer % (8, b"poisoned"))
+                            added.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        threading.Thread(target=run, daemon=True).start()
+        client = make_client(connect_to=(f"*=127.0.0.1:{port}",))
+        bodies = [fetch_all(client, [make_target("http://a.test/1")])[0].body]
+        added.wait(10)
+        client.poll(0.2)
+        bodies.append(fetch_all(client, [make_target("http://a.test/2")])[0].body)
+        client.close()
+    assert bodies == [b"fine", b"fine"]

@@ -456,13 +456,14 @@ def test_a_browser_without_work_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
         return Given(0, 404)
 
     async def try_it() -> list[bytes]:
+        before = set(find_below(os.getpid()))
         studio = studios.Studio(find_browser().path, bounds, folder=str(tmp_path))
         watching = asyncio.create_task(studio.watch())
         pages = []
         for _ in range(2):
             result = await studio.render("http://shell.test/", sheet, supply)
             pages.append(result.html)
-            while find_below(os.getpid()):
+            while not before.issuperset(find_below(os.getpid())):
                 await asyncio.sleep(0.05)
         watching.cancel()
         await studio.close()

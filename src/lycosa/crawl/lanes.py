@@ -90,7 +90,7 @@ class Lane:
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
     def charge(self, now: float, cost_s: float) -> None:
-        """A host whose pages are costly to read waits in return, so that it takes a twentieth of a worker and no more."""
+        """A host whose pages are costly to read waits in return, so that it takes a twentieth of a worker."""
         self.next_at = max(self.next_at, now + 19 * cost_s)
 
     def fail(self, url: str, failure: str, *, most: int) -> int:

@@ -28,6 +28,7 @@ SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers
 EVENTS = 16  # sockets served before their answers are read: few, so that a body is still in the cache when it is parsed
 KEPT_MAX = 1000  # connections kept open
 FIELDS_MAX = 1000  # lines of a head, those of interim answers included; servers that mean well send fifty
+UNASKED_READS = 128  # of 64 kB: more than a system holds for one connection
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
@@ -51,6 +52,8 @@ _FAILURES = {
     pycurl.E_SSL_ISSUER_ERROR: "tls",
     100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl does not name: a header line beyond libcurl's own cap
 }
+
+_TLS_RECORDS = range(20, 24)  # RFC 8446, 5.1
 
 _POLL_MASK = {
     pycurl.POLL_IN: select.EPOLLIN,
@@ -376,6 +379,7 @@ class Client:
         self._idle.discard(fd)
         with contextlib.suppress(OSError):  # libcurl may have closed it already
             self._epoll.unregister(fd)
+            _end_if_unasked(fd)
 
     def _on_timer(self, timeout_ms: int) -> None:
         self._deadline = None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
@@ -430,6 +434,21 @@ def _last_head(head: bytes) -> bytes:
     """The head of the answer itself: interim ones (100 Continue), a proxy's and trailers are left out."""
     blocks = [block for block in head.split(b"\r\n\r\n") if block.startswith(b"HTTP/")]
     return blocks[-1] + b"\r\n\r\n" if blocks else head
+
+
+def _end_if_unasked(fd: int) -> None:
+    """End a connection on which an answer came without a question: libcurl would take it for that to the next one.
+
+    It looks at a connection again only when the last use was more than a second ago. What TLS carries may be in order.
+    """
+    with socket.socket(fileno=os.dup(fd)) as peer:
+        first = peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        if not first or first[0] in _TLS_RECORDS:
+            return
+        peer.shutdown(socket.SHUT_RDWR)
+        for _ in range(UNASKED_READS):
+            if not peer.recv(1 << 16, socket.MSG_DONTWAIT):
+                return
 
 
 def _share_cookies() -> pycurl.CurlShare:
