@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
 from lycosa.crawl.meter import Tally
+from lycosa.crawl.process import interruptible
 from lycosa.extract.job import Job, Result, Setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier.records import Due, Extracted, Guest, Label, Records
@@ -142,18 +142,8 @@ class Interrupts:
         self._say = say
         self._hurry = hurry
 
-    @contextmanager
-    def caught(self) -> Iterator[None]:
-        try:
-            before = {name: signal.signal(name, self._take) for name in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not in the main thread: the caller stops us otherwise
-            yield
-            return
-        try:
-            yield
-        finally:
-            for name, handler in before.items():
-                signal.signal(name, handler)
+    def caught(self) -> AbstractContextManager[None]:
+        return interruptible(self._take)
 
     def _take(self, _signal: int, _frame: object) -> None:
         self.count += 1

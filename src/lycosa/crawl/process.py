@@ -9,7 +9,9 @@ import os
 import signal
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
@@ -24,6 +26,21 @@ def tie(parent: int) -> None:
             os._exit(1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(_OOM_SCORE))
+
+
+@contextlib.contextmanager
+def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Have Ctrl-C and a request to end call the handler, for as long as this lasts."""
+    try:
+        before = {name: signal.signal(name, handler) for name in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not in the main thread: the caller stops us otherwise
+        yield
+        return
+    try:
+        yield
+    finally:
+        for name, former in before.items():
+            signal.signal(name, former)
 
 
 def write_error(folder: Path) -> None:

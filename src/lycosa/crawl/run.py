@@ -164,12 +164,7 @@ def _run_open(
     replace_text(folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()
     workers = mission.workers or os.cpu_count() or 1
-    spool = folder / "tmp"
-    shutil.rmtree(spool, ignore_errors=True)
-    try:
-        spool.mkdir()
-    except OSError as error:
-        raise make_fault(error, str(spool)) from None
+    spool = _make_spool(folder)
     board = Board(workers, folder=str(spool))
     before = frontier.stored()
     board.set_limit(before, mission.limits.pages)
@@ -211,6 +206,16 @@ def _run_open(
     with spare:
         frontier.set_meta("last_run", report.as_json())
     return report
+
+
+def _make_spool(folder: Path) -> Path:
+    spool = folder / "tmp"
+    shutil.rmtree(spool, ignore_errors=True)
+    try:
+        spool.mkdir()
+    except OSError as error:
+        raise make_fault(error, str(spool)) from None
+    return spool
 
 
 def _starter(

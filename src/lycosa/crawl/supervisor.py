@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.browsers import Browsers
-from lycosa.crawl.process import tie
+from lycosa.crawl.process import interruptible, tie
 from lycosa.crawl.progress import Progress
 from lycosa.crawl.room import Room
 from lycosa.errors import CollectionError, Damaged, DiskFull
@@ -70,7 +70,7 @@ class Supervisor:
     def run(self) -> None:
         """Returns when every worker has ended."""
         began = time.monotonic()
-        with self._signals(), self._children():
+        with interruptible(self._interrupt), self._children():
             self._mind_room()
             for slot in range(0 if self.board.stopping else self.board.workers):
                 self._fork(slot)
@@ -209,19 +209,6 @@ class Supervisor:
         if self._interrupts == 1:
             self._say("Finishing what is under way; Ctrl-C again stops at once.")
         self._end("interrupt")
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        try:
-            before = {name: signal.signal(name, self._interrupt) for name in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not in the main thread: the caller stops us otherwise
-            yield
-            return
-        try:
-            yield
-        finally:
-            for name, handler in before.items():
-                signal.signal(name, handler)
 
 
 def _resident_bytes(pid: int) -> int:
