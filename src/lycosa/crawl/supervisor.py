@@ -25,6 +25,7 @@ from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
 TICK_S = 0.05
+WAITING_TICKS = 8  # between two questions whether everything is done, while all that is left waits: each opens the database
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
 ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
@@ -88,8 +89,10 @@ class Supervisor:
                 self._tell(self.board, False)
                 self._mind_room()
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
-                if idle_ticks >= 2 and not self.frontier.pending():
-                    if not self._look_again():
+                if idle_ticks >= 2:
+                    if self.frontier.pending() or self._look_again():
+                        idle_ticks = -WAITING_TICKS
+                    else:
                         self.board.stop()
                 elif self.board.full:
                     self._end("limit")
