@@ -375,6 +375,9 @@ class Resolver:
 
     def _concatenate(self, href: str, memo: Memo) -> str | None:
         if memo is self._absolute:
+            top = href.find("/", 8)
+            if top > 0 and not href[:top].islower():  # nothing but the host is read without regard to case
+                href = href[:top].lower() + href[top:]
             plain = _PLAIN_ABSOLUTE.fullmatch(href)
             return plain[1] if plain and "/." not in href else None
         if not self._page:

@@ -25,7 +25,7 @@ from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
 TICK_S = 0.05
-WAITING_TICKS = 8  # between two questions whether everything is done, while all that is left waits: each opens the database
+WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
 ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
