@@ -30,6 +30,8 @@ KEPT_MAX = 1000  # connections kept open
 FIELDS_MAX = 1000  # lines of a head, those of interim answers included; servers that mean well send fifty
 UNASKED_READS = 128  # of 64 kB: more than a system holds for one connection
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
+NAMES_S, KEEP = 300, -1  # for how long a host's address is believed; most transfers drop none that is older, because
+SWEEP_S = 30.0  # libcurl then looks through all of them: 20 µs for each thousand hosts. One transfer in this time does
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
 
@@ -67,7 +69,7 @@ class _Transfer:
 
     __slots__ = (
         "curl", "target", "head", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "sockets",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "names_s", "sockets",
     )  # fmt: skip
 
     def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
@@ -78,6 +80,7 @@ class _Transfer:
         self.headers: tuple[str, ...] = ()
         self.rule: HostRule | None = None
         self.family = pycurl.IPRESOLVE_WHATEVER
+        self.names_s = KEEP
         self.request = b""
         self.sockets: list[socket.socket] = []
         self.curl = _make_handle(mission, gate)
@@ -201,6 +204,7 @@ class Client:
         self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
         self._families = read_hosts_file()
         self._rules: dict[str, HostRule | None] = {}
+        self._sweep_at = 0.0  # when a transfer is to forget old addresses of hosts
         self._watched: set[int] = set()  # files that are not ours: they only end the waiting
 
     @property
@@ -313,6 +317,11 @@ class Client:
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
+        names_s = KEEP if transfer.began < self._sweep_at else NAMES_S
+        if names_s != transfer.names_s:
+            curl.setopt(pycurl.DNS_CACHE_TIMEOUT, names_s)
+            transfer.names_s = names_s
+            self._sweep_at = transfer.began + SWEEP_S
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
         sent = headers = usual + conditions(target)
         rule = self.rule_for(target.host)
@@ -478,7 +487,7 @@ def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
         (pycurl.PROXY, fetch.proxy),  # an empty one keeps the environment's proxy variables out
         (pycurl.NOPROXY, ""),  # nor may it name hosts that would be reached past the user's proxy
         (pycurl.NETRC, 0),
-        (pycurl.DNS_CACHE_TIMEOUT, 300),
+        (pycurl.DNS_CACHE_TIMEOUT, KEEP),
     ]
     if gate.connect_to:
         options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
