@@ -18,9 +18,10 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.errors import DiskFull
 from lycosa.keep import head as head_block
+from lycosa.keep import ledger
 from lycosa.keep.archive import Archive
 from lycosa.keep.warc import StoredAnswer, iter_records, read_record
-from lycosa.model import Answer, Target
+from lycosa.model import Answer, Target, WarcRow
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc 1.1 trips over its own on import
@@ -571,3 +572,99 @@ def test_a_conversion_refers_to_the_answer_behind_it(tmp_path: Path) -> None:
         == 70
     )
     assert len({head["WARC-Record-ID"] for head in heads}) == len(heads)
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_a_dense_archive_is_smaller_and_reads_the_same(tmp_path: Path, coding: str) -> None:
+    """Every reader accepts it, also where only what stands before a compressed body is compressed."""
+    body = gzip.compress(os.urandom(70_000)) if coding else BODY
+    answer = make_answer(body, head=make_head(len(body), *([b"Content-Encoding: gzip"] if coding else [])))
+    answer.headers = {"content-encoding": coding} if coding else {}
+    sizes = []
+    for dense in (False, True):
+        folder = tmp_path / f"{dense}"
+        folder.mkdir()
+        with Archive(folder, prefix="t", max_bytes=0, software="", info={}, dense=dense, requests=not dense) as archive:
+            name, offset, length = add(archive, answer)
+        sizes.append(length)
+        record = read_record(folder / name, offset, length=length)
+        assert (record.body_raw, record.head, record.problem) == (body, answer.head, "")
+        kinds = [kind for kind, *_ in read_warcio(folder / name)]
+        assert kinds == [kind for kind, _ in read_fastwarc(folder / name)]
+        assert kinds == ["warcinfo", "response", *([] if dense else ["request"])]
+    assert sizes[1] < sizes[0]
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    """The addresses that each record on what was not kept names."""
+    records = [record for record in iter_records(path) if record.kind == "metadata"]
+    return [[entry.url for entry in ledger.decode(record.body_raw) if entry] for record in records]
+
+
+def note(archive: Archive, *names: str) -> None:
+    for name in names:
+        archive.note(ledger.encode(ledger.Entry(f"http://a/{name}", 1.0, 404)))
+
+
+def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
+    """They are on disk after each flush and share one record at last; then the second file is not needed any more."""
+    archive = make_archive(tmp_path)
+    note(archive, "1", "2")
+    assert archive.buffered > 0
+    assert archive.flush() == ("", 0)
+    assert archive.buffered == 0
+    (row,) = archive.asides
+    note(archive, "3")
+    add(archive, make_answer())
+    name, size = archive.flush()
+    archive.sync()
+    (row,) = archive.asides
+    assert row == WarcRow(row.name, (tmp_path / row.name).stat().st_size, (tmp_path / row.name).stat().st_size)
+    assert lines_of(tmp_path / row.name) == [["http://a/1", "http://a/2"], ["http://a/3"]]
+    assert [kind for kind, *_ in read_warcio(tmp_path / row.name)] == ["warcinfo", "metadata", "metadata"]
+    assert not archive.spent
+    note(archive, "4")
+    assert archive.flush(last=True) > (name, size)
+    assert lines_of(tmp_path / name) == [[f"http://a/{n}" for n in (1, 2, 3, 4)]]
+    assert archive.spent
+    assert archive.asides == [WarcRow(row.name, 0)]
+    assert (tmp_path / row.name).exists()  # until it is committed that it is of no use
+    archive.clear()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert archive.asides == []
+    note(archive, "5")
+    archive.close()
+    assert lines_of(tmp_path / name)[1:] == [["http://a/5"]]
+
+
+def test_many_lines_need_no_end(tmp_path: Path) -> None:
+    """A megabyte of lines is a record; what is in a second file at the end stays there, because it is committed."""
+    with make_archive(tmp_path) as archive:
+        for count in range(12):
+            note(archive, *(f"{count}-{n}" * 20 for n in range(1000)))
+            name, _ = archive.flush()
+            archive.clear()
+        (row,) = archive.asides
+    whole, rest = lines_of(tmp_path / name), lines_of(tmp_path / row.name)
+    assert 1 <= len(whole) <= 3
+    assert 1 <= len(rest) < 12
+    assert sum(map(len, whole)) + sum(map(len, rest)) == 12_000
+
+
+def test_a_full_disk_writes_lines_once(tmp_path: Path, small_disk: None) -> None:
+    """A flush that failed is repeated without writing anything twice."""
+    archive = make_archive(tmp_path)
+    note(archive, "1")
+    archive.flush()
+    (row,) = archive.asides
+    note(archive, os.urandom(40_000).hex())
+    for _ in range(2):
+        with pytest.raises(DiskFull):
+            archive.flush()
+        assert archive.asides == [row]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    archive.flush()
+    assert [len(lines) for lines in lines_of(tmp_path / row.name)] == [1, 1]
+    name, _ = archive.flush(last=True)
+    archive.close()
+    assert [len(lines) for lines in lines_of(tmp_path / name)] == [2]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from loopback import Reply, Web, html
-from test_crawl import crawl, rows
+from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 
 from lycosa.cli.main import main
@@ -144,6 +149,49 @@ def test_lines_survive_what_the_network_writes() -> None:
     entry = ledger.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
     assert ledger.decode(ledger.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
     assert ledger.decode(ledger.encode(entry))[0].links == [("http://b/", "half ?", "")]
+
+
+def test_lines_of_both_forms_are_read() -> None:
+    """Addresses of the same origin are written without it and come back whole; what was an object is read as before."""
+    links = [
+        ("http://a.b/c", "one", ""),
+        ("http://a.b//", "", "img"),
+        ("http://a.bc/", "", ""),
+        ("https://a.b/", "", ""),
+    ]
+    entry = ledger.Entry("http://a.b/", 1.0625, 200, "not-quarry", "text/html", "", 7, "", links)
+    line = ledger.encode(entry)
+    assert b'["/c","one",""]' in line
+    assert ledger.decode(line) == [msgspec.structs.replace(entry, at=1.062)]
+    assert ledger.decode(msgspec.json.encode(entry)) == [entry]
+
+
+def test_a_killed_crawl_has_its_lines(web: Web, tmp_path: Path) -> None:
+    """What was read is known after kill -9, even if the database is lost as well: it stands in the second file."""
+    make_site(web)
+    web["a.test/2"] = Reply(b"late", headers={"Content-Type": "text/plain"}, delay_s=30.0)
+    folder = tmp_path / "c"
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY, "--workers", "1", "--delay", "0")
+    running = subprocess.Popen(command(web, folder, *options), start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    count = "SELECT count(*) FROM url WHERE state <> 0"
+    while time.monotonic() < deadline:
+        if (folder / "crawl.db").exists() and rows(folder, count) == [(7,)]:
+            break
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert rows(folder, count) == [(7,)]
+    assert [path.name for path in (folder / "archive").glob("*-notes-*")] == [
+        name for (name,) in rows(folder, "SELECT name FROM warc WHERE name LIKE '%-notes-%'")
+    ]
+    web["a.test/2"] = html("/1")
+    (folder / "crawl.db").unlink()
+    web.asked.clear()
+    crawl(web, folder, *options)
+    assert web.paths() == ["a.test/2"]
+    assert rows(folder, count) == [(8,)]
+    assert main(["verify", "--collection", str(folder)]) == 0
 
 
 def test_limits_count_what_is_stored(web: Web, tmp_path: Path) -> None:

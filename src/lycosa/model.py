@@ -254,6 +254,7 @@ class Batch(Struct, gc=False):
     warc: str = ""
     warc_size: int = 0
     warc_synced: int = 0
+    warcs: list[WarcRow] = []  # other archive files that have changed; without a size: to be forgotten
     hints: list[Hint] = []
     lessons: list[Lesson] = []
     lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it

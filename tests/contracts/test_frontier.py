@@ -346,6 +346,11 @@ def test_what_is_known_of_archive_files(frontier: Frontier) -> None:
     assert frontier.warcs() == [WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)]
     frontier.note_warcs([WarcRow("w-1.warc.gz", 0)])
     assert frontier.warcs() == [WarcRow("w-2.warc.gz", 3)]
+    batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=2, warcs=[WarcRow("w-3.warc.gz", 4, 1)])
+    frontier.commit(batch, owner=ME, now=0.0)
+    batch.warcs = [WarcRow("w-2.warc.gz", 0), WarcRow("w-3.warc.gz", 6)]
+    frontier.commit(batch, owner=ME, now=0.0)
+    assert frontier.warcs() == [WarcRow("w-1.warc.gz", 2), WarcRow("w-3.warc.gz", 6, 1)]
 
 
 def test_text_of_any_kind_is_kept(frontier: Frontier) -> None:

@@ -34,9 +34,9 @@ class Depot:
         self._board = board
         self._sync_at = time.time() + mission.keep.sync_s
 
-    def store(self, batch: Batch, *, owner: str, now: float, lasting: bool) -> Committed:
-        """Make a batch last; `lasting` at once against a loss of power as well. May raise `LeaseLost`."""
-        return self.patiently(lambda: self._store(batch, owner, now, lasting=lasting))
+    def store(self, batch: Batch, *, owner: str, now: float, last: bool) -> Committed:
+        """Make a batch last; the `last` one at once against a loss of power as well. May raise `LeaseLost`."""
+        return self.patiently(lambda: self._store(batch, owner, now, last=last))
 
     def patiently(self, action: Callable[[], R]) -> R:
         """Do what needs room on the disk; raises `DiskFull` when none was made in time, or nobody waits."""
@@ -56,12 +56,15 @@ class Depot:
         self._board.put(self._slot, Cell.BEAT, time.monotonic())
         time.sleep(_AGAIN_S)
 
-    def _store(self, batch: Batch, owner: str, now: float, *, lasting: bool) -> Committed:
+    def _store(self, batch: Batch, owner: str, now: float, *, last: bool) -> Committed:
         archive = self._archive
-        batch.warc, batch.warc_size = archive.flush()
-        if lasting or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
+        batch.warc, batch.warc_size = archive.flush(last=last)
+        if last or archive.spent or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
             archive.sync()
             batch.lasting = True
             self._sync_at = now + self._mission.keep.sync_s
         batch.warc_synced = archive.synced
-        return self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
+        batch.warcs = archive.asides
+        committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
+        archive.clear()
+        return committed

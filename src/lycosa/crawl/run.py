@@ -253,6 +253,8 @@ def _starter(
             max_bytes=mission.keep.warc_bytes,
             software=f"lycosa/{__version__}",
             info=_warc_info(mission),
+            dense=mission.keep.what != "everything" or bool(mission.keep.drop),  # few are stored: they can take longer
+            requests=mission.keep.requests,
         )
         with _open_log(mission, folder) as log_file:
             scout = _scout(mission, options, folder)

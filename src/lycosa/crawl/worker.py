@@ -115,9 +115,8 @@ class Worker:
         while (self.client.in_flight or self.board.total(Cell.RENDERING)) and time.time() < deadline:
             self._turn(launch=self.board.total(Cell.RENDERING) > 0)
         self.client.abort()
-        self._sync_at = 0.0
         self.rendering.close()
-        self._commit(time.time())
+        self._commit(time.time(), last=True)
         self.frontier.release(self.post.owner, self.parts)
 
     def _turn(self, *, launch: bool) -> None:
@@ -336,7 +335,7 @@ class Worker:
         board, slot = self.board, self.post.slot
         return any(board.get(other, cell) == value for other in range(board.workers) if other != slot)
 
-    def _commit(self, now: float, *, lasting: bool = False) -> None:
+    def _commit(self, now: float, *, last: bool = False) -> None:
         clock = time.perf_counter()
         self._unwatch()
         self.board.put(self.post.slot, Cell.COMMITTING, 1)
@@ -348,7 +347,7 @@ class Worker:
         if self.pilot is not None:
             batch.lessons = self.pilot.drain()
         batch.hosts = self._changed_hosts(batch.done)
-        committed = self._write(batch, now, lasting=lasting)
+        committed = self._write(batch, now, last=last)
         self.board.put(self.post.slot, Cell.COMMITTING, 0)
         intake.batch = new_batch()
         self._committed_at = now
@@ -371,11 +370,11 @@ class Worker:
         self._cpu["commit"] += time.perf_counter() - clock
         self._publish()
 
-    def _write(self, batch: Batch, now: float, *, lasting: bool) -> Committed:
+    def _write(self, batch: Batch, now: float, *, last: bool) -> Committed:
         """Commit a batch; what belongs to partitions that another worker took over in the meantime is theirs to do."""
         while True:
             try:
-                return self.depot.store(batch, owner=self.post.owner, now=now, lasting=lasting)
+                return self.depot.store(batch, owner=self.post.owner, now=now, last=last)
             except LeaseLost as lost:
                 gone = [done for done in batch.done if part_of(done.host) in lost.parts]
                 batch.done = [done for done in batch.done if part_of(done.host) not in lost.parts]

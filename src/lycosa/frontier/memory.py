@@ -223,9 +223,12 @@ class MemoryFrontier:
         for key, weight, energy in batch.lessons:
             before = world.lessons.get(key, (0.0, 0.0, 0))
             world.lessons[key] = before[0] + weight, before[1] + energy, world.stamp
-        if batch.warc:
-            synced = max(batch.warc_synced, world.warcs[batch.warc].synced if batch.warc in world.warcs else 0)
-            world.warcs[batch.warc] = WarcRow(batch.warc, batch.warc_size, synced)
+        own = [WarcRow(batch.warc, batch.warc_size, batch.warc_synced)] if batch.warc else []
+        known = world.warcs
+        self.note_warcs(
+            replace(row, synced=max(row.synced, known[row.name].synced if row.name in known else 0))
+            for row in (*own, *batch.warcs)
+        )
         committed.hosts = {host for host in woken if part_of(host) in held}
         world.inbox.update(dict.fromkeys(woken - committed.hosts))
         return committed

@@ -25,6 +25,7 @@ def cleaned(batch: Batch) -> Batch:
         warc=batch.warc,
         warc_size=batch.warc_size,
         warc_synced=batch.warc_synced,
+        warcs=batch.warcs,
         hints=batch.hints,
         lasting=batch.lasting,
     )

@@ -96,6 +96,9 @@ class Writer:
             self._take_hints(batch.hints)
         if batch.warc:
             db.execute(_WARC, (batch.warc, batch.warc_size, batch.warc_synced))
+        if batch.warcs:
+            db.executemany(_WARC, ((row.name, row.size, row.synced) for row in batch.warcs))
+            db.execute("DELETE FROM warc WHERE size = 0")
         self._meet(again, done=batch.done)
         if again:
             self._raise([found for found in again if found.lore])

@@ -2,27 +2,33 @@
 
 One `Archive` belongs to one worker process. Records gather in memory; `flush` appends them with one write and tells the
 size that the frontier commits. Whatever a crash leaves beyond a committed size is cut by `keep.recovery`.
+
+Lines on what was not kept would need five times the room if those of each flush were a record of their own. So they go
+at first to a second file, which is as safe as the first; when there are enough of them they are written together, and
+once that is committed, the second file is removed.
 """
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from isal import igzip_lib, isal_zlib
-
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.keep import ledger
 from lycosa.keep.head import tidy
-from lycosa.model import Answer
+from lycosa.keep.pack import chunks_of, is_packed, pack, squeeze, store
+from lycosa.model import Answer, WarcRow
+
+#: In the name of a file that has nothing but lines on what was not kept, and may soon be gone.
+ASIDE = "notes"
 
 Profile = Literal["identical", "not-modified"]
 Place = tuple[str, int, int]
@@ -31,27 +37,6 @@ _PROFILES: dict[Profile, bytes] = {
     "identical": b"http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
     "not-modified": b"http://netpreserve.org/warc/1.1/revisit/server-not-modified",
 }
-_GZIP = igzip_lib.COMP_GZIP
-_LEVEL = 0  # 20 KB of HTML: 33 µs and 6.3 KB; level 1 takes 39 µs for 5.6 KB, and four times as long for 500 bytes
-_CHUNK = 1 << 20
-_STORED_MAX = 65535  # RFC 1951: bytes of one stored block
-_GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
-_PACKED_CODINGS = ("gzip", "br", "zstd", "deflate", "x-gzip", "compress")
-#: How files begin that deflate cannot make smaller: gzip, zip, PNG, JPEG, GIF, WebP, 7z, xz, zstd, WOFF2, Ogg, bzip2.
-_PACKED_MAGIC = (
-    b"\x1f\x8b",
-    b"PK\x03\x04",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"RIFF",
-    b"7z\xbc\xaf",
-    b"\xfd7zXZ",
-    b"\x28\xb5\x2f\xfd",
-    b"wOF2",
-    b"OggS",
-    b"BZh",
-)
 _WARCINFO = (
     b"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Filename: %b\r\n"
     b"Content-Type: application/warc-fields\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
@@ -73,7 +58,7 @@ _METADATA = (
     b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
     b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
 )
-_NOTES_LEVEL = 3  # of the lines on what was not kept: written seldom, and half the size of level 0
+_NOTES_BYTES = 1 << 20  # of lines that make one record; a quarter of it would take a fortieth more of the disk
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
 _SHIFTS = range(150, -10, -10)
@@ -84,8 +69,21 @@ _UNSAFE = re.compile(r"[^!-~]+")
 class Archive:
     """Writes the archive files of one worker; nothing reaches the disk before `flush`, but bodies held in a spool."""
 
-    def __init__(self, folder: Path, *, prefix: str, max_bytes: int, software: str, info: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        prefix: str,
+        max_bytes: int,
+        software: str,
+        info: Mapping[str, str],
+        dense: bool = False,
+        requests: bool = True,
+    ) -> None:
+        """`dense`: spend time to make it smaller; `requests`: keep what was asked for as well."""
         self._folder = Path(folder)
+        self._dense = dense
+        self._requests = requests
         self._prefix = prefix
         self._max_bytes = max_bytes
         self._fields = {
@@ -105,15 +103,19 @@ class Archive:
         self._unsynced_name = False
         self._ids: list[bytes] = []
         self._promised = b""  # the id of the next response, which a conversion before it refers to
-        self._notes: list[bytes] = []
-        self._noted = 0
+        self._notes: list[bytes] = []  # lines that are not in this file yet
+        self._noted = 0  # their bytes
+        self._side: Archive | None = None  # the second file
+        self._sided = 0  # how many of the lines are in it
+        self._sided_bytes = 0
+        self._spent: list[str] = []  # second files whose lines are all in this one
         self._second = -1
         self._second_text = ""
 
     @property
     def buffered(self) -> int:
         """Bytes that wait for the next flush."""
-        return self._filled + self._noted
+        return self._filled + self._noted - self._sided_bytes
 
     @property
     def synced(self) -> int:
@@ -138,10 +140,9 @@ class Archive:
         if answer.spool:
             place = self._stream(answer, start + head, size=size)
         else:
-            record = b"".join((start, head, answer.body, b"\r\n\r\n"))
-            place = self._gather(_store_whole(record) if _is_packed(answer) else _pack(record))
-        if answer.request:
-            self._gather(_pack(request))
+            place = self._gather(self._pack_answer(answer, start + head))
+        if answer.request and self._requests:
+            self._gather(pack(request, dense=self._dense))
         return place
 
     def add_revisit(
@@ -160,9 +161,9 @@ class Archive:
             # The specification wants this reason wherever a body was left out because it is held elsewhere.
             extra += b"WARC-Truncated: length\r\n"
         request, start = self._describe(b"revisit", answer, extra=extra, size=len(head))
-        place = self._gather(_pack(b"".join((start, head, b"\r\n\r\n"))))
-        if answer.request:
-            self._gather(_pack(request))
+        place = self._gather(pack(b"".join((start, head, b"\r\n\r\n")), dense=self._dense))
+        if answer.request and self._requests:
+            self._gather(pack(request, dense=self._dense))
         return place
 
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
@@ -175,32 +176,76 @@ class Archive:
             ids.pop(), self._date(answer.began + answer.took_s), _word(answer.target.url), self._promised,
             _base32(digest), mime.encode(), len(content),
         )  # fmt: skip
-        return self._gather(_pack(b"".join((start, content, b"\r\n\r\n"))))
+        return self._gather(pack(b"".join((start, content, b"\r\n\r\n")), dense=self._dense))
 
     def note(self, line: bytes) -> None:
-        """Take in the line of an answer that is not kept (keep.ledger); those of a flush share one record."""
+        """Take in the line of an answer that is not kept (keep.ledger); many share one record."""
         self._notes.append(line)
         self._noted += len(line)
 
-    def _gather_notes(self) -> None:
+    def _gather_lines(self, lines: list[bytes]) -> None:
         if self._fd < 0 or self._full:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
-        block = b"".join(self._notes)
+        block = b"".join(lines)
         record = _METADATA % (ids.pop(), self._date(time.time()), ledger.TYPE.encode(), len(block), block)
-        self._gather(igzip_lib.compress(record, _NOTES_LEVEL, _GZIP))
-        self._notes, self._noted = [], 0
+        self._gather(pack(record, dense=True))
 
-    def flush(self) -> tuple[str, int]:
-        """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again."""
+    def _gather_notes(self) -> None:
+        """All lines that are not in this file yet; the second one is of no use any more."""
+        self._gather_lines(self._notes)
+        self._notes, self._noted, self._sided, self._sided_bytes = [], 0, 0, 0
+        if self._side is not None:
+            self._spent.append(self._side._name)
+            os.close(self._side._fd)
+            self._side = None
+
+    def _set_aside(self) -> None:
+        """Write the lines since the last time to the second file."""
+        if self._side is None:
+            prefix = f"{self._prefix}-{ASIDE}"
+            self._side = Archive(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
+        if self._sided < len(self._notes):
+            self._side._gather_lines(self._notes[self._sided :])
+            self._sided, self._sided_bytes = len(self._notes), self._noted
+        self._side._append()
+
+    def flush(self, *, last: bool = False) -> tuple[str, int]:
+        """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again.
+
+        Of what `asides` tells, the frontier must be told at once. The `last` time, nothing is left in a second file.
+        """
         if self._notes:
-            self._gather_notes()
+            if last or self._noted >= _NOTES_BYTES:
+                self._gather_notes()
+            else:
+                self._set_aside()
         self._append()
         self._full = 0 < self._max_bytes <= self._size
         return self._name, self._size
 
+    @property
+    def asides(self) -> list[WarcRow]:
+        """The second file as it is now; and those, without a size, of which nobody needs to know any more."""
+        rows = [WarcRow(name, 0) for name in self._spent]
+        second = self._side
+        return rows if second is None else [*rows, WarcRow(second._name, second._size, second._synced)]
+
+    @property
+    def spent(self) -> bool:
+        """Whether a second file waits to be removed."""
+        return bool(self._spent)
+
+    def clear(self) -> None:
+        """Remove the second files that are of no use; what was flushed must have been committed, and synced."""
+        while self._spent:
+            with contextlib.suppress(OSError):  # the next run would find that nobody knows of it
+                os.unlink(self._folder / self._spent.pop())
+
     def sync(self) -> None:
         """Make what was flushed survive a loss of power."""
+        if self._side is not None:
+            self._side.sync()
         if self._fd < 0:
             return
         try:
@@ -214,10 +259,13 @@ class Archive:
 
     def close(self) -> None:
         """Flush, sync and close; the archive can be used again and then begins a new file."""
-        if self._fd < 0:
-            return
-        self.flush()
-        self._close_file()
+        self.flush(last=self._side is None)  # the frontier knows of it, and is not told any more
+        if self._side is not None:
+            self._side.close()
+            self._side = None
+            self._notes, self._noted, self._sided, self._sided_bytes = [], 0, 0, 0
+        if self._fd >= 0:
+            self._close_file()
 
     def __enter__(self) -> Self:
         return self
@@ -250,7 +298,7 @@ class Archive:
         lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
         block = "".join(lines).encode()
         values = (self._make_ids().pop(), self._date(time.time()), name.encode(), len(block), block)
-        self._gather(_pack(_WARCINFO % values))
+        self._gather(pack(_WARCINFO % values))
 
     def _describe(self, kind: bytes, answer: Answer, *, extra: bytes, size: int) -> tuple[bytes, bytes]:
         """The whole request record of an answer, and the WARC header of its response; begins a file where needed."""
@@ -272,6 +320,14 @@ class Archive:
             size,
         )
 
+    def _pack_answer(self, answer: Answer, start: bytes) -> bytes:
+        """One gzip member of the record of an answer whose body is in memory."""
+        if not is_packed(answer, answer.body):
+            return pack(b"".join((start, answer.body, b"\r\n\r\n")), dense=self._dense)
+        if self._dense:
+            return b"".join(store((answer.body, b"\r\n\r\n"), head=start))
+        return b"".join(store((b"".join((start, answer.body, b"\r\n\r\n")),)))
+
     def _gather(self, packed: bytes) -> Place:
         at, length = self._filled, len(packed)
         self._chunks.append(packed)
@@ -284,10 +340,10 @@ class Archive:
         offset = self._size
         try:
             with FileIO(answer.spool) as spool:
-                chunks = _chunks(start, spool, size)
-                stored = _is_packed(answer) or spool.read(8).startswith(_PACKED_MAGIC)
+                stored = is_packed(answer, spool.read(8))
                 spool.seek(0)
-                for piece in _store(chunks) if stored else _squeeze(chunks):
+                chunks = chunks_of(start, spool, size)
+                for piece in store(chunks) if stored else squeeze(chunks, dense=self._dense):
                     _write_all(self._fd, piece)
                     self._size += len(piece)
         except OSError as error:
@@ -343,59 +399,10 @@ def _line(text: str) -> str:
     return " ".join(text.split()).encode(errors="replace").decode()
 
 
-def _is_packed(answer: Answer) -> bool:
-    """Whether the body is compressed already, so that a second time costs time and saves nothing."""
-    coding = answer.headers.get("content-encoding", "")
-    return (bool(coding) and coding.lower().startswith(_PACKED_CODINGS)) or answer.body.startswith(_PACKED_MAGIC)
-
-
 def _base32(digest: bytes) -> bytes:
     """RFC 4648 base 32 of a SHA-1; the standard library's takes twice as long."""
     n = int.from_bytes(digest, "big")
     return b"".join([_PAIRS[n >> shift & 1023] for shift in _SHIFTS])
-
-
-def _pack(record: bytes) -> bytes:
-    """One gzip member of one record."""
-    packed: bytes = igzip_lib.compress(record, _LEVEL, _GZIP)
-    return packed
-
-
-def _store_whole(record: bytes) -> bytes:
-    return b"".join(_store((record,)))
-
-
-def _squeeze(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, 31)
-    for chunk in chunks:
-        yield packer.compress(chunk)
-    yield packer.flush()
-
-
-def _store(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """A gzip member of stored blocks (RFC 1951, 3.2.4): readers see no difference, and it costs a checksum."""
-    yield _GZIP_HEAD
-    crc, size = 0, 0
-    for chunk in chunks:
-        crc = isal_zlib.crc32(chunk, crc)
-        size += len(chunk)
-        for at in range(0, len(chunk), _STORED_MAX):
-            block = chunk[at : at + _STORED_MAX]
-            yield b"\0" + len(block).to_bytes(2, "little") + (len(block) ^ 0xFFFF).to_bytes(2, "little")
-            yield block
-    yield b"\1\0\0\xff\xff" + crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
-
-
-def _chunks(start: bytes, spool: FileIO, size: int) -> Iterator[bytes]:
-    """A record in pieces: its beginning, exactly `size` bytes of the file, its end."""
-    yield start
-    while size:
-        chunk = spool.read(min(size, _CHUNK))
-        if not chunk:
-            raise OSError(errno.EIO, f"the spooled body {spool.name} is shorter than it was")
-        size -= len(chunk)
-        yield chunk
-    yield b"\r\n\r\n"
 
 
 def _write_all(fd: int, data: bytes | memoryview) -> None:

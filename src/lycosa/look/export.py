@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from lycosa import __version__
+from lycosa.keep.archive import ASIDE
 from lycosa.keep.index import IndexEntry, date_of, write_index
 from lycosa.keep.mirror import MirrorCount, write_mirror
 from lycosa.keep.types import type_of
@@ -75,7 +76,8 @@ def export_wacz(collection: Collection, to: Path) -> WaczCount:
     pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in collection.pages(mime="text/html"))
     seed = next(collection.query("SELECT url FROM urls WHERE seed LIMIT 1"), ("",))[0]
     about = WaczAbout(title=collection.path.resolve().name, software=f"lycosa {__version__}", main_url=str(seed))
-    return write_wacz(to, _archives(collection), pages, about)
+    archives = [(path, size) for path, size in _archives(collection) if f"-{ASIDE}-" not in path.name]
+    return write_wacz(to, archives, pages, about)
 
 
 def finish(mission: Mission) -> list[str]:
@@ -91,10 +93,13 @@ def finish(mission: Mission) -> list[str]:
     return notes
 
 
-def _archives(collection: Collection) -> list[tuple[Path, int]]:
-    """The archive files, each with the bytes of it that count."""
-    rows = collection.query("SELECT name, size FROM warc ORDER BY name")
-    return [(collection.archive / os.path.basename(str(name)), size) for name, size in rows]
+def _archives(collection: Collection) -> Iterator[tuple[Path, int]]:
+    """The archive files, each with the bytes of it that count, one after the other."""
+    for name, size in list(collection.query("SELECT name, size FROM warc ORDER BY name")):
+        path = collection.archive / os.path.basename(str(name))
+        # A crawl that goes on removes a file when all of it stands in another one; what nobody removed must be there.
+        if path.exists() or any(collection.query("SELECT 1 FROM warc WHERE name = ?", [name])):
+            yield path, size
 
 
 def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, int]]:

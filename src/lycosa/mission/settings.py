@@ -233,6 +233,8 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """everything that is fetched, or only what the quarry recognises; other pages are read for their links"""
     drop: tuple[str, ...] = ()
     """regular expressions; a page whose media type one matches is read for its links and not stored"""
+    requests: bool = True
+    """store with each answer what was asked for, word by word"""
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):
