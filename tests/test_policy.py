@@ -133,6 +133,20 @@ def test_a_host_that_brings_nothing_sinks() -> None:
     assert policy.promise(0.0, "new.test", lore=lore) > policy.promise(0.0, HOST, lore=lore)
 
 
+def test_where_all_promise_little_unknown_hosts_come_first() -> None:
+    """A link that much speaks against, to a host never asked, goes before better ones to a host known to be dry."""
+    policy = Learn(taste(), Steer())
+    policy.enter(sight())
+    _, lore = score(policy, "page")
+    for n in range(300):
+        policy.enter(sight(f"http://a.test/{n}", lore=lore))
+        policy.leave([])
+    assert policy.promise(1e-6, "new.test") > 2 * policy.promise(0.005, HOST)
+    assert policy.promise(0.2, HOST) > 2 * policy.promise(1e-6, "new.test")  # but never before one that is good
+    parts = policy.explain(lore, "new.test")
+    assert parts["little known"] > policy.explain(lore, HOST)["little known"] > 0
+
+
 def test_what_was_learned_can_be_handed_on() -> None:
     """Another worker that studies the sums of all lessons scores as the first does."""
     first, second = Learn(taste(), Steer()), Learn(taste(), Steer())

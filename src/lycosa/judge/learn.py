@@ -30,7 +30,10 @@ _HOSTS, _RULES = 1 << 62, 1 << 61  # the highest bit of a key that is not of a f
 RATE = 0.2  # of learning, as AdaGrad has it
 DAMP = 0.1  # keeps the first steps of a feature small
 SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE
-FRESH = 0.2  # log-odds that a host has more which was never asked; they shrink with the root of the answers
+# What asking a host is worth beyond what it promises, as the share of requests that find quarry; shrinks with the root
+# of its answers. Not log-odds: where everything promises little they would hardly count, and that is where the hosts
+# with quarry that are left are linked from pages that nothing speaks for.
+FRESH = 0.02
 SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it promises
 _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
@@ -248,11 +251,16 @@ class Learn(Policy):
         ground = self._ground(host)
         bias, found, dry = self._host_ids(ground)
         weights = self._weights
-        return weights[bias] + weights[found] + weights[dry] + FRESH / math.sqrt(1 + ground.pages)
+        return weights[bias] + weights[found] + weights[dry]
+
+    def _rate(self, logit: float, host: str) -> float:
+        """What a URL promises: what is known speaks for that much, and the less is known of its host the more."""
+        known = _squash(logit + self._host_logit(host))
+        return known + (1 - known) * FRESH / math.sqrt(1 + self._ground(host).pages)
 
     def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
         logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
-        return _squash(logit + self._host_logit(host))
+        return self._rate(logit, host)
 
     def score_anew(self, score: float, lore: bytes) -> float:
         return _squash(self._static(lore)) if len(lore) > _HEAD else score
@@ -332,7 +340,8 @@ class Learn(Policy):
             at += size
         parts["page"] = sum(self._weights[i] for i in ids[at:])
         parts["host"] = self._host_logit(host)
-        return parts
+        logit = sum(parts.values())
+        return parts | {"little known": _stretch(self._rate(logit - parts["host"], host)) - logit}
 
     def drain(self) -> list[Lesson]:
         lessons = [(key, step, power) for key, (step, power) in self._changes.items()]
