@@ -15,7 +15,7 @@ def make_lane(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) 
 
 def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
     """With one request at a time the delay counts from the end of the last one."""
-    lanes, lane = Lanes(), make_lane(delay_s=2.0)
+    lanes, lane = Lanes(64), make_lane(delay_s=2.0)
     lanes.enlist(lane)
     assert lanes.ready(100.0) is lane
     lane.begin(100.0)
@@ -28,7 +28,7 @@ def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
 
 def test_a_lane_at_its_limit_is_not_listed() -> None:
     """A host with as many requests under way as allowed does not stand in the heap."""
-    lanes, lane = Lanes(), make_lane(delay_s=0.0, per_host=2)
+    lanes, lane = Lanes(64), make_lane(delay_s=0.0, per_host=2)
     for _ in range(2):
         lanes.enlist(lane)
         assert lanes.ready(0.0) is lane
@@ -42,7 +42,7 @@ def test_a_lane_at_its_limit_is_not_listed() -> None:
 
 def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
     """A lane may be listed again while its next request is being chosen; it still starts one at a time."""
-    lanes, lane = Lanes(), make_lane(delay_s=0.0)
+    lanes, lane = Lanes(64), make_lane(delay_s=0.0)
     lanes.enlist(lane)
     assert lanes.ready(0.0) is lane
     lanes.enlist(lane)
@@ -55,11 +55,32 @@ def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
 
 def test_lanes_take_turns() -> None:
     """Equal times are served first come, first served, so no host starves."""
-    lanes = Lanes()
+    lanes = Lanes(64)
     all_lanes = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)]
     for lane in all_lanes:
         lanes.enlist(lane)
     assert [lanes.ready(1.0) for _ in range(5)] == all_lanes
+
+
+def test_hosts_that_never_answered_leave_connections_to_the_others() -> None:
+    """Of four connections three go to hosts of which nothing is known; more of these wait until one of them ends."""
+    lanes = Lanes(4)
+    dead, good = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)], make_lane("good.test", delay_s=0.0)
+    good.ease("http://good.test/")
+    for lane in [*dead, good]:
+        lanes.enlist(lane)
+    asked = []
+    while (lane := lanes.ready(1.0)) is not None:
+        lane.begin(1.0)
+        asked.append(lane)
+    assert asked == [*dead[:3], good]
+    assert lanes.waiting() == 2
+    dead[1].end(2.0)
+    assert lanes.ready(2.0) is dead[3]
+    dead[3].begin(2.0)
+    dead[0].ease("http://0.test/")  # it is alive after all
+    assert lanes.ready(2.0) is dead[4]
+    assert lanes.waiting() == 0
 
 
 def test_an_overloaded_host_is_asked_ever_less_and_recovers() -> None:
@@ -132,7 +153,7 @@ def test_a_closed_port_costs_a_host_nothing() -> None:
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 5)), max_size=30), st.floats(0.01, 3))
 def test_no_gap_is_ever_under_the_delay(steps: list[tuple[float, float]], delay_s: float) -> None:
     """Whatever the timing of requests and answers, the rest between two requests is at least the delay."""
-    lanes, lane = Lanes(), make_lane(delay_s=delay_s)
+    lanes, lane = Lanes(64), make_lane(delay_s=delay_s)
     now, ended = 0.0, None
     lanes.enlist(lane)
     for wait, length in steps:

@@ -45,6 +45,18 @@ def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -
     assert min(gaps(web, "big.test")) >= 0.09
 
 
+def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> None:
+    """Many dead hosts do not take every connection for as long as a timeout: a host that answers is crawled."""
+    for n in range(20):
+        dead = (f"http://h{n}-{k}.test/" for k in range(4))
+        web[f"good.test/{n or ''}"] = html(f"/{n + 1}", *dead, title=str(n))
+        for k in range(4):
+            web[f"h{n}-{k}.test/robots.txt"] = Reply(delay_s=30)
+    settings = ["--set", "fetch.connections=4", "--max-time", "4", "--scope", "free", "--delay", "0", "--workers", "1"]
+    crawl(web, tmp_path / "c", "http://good.test/", *settings, code=5)
+    assert len(stored(tmp_path / "c")) == 20
+
+
 def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
     """A host that refuses whoever comes within 0.2 s is soon asked at that pace: few refusals, little time lost."""
     lane = Lane(HostRow("a.test"), delay_s=0.05, per_host=1)

@@ -33,7 +33,7 @@ def lane(host: str, promise: float, next_at: float = 0.0) -> Lane:
 def test_the_most_promising_host_goes_first() -> None:
     """Of the hosts that may be asked; one that must wait does not hold up the others."""
     promises = {"low": 0.1, "high": 0.9, "late": 1.0, "idle": None}
-    ranks = Ranks(lambda lane: promises[lane.host])
+    ranks = Ranks(64, lambda lane: promises[lane.host])
     for host, told in (("low", 0.1), ("high", 0.9), ("idle", 0.95)):
         ranks.enlist(lane(host, told))
     ranks.enlist(lane("late", 1.0, next_at=5.0))
@@ -47,7 +47,7 @@ def test_the_most_promising_host_goes_first() -> None:
 def test_a_promise_that_was_too_high_is_seen_through() -> None:
     """What a lane was taken for is looked at when its turn comes; then another may go first."""
     promises = {"boast": 0.2, "true": 0.5}
-    ranks = Ranks(lambda lane: promises[lane.host])
+    ranks = Ranks(64, lambda lane: promises[lane.host])
     ranks.enlist(lane("boast", float("inf")))
     ranks.enlist(lane("true", 0.5))
     order = [ranks.ready(1.0), ranks.ready(1.0)]

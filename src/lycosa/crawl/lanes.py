@@ -143,10 +143,13 @@ class Lane:
 class Lanes:
     """All lanes of a worker; those that have work stand in a heap by the time they may go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, connections: int) -> None:
         self.by_host: dict[str, Lane] = {}
         self._heap: list[tuple[float, int, Lane]] = []
         self._count = 0
+        self._tries = connections - connections // 4  # that may be under way to hosts which never answered
+        self._tried: set[Lane] = set()  # such hosts with a request under way, and some that had
+        self._untried: deque[Lane] = deque()  # such hosts whose turn it would be
 
     def __len__(self) -> int:
         return len(self.by_host)
@@ -160,21 +163,47 @@ class Lanes:
 
     def ready(self, now: float) -> Lane | None:
         """The lane whose turn it is, taken out of the heap; None when every lane must still wait."""
+        self._release()
         while self._heap and self._heap[0][0] <= now:
             lane = heapq.heappop(self._heap)[2]
             lane.listed = False
-            if lane.next_at <= now and lane.active < lane.per_host:
+            if lane.next_at > now or lane.active >= lane.per_host:
+                self.enlist(lane)  # its time was moved, or a request began, while it stood here
+            elif self._may_go(lane):
                 return lane
-            self.enlist(lane)  # its time was moved, or a request began, while it stood here
         return None
+
+    def _may_go(self, lane: Lane) -> bool:
+        """Hosts that never answered leave some connections to the others: they may all be dead, and then each takes
+        one for as long as a connection is waited for. A lane that may not go stands aside until one of them ended.
+        """
+        if lane.alive != "\0":
+            return True
+        if self._can_try():
+            self._tried.add(lane)
+            return True
+        lane.listed = True
+        self._untried.append(lane)
+        return False
+
+    def _can_try(self) -> bool:
+        self._tried = {lane for lane in self._tried if lane.active and lane.alive == "\0"}
+        return sum(lane.active for lane in self._tried) < self._tries
+
+    def _release(self) -> None:
+        """Let a lane that stands aside take its turn, if it may go now."""
+        if self._untried and self._can_try():
+            lane = self._untried.popleft()
+            lane.listed = False
+            self.enlist(lane)
 
     def wait_s(self, now: float) -> float | None:
         """Seconds until the next lane may go on, None when no lane is waiting."""
         return max(0.0, self._heap[0][0] - now) if self._heap else None
 
     def waiting(self) -> int:
-        """How many hosts stand in the heap."""
-        return len(self._heap)
+        """How many hosts wait for their turn."""
+        return len(self._heap) + len(self._untried)
 
     def backing_off(self, now: float) -> int:
         """How many hosts wait because they were overloaded or failed."""

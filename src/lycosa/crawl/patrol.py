@@ -58,7 +58,7 @@ class Patrol:
         self.visits = _Known(0.0)
         self.robots = robots
         self.client = Client(mission, gate, spool_folder=spool_folder)
-        self.lanes = Lanes()
+        self.lanes = Lanes(mission.fetch.connections)
         self.rulebook = Rulebook(
             mission, frontier=self, client=self.client, intake=self, lanes=self.lanes, lane_of=self._lane
         )

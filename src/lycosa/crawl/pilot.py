@@ -31,7 +31,7 @@ class Pilot:
         self, helm: Helm, frontier: Frontier, mission: Mission, *, workers: int, refill: Callable[[Lane], bool]
     ) -> None:
         steer, delay_s = mission.policy, mission.fetch.delay_s
-        self.lanes = Ranks(self._look)
+        self.lanes = Ranks(mission.fetch.connections, self._look)
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._helm = helm
         self._frontier = frontier

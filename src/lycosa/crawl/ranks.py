@@ -16,14 +16,15 @@ HOLD_S = 0.02  # until lanes that were held back are looked at again
 class Ranks(Lanes):
     """All lanes of a worker under a policy; `look` says what a lane promises, or None if it has nothing to do."""
 
-    def __init__(self, look: Callable[[Lane], float | None]) -> None:
-        super().__init__()
+    def __init__(self, connections: int, look: Callable[[Lane], float | None]) -> None:
+        super().__init__(connections)
         self._look = look
         self._ready: list[tuple[float, int, Lane]] = []
         self._held = False  # the best that may go is held back
 
     def ready(self, now: float) -> Lane | None:
         self._held = False
+        self._release()
         while self._heap and self._heap[0][0] <= now:
             lane = heapq.heappop(self._heap)[2]
             if lane.next_at > now:
@@ -46,8 +47,8 @@ class Ranks(Lanes):
                 lane.listed = True
                 self._count += 1
                 heapq.heappush(self._ready, (-promise, self._count, lane))
-                continue
-            return lane
+            elif self._may_go(lane):
+                return lane
         return None
 
     def hold(self, lane: Lane) -> None:
@@ -68,4 +69,4 @@ class Ranks(Lanes):
         return min(HOLD_S, super().wait_s(now) or HOLD_S) if self._held else 0.0
 
     def waiting(self) -> int:
-        return len(self._heap) + len(self._ready)
+        return super().waiting() + len(self._ready)

@@ -71,7 +71,7 @@ class Worker:
         self.pilot = None
         if intake.helm is not None:
             self.pilot = Pilot(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
-        self.lanes = Lanes() if self.pilot is None else self.pilot.lanes
+        self.lanes = Lanes(mission.fetch.connections) if self.pilot is None else self.pilot.lanes
         self.rulebook = Rulebook(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
         )
