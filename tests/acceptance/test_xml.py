@@ -153,12 +153,16 @@ def test_the_family_is_found(hunted: Yield, capsys: pytest.CaptureFixture[str]) 
             f"\nxml mission, 60 hosts: {hunted.stored}/{hunted.reachable} of the reachable family stored"
             f" ({hunted.recall:.1%}), {hunted.strays} look-alikes; {hunted.requests} requests in"
             f" {hunted.crawl.seconds:.0f} s; stored {hunted.family_bytes / hunted.fetched_bytes:.1%} of the bytes"
-            f" fetched ({hunted.stored_bytes / hunted.fetched_bytes:.1%} with capabilities and other XML)"
+            f" fetched ({hunted.stored_bytes / hunted.fetched_bytes:.1%} with capabilities and other XML); archive"
+            f" files {hunted.archive_bytes / hunted.fetched_bytes:.1%}, of which"
+            f" {(hunted.archive_bytes - hunted.stored_bytes) / hunted.fetched_bytes:.1%} are no documents"
         )
     assert hunted.crawl.code == 0, hunted.crawl.said
     assert hunted.recall >= 0.95
     assert hunted.strays == 0
     assert hunted.family_bytes <= 0.06 * hunted.fetched_bytes  # of a larger world it is less: tests/bench/xmlhunt.py
+    assert hunted.archive_bytes <= 0.16 * hunted.fetched_bytes  # all that lies on the disk, whatever it is
+    assert hunted.archive_bytes - hunted.stored_bytes <= 0.075 * hunted.fetched_bytes
     assert hunted.crawl.rows("SELECT count(*) FROM pages WHERE mime = 'text/html' AND kind = ''") == [(0,)]
 
 

@@ -253,7 +253,7 @@ def _starter(
             max_bytes=mission.keep.warc_bytes,
             software=f"lycosa/{__version__}",
             info=_warc_info(mission),
-            dense=mission.keep.what != "everything" or bool(mission.keep.drop),  # few are stored: they can take longer
+            dense=mission.keep.what != "everything",  # few pages are stored, so there is time to make them small
             requests=mission.keep.requests,
         )
         with _open_log(mission, folder) as log_file:

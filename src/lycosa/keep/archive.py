@@ -183,22 +183,22 @@ class Archive:
         self._notes.append(line)
         self._noted += len(line)
 
-    def _gather_lines(self, lines: list[bytes]) -> None:
+    def _gather_lines(self, lines: list[bytes], *, dense: bool) -> None:
         if self._fd < 0 or self._full:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
         block = b"".join(lines)
         record = _METADATA % (ids.pop(), self._date(time.time()), ledger.TYPE.encode(), len(block), block)
-        self._gather(pack(record, dense=True))
+        self._gather(pack(record, dense=dense))
 
     def _gather_notes(self) -> None:
         """All lines that are not in this file yet; the second one is of no use any more."""
-        self._gather_lines(self._notes)
+        self._gather_lines(self._notes, dense=True)
         self._notes, self._noted, self._sided, self._sided_bytes = [], 0, 0, 0
-        if self._side is not None:
+        if self._side is not None and self._side._fd >= 0:
             self._spent.append(self._side._name)
             os.close(self._side._fd)
-            self._side = None
+        self._side = None
 
     def _set_aside(self) -> None:
         """Write the lines since the last time to the second file."""
@@ -206,7 +206,7 @@ class Archive:
             prefix = f"{self._prefix}-{ASIDE}"
             self._side = Archive(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
         if self._sided < len(self._notes):
-            self._side._gather_lines(self._notes[self._sided :])
+            self._side._gather_lines(self._notes[self._sided :], dense=False)  # it will not be there for long
             self._sided, self._sided_bytes = len(self._notes), self._noted
         self._side._append()
 

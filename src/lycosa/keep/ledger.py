@@ -28,41 +28,32 @@ class Entry(Struct, gc=False):
     links: list[tuple[str, str, str]] = []  # to addresses not known before that are followed: with anchor text and kind
 
 
-class _Line(Struct, gc=False, array_like=True):
-    """An entry as it is written: times to the millisecond, addresses of the same origin without it."""
-
-    url: str
-    at: float
-    status: int
-    size: int = 0
-    reason: str = ""
-    mime: str = ""
-    kind: str = ""
-    location: str = ""
-    links: list[tuple[str, str, str]] = []
+class _Row(Entry, gc=False, array_like=True):
+    """The same, as it is written now."""
 
 
 _encode = msgspec.json.Encoder().encode
-_object = msgspec.json.Decoder(Entry).decode
-_array = msgspec.json.Decoder(_Line).decode
+_decode_row = msgspec.json.Decoder(_Row).decode
+_decode_object = msgspec.json.Decoder(Entry).decode
 
 
 def encode(entry: Entry) -> bytes:
-    """The line of an entry."""
-    url, links = entry.url, entry.links
-    if links:
-        origin = _origin_of(url)
+    """The line of an entry: its time to the millisecond, addresses of its own origin without that."""
+    links, origin = entry.links, _origin_of(entry.url)
+    if links and origin:
         start = len(origin) - 1
         links = [(to[start:] if to.startswith(origin) else to, text, kind) for to, text, kind in links]
-    line = _Line(
-        url, round(entry.at, 3), entry.status, entry.size, entry.reason, entry.mime, entry.kind, entry.location, links
-    )
     try:
-        return _encode(line) + b"\n"
+        return _encode(_values(entry, entry.location, links)) + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair is no character
-        line.links = [(_mend(to), _mend(text), kind) for to, text, kind in links]
-        line.location = _mend(line.location)
-        return _encode(line) + b"\n"
+        links = [(_mend(to), _mend(text), kind) for to, text, kind in links]
+        return _encode(_values(entry, _mend(entry.location), links)) + b"\n"
+
+
+def _values(entry: Entry, location: str, links: list[tuple[str, str, str]]) -> tuple[object, ...]:
+    """In the order of the fields."""
+    at = int(entry.at * 1000) / 1000  # a third of what round() takes
+    return entry.url, at, entry.status, entry.reason, entry.mime, entry.kind, entry.size, location, links
 
 
 def decode(block: bytes) -> list[Entry | None]:
@@ -70,21 +61,22 @@ def decode(block: bytes) -> list[Entry | None]:
     return [_decode(line) for line in block.splitlines()]
 
 
-def _decode(text: bytes) -> Entry | None:
+def _decode(line: bytes) -> Entry | None:
     try:
-        if text.startswith(b"{"):
-            return _object(text)
-        line = _array(text)
+        if line.startswith(b"{"):
+            return _decode_object(line)
+        entry = _decode_row(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    origin = _origin_of(line.url)[:-1]
-    links = [(origin + to if to.startswith("/") else to, words, kind) for to, words, kind in line.links]
-    return Entry(line.url, line.at, line.status, line.reason, line.mime, line.kind, line.size, line.location, links)
+    if entry.links:
+        origin = _origin_of(entry.url)[:-1]
+        entry.links = [(origin + to if to.startswith("/") else to, text, kind) for to, text, kind in entry.links]
+    return entry
 
 
 def _origin_of(url: str) -> str:
     """What an address begins with, up to its path and with the first slash of that."""
-    return "/".join(url.split("/", 3)[:3]) + "/"
+    return url[: url.find("/", 8) + 1]
 
 
 def _mend(text: str) -> str:

@@ -18,7 +18,7 @@ from lycosa.model import Answer
 _GZIP = igzip_lib.COMP_GZIP
 _LIGHT = 0  # of igzip: 20 KB of HTML in 33 µs to 6.3 KB; level 1: 39 µs, 5.6 KB, but of 500 bytes four times as long
 _DENSE = 6  # of zlib: of 630 bytes of a request 410 are left, in 20 µs; of igzip's level 0 570, in 2 µs
-_DENSE_MAX = 1 << 20  # bytes that zlib takes 20 ms for
+_DENSE_MAX = 2 << 20  # bytes that zlib takes 40 ms for
 _LARGE = 3  # of igzip: what is larger
 _HEAD = 2  # of igzip, for the fields before a body that is compressed already: 20 µs, and a third less of them
 _CHUNK = 1 << 20
