@@ -45,7 +45,7 @@ def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
         raise UsageError("There is no seed: name at least one URL to begin with.")
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
-    if not exists and folder.is_dir() and not all(map(_is_ours, folder.iterdir())):
+    if not exists and folder.is_dir() and not _is_collection(folder):
         raise CollectionError(
             f"The folder {folder} is not empty and not a collection: name another with --collection DIR."
         )
@@ -57,6 +57,12 @@ def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
             sync_folder(path.parent)  # or a loss of power takes the whole collection away with its name
     except OSError as error:
         raise make_fault(error, f"The folder {folder}") from None
+
+
+def _is_collection(folder: Path) -> bool:
+    """Whether a folder without a database was a collection, or becomes one: it holds nothing foreign."""
+    was = (folder / "lycosa.toml").exists() and any(folder.glob("archive/*.warc.gz"))
+    return was or all(map(_is_ours, folder.iterdir()))
 
 
 def _is_ours(path: Path) -> bool:
