@@ -160,12 +160,12 @@ def ask(task: dict[str, Any], land: Land) -> list[dict[str, Any]]:
     return rows
 
 
-def crawl(seed: str, land: Land, folder: Path) -> dict[str, Any]:
+def crawl(seed: str, land: Land, folder: Path, *, sets: list[str]) -> dict[str, Any]:
     """A crawl from one seed to its end: what became of each address, and which addresses were connected to."""
     import sqlite3
 
     before = len(land.hits)
-    options = ["--scope", "free", "--delay", "0", "--workers", "1", "--set", "fetch.retries=0"]
+    options = ["--scope", "free", "--delay", "0", "--workers", "1", *(f"--set={text}" for text in sets)]
     command = [sys.executable, "-m", "lycosa", "crawl", "--collection", str(folder / "c"), *options, seed]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     with sqlite3.connect(folder / "c" / "crawl.db") as database:
@@ -181,7 +181,7 @@ def main() -> None:
         land = Land({address: tuple(page) for address, page in task.get("pages", {}).items()})
         result = {"asked": ask(task, land)}
         if "crawl" in task:
-            result["crawl"] = crawl(task["crawl"], land, Path(name))
+            result["crawl"] = crawl(task["crawl"], land, Path(name), sets=task.get("sets", ["fetch.retries=0"]))
         print(json.dumps(result))
 
 

@@ -17,9 +17,10 @@ from typing import Any
 
 import pycurl
 
-from lycosa.fetch.gate import SCHEMES, Gate, curl_option
+from lycosa.fetch.gate import SCHEMES, Gate
+from lycosa.fetch.handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
-from lycosa.fetch.system import find_authorities, has_ipv6, read_hosts_file
+from lycosa.fetch.system import has_ipv6, read_hosts_file
 from lycosa.fetch.validity import conditions
 from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
@@ -30,8 +31,6 @@ KEPT_MAX = 1000  # connections kept open
 FIELDS_MAX = 1000  # lines of a head, those of interim answers included; servers that mean well send fifty
 UNASKED_READS = 128  # of 64 kB: more than a system holds for one connection
 CUT_SHORT = "cut-short"  # the connection ended before the announced end of the body
-NAMES_S, KEEP = 300, -1  # for how long a host's address is believed; most transfers drop none that is older, because
-SWEEP_S = 30.0  # libcurl then looks through all of them: 20 µs for each thousand hosts. One transfer in this time does
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ENCODINGS = "gzip, deflate, br, zstd"
 
@@ -69,7 +68,7 @@ class _Transfer:
 
     __slots__ = (
         "curl", "target", "head", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "names_s", "sockets",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "names_s", "forgets", "sockets",
     )  # fmt: skip
 
     def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
@@ -81,9 +80,10 @@ class _Transfer:
         self.rule: HostRule | None = None
         self.family = pycurl.IPRESOLVE_WHATEVER
         self.names_s = KEEP
+        self.forgets = False
         self.request = b""
         self.sockets: list[socket.socket] = []
-        self.curl = _make_handle(mission, gate)
+        self.curl = make_handle(mission, gate)
         self.head: list[bytes] = []
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)  # libcurl itself refuses more than 300 KB
         self.curl.setopt(pycurl.WRITEFUNCTION, self.take_body)
@@ -199,12 +199,13 @@ class Client:
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(mission.fetch.connections))
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
-        self._share = _share_cookies() if mission.fetch.cookies else None
+        self._share = share_cookies() if mission.fetch.cookies else None
         self._agent = agent_header(mission)
         self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
         self._families = read_hosts_file()
         self._rules: dict[str, HostRule | None] = {}
         self._sweep_at = 0.0  # when a transfer is to forget old addresses of hosts
+        self._nameless: set[str] = set()  # hosts of which libcurl remembers that they have no address
         self._watched: set[int] = set()  # files that are not ours: they only end the waiting
 
     @property
@@ -322,11 +323,16 @@ class Client:
             curl.setopt(pycurl.DNS_CACHE_TIMEOUT, names_s)
             transfer.names_s = names_s
             self._sweep_at = transfer.began + SWEEP_S
+        nameless = target.host in self._nameless
+        if nameless or transfer.forgets:
+            curl.setopt(pycurl.RESOLVE, [f"-{_socket_name(target.url)}"] if nameless else [])
+            transfer.forgets = nameless
+            self._nameless.discard(target.host)
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
         sent = headers = usual + conditions(target)
         rule = self.rule_for(target.host)
         if rule is not transfer.rule:
-            _apply_rule(curl, rule, self._mission.fetch)
+            apply_rule(curl, rule, self._mission.fetch)
             transfer.rule = rule
         if rule is not None and rule.headers:
             headers += tuple(f"{name}: {value}" for name, value in rule.headers.items())
@@ -361,6 +367,10 @@ class Client:
         transfer = self._busy.pop(curl)
         if failure == "timeout" and curl.getinfo(pycurl.PRETRANSFER_TIME) == 0:
             failure = "connect-timeout"
+        elif failure == "dns" and transfer.target is not None:  # that may pass: the next request is to ask anew
+            if len(self._nameless) > 100_000:
+                self._nameless.clear()
+            self._nameless.add(transfer.target.host)
         answer = transfer.answer(failure, detail, now)
         self._multi.remove_handle(curl)
         transfer.clear()
@@ -417,20 +427,11 @@ def find_rule(rules: dict[str, HostRule], host: str) -> HostRule | None:
     return rules.get("*")
 
 
-def _apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
-    """Put one host's credentials on a handle, and take the last host's off it."""
-    for option in (pycurl.USERPWD, pycurl.COOKIE, pycurl.PROXY):
-        curl.unsetopt(option)
-    proxy = fetch.proxy
-    if rule is not None:
-        if rule.user:
-            curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_BASIC)
-            curl.setopt(pycurl.USERPWD, f"{rule.user}:{rule.password}")
-        if rule.cookies:
-            curl.setopt(pycurl.COOKIE, "; ".join(f"{name}={value}" for name, value in rule.cookies.items()))
-        if rule.proxy is not None:
-            proxy = rule.proxy
-    curl.setopt(pycurl.PROXY, proxy)
+def _socket_name(url: str) -> str:
+    """Host and port of a URL."""
+    scheme, _, rest = url.partition("://")
+    authority = rest.partition("/")[0]
+    return authority if ":" in authority else f"{authority}:{443 if scheme == 'https' else 80}"
 
 
 def _kept_connections(at_once: int) -> int:
@@ -458,41 +459,3 @@ def _end_if_unasked(fd: int) -> None:
         for _ in range(UNASKED_READS):
             if not peer.recv(1 << 16, socket.MSG_DONTWAIT):
                 return
-
-
-def _share_cookies() -> pycurl.CurlShare:
-    share = pycurl.CurlShare()
-    share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
-    return share
-
-
-def _make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
-    fetch = mission.fetch
-    curl = pycurl.Curl()
-    options: list[tuple[int, Any]] = [
-        (pycurl.NOSIGNAL, 1),
-        (pycurl.FOLLOWLOCATION, 0),
-        (pycurl.HTTP_CONTENT_DECODING, 0),
-        (pycurl.PATH_AS_IS, 1),  # the address was normalised by us; libcurl must ask for just that
-        (pycurl.HTTP09_ALLOWED, 0),
-        (pycurl.BUFFERSIZE, 64 * 1024),
-        (pycurl.TCP_NODELAY, 1),
-        (pycurl.CONNECTTIMEOUT_MS, int(fetch.connect_timeout_s * 1000)),
-        (pycurl.TIMEOUT_MS, int(fetch.total_timeout_s * 1000)),
-        (pycurl.LOW_SPEED_LIMIT, fetch.min_speed_bps),
-        (pycurl.LOW_SPEED_TIME, max(1, int(fetch.idle_timeout_s))),
-        (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS),
-        (pycurl.SSL_VERIFYPEER, int(fetch.verify)),
-        (pycurl.SSL_VERIFYHOST, 2 if fetch.verify else 0),
-        (pycurl.PROXY, fetch.proxy),  # an empty one keeps the environment's proxy variables out
-        (pycurl.NOPROXY, ""),  # nor may it name hosts that would be reached past the user's proxy
-        (pycurl.NETRC, 0),
-        (pycurl.DNS_CACHE_TIMEOUT, KEEP),
-    ]
-    if gate.connect_to:
-        options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
-    if fetch.verify:
-        options.append((pycurl.CAINFO, fetch.ca or find_authorities()))
-    for option, value in options:
-        curl.setopt(option, value)
-    return curl
