@@ -76,7 +76,10 @@ FAILURES = {
     "dns": Reason("the name of the host has no address", "check the name; the next crawl tries the seeds again"),
     "connect": Reason("the host refused the connection", "check that it is up"),
     "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", "check that it is up"),
-    "tls": Reason("the certificate or the encryption of the host does not check out", "name its authority with --ca"),
+    "handshake": Reason(
+        "the host ended the connection before it was encrypted, or does not speak TLS", "check that it is up"
+    ),
+    "tls": Reason("the certificate of the host does not check out", "name its authority with --ca"),
     "proxy": Reason("the proxy could not be reached", "check --proxy"),
     "timeout": Reason(
         "the answer took longer than fetch.total_timeout_s, or came slower than fetch.min_speed_bps", "raise them"

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
+from lycosa import Collection
 from lycosa.fetch.decode import decode
 from lycosa.fetch.headers import content_type, parse_date, parse_head
 
@@ -91,3 +100,57 @@ def test_content_types(shared: Path, capsys: pytest.CaptureFixture[str]) -> None
     with capsys.disabled():
         print(f"\ncontent types: {right}/{len(pairs)}")
     assert right == len(pairs)
+
+
+CONF = """
+daemon off; worker_processes 1; pid {folder}/pid; user root;
+events {{ worker_connections 256; }}
+http {{ types {{ text/html html; }} access_log {folder}/access.log; gzip on;
+  server {{ listen 127.0.0.1:{port} ssl http2; root {folder}/www;
+    ssl_certificate {keys}; ssl_certificate_key {keys}; }} }}
+"""
+
+
+def test_pages_over_http2(tmp_path: Path) -> None:
+    """A site that speaks HTTP/2 is fetched so, many pages over one connection, and its archive is one of HTTP/1.1."""
+    if not (nginx := shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")):
+        pytest.skip("needs nginx")
+    keys = Path(__file__).parents[1] / "tls"
+    (tmp_path / "www").mkdir()
+    links = "".join(f'<a href="/{n}.html">{n}</a>' for n in range(60))
+    for name in ("index", *map(str, range(60))):
+        (tmp_path / f"www/{name}.html").write_text(f"<title>{name}</title>{links}{'text ' * 500}")
+    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        port = probe.getsockname()[1]
+    conf = CONF.format(folder=tmp_path, port=port, keys=keys / "server.pem")
+    (tmp_path / "nginx.conf").write_text(conf)
+    server = subprocess.Popen([nginx, "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")])
+    try:
+        time.sleep(1)
+        options = [
+            "--ca",
+            str(keys / "ca.pem"),
+            "--connect-to",
+            f"*=127.0.0.1:{port}",
+            "--delay",
+            "0",
+            "--workers",
+            "1",
+        ]
+        command = [sys.executable, "-m", "lycosa", "crawl", "https://secure.test/", "--collection", str(tmp_path / "c")]
+        done = subprocess.run([*command, *options, "--workers", "1"], capture_output=True, text=True, timeout=60)
+    finally:
+        server.terminate()
+        server.wait(10)
+    assert done.returncode == 0, done.stderr
+    with Collection(tmp_path / "c") as collection:
+        pages = list(collection.pages())
+        assert len(pages) == 61 and all(page.body.startswith(b"<title>") for page in pages)
+    spoken = re.findall(r'" HTTP/[0-9.]+"|HTTP/[0-9.]+"', (tmp_path / "access.log").read_text())
+    assert set(spoken) == {'HTTP/2.0"'}
+    (archive,) = (tmp_path / "c/archive").glob("*.warc.gz")
+    with archive.open("rb") as file:
+        heads = [
+            record.http_headers.get_statuscode() for record in ArchiveIterator(file) if record.rec_type == "response"
+        ]
+    assert heads.count("200") == 61

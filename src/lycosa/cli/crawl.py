@@ -108,6 +108,15 @@ def _tell_failures(seeds: dict[str, str]) -> None:
     """Say on standard error why nothing could be fetched, seed by seed."""
     from lycosa.look.table import printable
 
-    shown = [f"  {printable(seed)}: {printable(why)}" for seed, why in list(seeds.items())[:20]]
+    shown = [f"  {printable(seed)}: {printable(_explain(why))}" for seed, why in list(seeds.items())[:20]]
     more = [f"  and {len(seeds) - 20} more"] if len(seeds) > 20 else []
     print("\n".join(["lycosa: no seed could be fetched:", *shown, *more]), file=sys.stderr)
+
+
+def _explain(why: str) -> str:
+    """A state and the code of a reason, with what that means and what can be done about it."""
+    from lycosa import reasons
+
+    code = why.partition(": ")[2].partition(" (")[0]
+    reason = reasons.explain(code) if code else reasons.Reason("")
+    return ": ".join(filter(None, (why, "; ".join(filter(None, reason)))))

@@ -13,13 +13,11 @@ from lycosa.model import Answer, Done, State
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
 _GONE = frozenset({404, 410})
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 529, 598, 599})
-#: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
-_PASSING_FAILURES = frozenset(
-    {"dns", "connect", "connect-timeout", "timeout", "empty-answer", "cut-short", "proxy", "protocol", "disk"}
-)
-_COUNTED = (State.FETCHED, State.UNCHANGED)
 #: Failures of the host rather than of one page: they count against the whole host.
-HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "proxy", "tls"})
+HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "handshake", "proxy", "tls"})
+#: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
+_PASSING_FAILURES = HOST_FAILURES - {"tls"} | {"timeout", "empty-answer", "cut-short", "protocol", "disk"}
+_COUNTED = (State.FETCHED, State.UNCHANGED)
 #: What is kept although the answer ended early: better part of a page than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
 _FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)

@@ -26,7 +26,7 @@ HOPS = 5  # RFC 9309, 2.3.1.2
 BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to be
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Failures that trying again cannot mend; of a file that is too large the beginning is read.
-_FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme"})
+_FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme", "tls"})
 
 
 class Shelf(Protocol):

@@ -45,7 +45,7 @@ _FAILURES = {
     pycurl.E_PARTIAL_FILE: CUT_SHORT,
     pycurl.E_RECV_ERROR: CUT_SHORT,
     pycurl.E_SEND_ERROR: CUT_SHORT,
-    pycurl.E_SSL_CONNECT_ERROR: "tls",
+    pycurl.E_SSL_CONNECT_ERROR: "handshake",
     pycurl.E_PEER_FAILED_VERIFICATION: "tls",
     pycurl.E_SSL_CERTPROBLEM: "tls",
     pycurl.E_SSL_CIPHER: "tls",
@@ -68,7 +68,8 @@ class _Transfer:
 
     __slots__ = (
         "curl", "target", "head", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family", "names_s", "forgets", "sockets",
+        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family",
+        "names_s", "forgets", "again", "sockets",
     )  # fmt: skip
 
     def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
@@ -81,6 +82,7 @@ class _Transfer:
         self.family = pycurl.IPRESOLVE_WHATEVER
         self.names_s = KEEP
         self.forgets = False
+        self.again = False
         self.request = b""
         self.sockets: list[socket.socket] = []
         self.curl = make_handle(mission, gate)
@@ -312,8 +314,13 @@ class Client:
     def _prepare(self, transfer: _Transfer, target: Target) -> None:
         curl = transfer.curl
         curl.setopt(pycurl.URL, target.url)
-        # A new try takes a new connection: on an old one libcurl itself tries twice.
-        curl.setopt(pycurl.FRESH_CONNECT, int(target.retries > 0))
+        again = target.retries > 0
+        if again != transfer.again:
+            # A new try takes a new connection: on an old one libcurl itself tries twice. And it does without HTTP/2,
+            # which some servers offer and cannot speak.
+            curl.setopt(pycurl.FRESH_CONNECT, int(again))
+            curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if again else pycurl.CURL_HTTP_VERSION_2TLS)
+            transfer.again = again
         family = pycurl.IPRESOLVE_V6 if ":" in target.host else self._families.get(target.host, self._family)
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
