@@ -138,7 +138,7 @@ def test_where_all_promise_little_unknown_hosts_come_first() -> None:
     policy = Learn(taste(), Steer())
     policy.enter(sight())
     _, lore = score(policy, "page")
-    for n in range(300):
+    for n in range(2000):
         policy.enter(sight(f"http://a.test/{n}", lore=lore))
         policy.leave([])
     assert policy.promise(1e-6, "new.test") > 2 * policy.promise(0.005, HOST)

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -32,7 +32,10 @@ from lycosa.look.lab import Point, measure
 from lycosa.look.reel import Frame, Reel
 from lycosa.mission import Mission, find_mission, load
 from lycosa.missions.geo import Geo
-from lycosa.missions.geo.address import find_endpoint
+from lycosa.missions.geo.address import find_endpoint, strip_request
+from lycosa.missions.geo.fate import settle
+from lycosa.missions.geo.identity import spell
+from lycosa.missions.geo.stock import Stock
 from lycosa.model import Link, Sight
 from lycosa.parse import Doc
 
@@ -45,7 +48,7 @@ STEP = 250
 class World:
     """One world, crawled to its end, with its truth."""
 
-    def __init__(self, shared: Path, work: Path, *, seed: int, cues: float) -> None:
+    def __init__(self, shared: Path, work: Path, *, seed: int, cues: float, most: str = "15m") -> None:
         self.name = f"{seed}-{cues}"
         self.folder = work / f"world-{self.name}"
         self._shared, self._seed, self._cues = shared, seed, cues
@@ -53,7 +56,7 @@ class World:
         if not self._truth.exists() or not (self.folder / "crawl.db").exists():
             with closing(self.serve()) as planet:
                 self._truth.write_text(json.dumps(planet.truth["geo"]))
-                self.crawl(planet, self.folder, "--policy", "bfs", "--max-time", "15m")
+                self.crawl(planet, self.folder, "--policy", "bfs", "--max-time", most)
         truth = json.loads(self._truth.read_text())
         self.truth: dict[str, Any] = truth.get("geo", truth)
         self.gold = {key_of(row["endpoint"], row["type"].upper()) for row in self.truth["relevant"] if row["reachable"]}
@@ -81,15 +84,48 @@ class World:
         keys = (key_of(find_endpoint(url, family), family), key_of(url.partition("?")[0], family))
         return next((key for key in keys if key in self.gold), "")
 
-    def fates(self) -> Counter[str]:
-        """What the collection says of the services that are dead or refuse."""
-        same, states = Geo().same, dict[str, str]()
-        sql = "SELECT url, state, coalesce(reason, '') FROM urls ORDER BY state = 'rejected' DESC"
-        with Collection(self.folder) as collection:
-            for url, state, reason in collection.query(sql):
-                states[same(url) or url] = f"{state} {reason}".strip()
-        places = ((row["why"], urls.normalise(row["url"]) or "") for row in self.truth["dead"])
-        return Counter(f"{why}: {states.get(same(url) or url, 'never mentioned')}" for why, url in places)
+    def fates(self) -> dict[str, Fate]:
+        """What the inventory says of the true services that cannot be had: dead, answering with an error, forbidden."""
+        done = subprocess.run(
+            [sys.executable, "-m", "lycosa", "extract", "--collection", str(self.folder), "--quiet"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        said: dict[str, set[str]] = {}
+        with Collection(self.folder) as collection, collection.snapshot():
+            for url, state, reason in collection.rows("SELECT url, state, reason FROM url WHERE state IN (6, 7, 8)"):
+                said.setdefault(place_of(url), set()).add(settle(state, reason or ""))
+            for entry in Stock(collection).entries:
+                for url in (*entry.endpoints, *entry.addresses):
+                    said.setdefault(place_of(url), set()).add(entry.state)
+        truth = self.truth
+        linked = set(map(place_of, truth["reachable"]))
+        refusals = [*truth["not_services"], *(row["url"] for row in truth["dead"] if row["why"] == "error500")]
+        groups = {
+            "dead": ([row["url"] for row in truth["dead"] if row["why"] != "error500"], {"dead"}),
+            "refused": (refusals, {"refused", "error", "exception"}),
+            "forbidden": ([row["url"] for row in truth["relevant"] if not row["allowed"]], {"forbidden"}),
+        }
+        fates = {}
+        for name, (addresses, words) in groups.items():
+            places = list(map(place_of, addresses))
+            reported = [place for place in places if said.get(place, set()) & words]
+            hidden = [place for place in places if place not in linked and place not in said]
+            fates[name] = Fate(len(places), len(reported), len(hidden))
+        return fates
+
+
+class Fate(NamedTuple):
+    """How many services of the truth cannot be had, are reported as such, and are mentioned by nobody."""
+
+    count: int
+    reported: int
+    hidden: int
+
+
+def place_of(url: str) -> str:
+    """Where a service is, however it is asked."""
+    return spell(strip_request(url))
 
 
 def key_of(endpoint: str, family: str) -> str:
@@ -146,11 +182,15 @@ def tell(world: World, curves: dict[str, list[Point]]) -> dict[str, float]:
         "half": learned.found / len(world.gold),
         "hosts": learned.hosts / len(world.hosts),
     }
-    fates = ", ".join(f"{count} {fate}" for fate, count in world.fates().most_common())
     print(
         f"  learn/shark at 2,000: {figures['ratio']:.2f}; with half of the requests learn has {figures['half']:.1%} of"
     )
-    print(f"  the services, on {figures['hosts']:.1%} of their hosts. Not alive: {fates}", flush=True)
+    print(f"  the services, on {figures['hosts']:.1%} of their hosts.")
+    for name, fate in world.fates().items():
+        print(
+            f"  of {fate.count} {name} ones {fate.reported} are reported as such, {fate.hidden} are linked from nowhere"
+        )
+    sys.stdout.flush()
     return figures
 
 
@@ -234,6 +274,7 @@ def main() -> None:
     parser.add_argument("--cues", nargs="+", type=float, default=[0.6, 0.3])
     parser.add_argument("--shared", type=Path, default=Path(__file__).resolve().parents[3] / "shared")
     parser.add_argument("--work", type=Path, default=Path("harvest"))
+    parser.add_argument("--max-time", default="15m", help="of a crawl; all but hosts that put off takes two minutes")
     parser.add_argument("--chart", type=Path)
     parser.add_argument("--live", type=int, default=0, metavar="PAGES")
     parser.add_argument("--cost", action="store_true")
@@ -244,7 +285,7 @@ def main() -> None:
     figures = []
     for cues in args.cues:
         for seed in args.seeds:
-            world = World(args.shared, args.work, seed=seed, cues=cues)
+            world = World(args.shared, args.work, seed=seed, cues=cues, most=args.max_time)
             if args.cost:
                 cost(world, args.thesaurus)
                 return

@@ -32,8 +32,9 @@ DAMP = 0.1  # keeps the first steps of a feature small
 SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE
 # What asking a host is worth beyond what it promises, as the share of requests that find quarry; shrinks with the root
 # of its answers. Not log-odds: where everything promises little they would hardly count, and that is where the hosts
-# with quarry that are left are linked from pages that nothing speaks for.
-FRESH = 0.02
+# with quarry that are left are linked from pages that nothing speaks for. It grows with what was learned, to half after
+# RAMP answers: the first links of a crawl promise little as well, and what is known of them is all there is to go by.
+FRESH, RAMP = 0.02, 1000
 SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it promises
 _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
@@ -141,6 +142,7 @@ class Learn(Policy):
         self._changes: dict[int, list[float]] = {}  # of hosts and rules
         self._grounds: dict[str, _Ground] = {}
         self._by_key: dict[int, _Ground] = {}
+        self._answers = 0.0  # of all hosts, to all workers
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
         self._rules: dict[int, tuple[float, float]] = {}  # hypotheses tried and finds, by the rule
         self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
@@ -256,7 +258,8 @@ class Learn(Policy):
     def _rate(self, logit: float, host: str) -> float:
         """What a URL promises: what is known speaks for that much, and the less is known of its host the more."""
         known = _squash(logit + self._host_logit(host))
-        return known + (1 - known) * FRESH / math.sqrt(1 + self._ground(host).pages)
+        share = FRESH * self._answers / (self._answers + RAMP)
+        return known + (1 - known) * share / math.sqrt(1 + self._ground(host).pages)
 
     def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
         logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
@@ -293,6 +296,7 @@ class Learn(Policy):
             self._learn(sight.lore, ground, worth)
             if _PACKED.unpack_from(sight.lore)[4]:
                 self._try(sight.lore, worth)
+        self._answers += 1
         ground.pages += 1
         ground.finds += found
         ground.dry = 0.0 if found else ground.dry + 1
@@ -360,8 +364,10 @@ class Learn(Policy):
             elif key & _RULES:
                 self._rules[key & _MASK] = weight, energy
             elif (ground := self._by_key.get(key)) is not None:
+                self._answers += weight - ground.pages
                 ground.recall(weight, energy)
             else:
+                self._answers += weight - self._sums.get(key, (0.0, 0.0))[0]
                 self._sums[key] = weight, energy
 
 
