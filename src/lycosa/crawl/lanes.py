@@ -21,13 +21,20 @@ EASE = 0.93  # of a short pause stays with each answer: it is halved within ten 
 STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
 
 
+_NO_RULES = Robots.everything()
+_NONE: frozenset[str] = frozenset()
+
+
 def prefix_of(url: str) -> str:
     """What all normalised URLs of an origin begin with."""
     return url[: url.index("/", 8) + 1]
 
 
 class Lane:
-    """The queue head of one host, its clock, and what its robots.txt said."""
+    """The queue head of one host, its clock, and what its robots.txt said.
+
+    A crawl has as many as there are hosts with something to fetch: what most of them do not need takes no memory.
+    """
 
     __slots__ = (
         "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
@@ -38,8 +45,8 @@ class Lane:
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
         self.host = row.host
         self.queue: deque[Target] = deque()
-        self.errands: deque[Target] = deque()  # robots.txt: before everything else
-        self.extras: deque[Target] = deque()  # what pages that are being rendered ask for
+        self.errands: list[Target] = []  # robots.txt: before everything else
+        self.extras: list[Target] = []  # what pages that are being rendered ask for
         self.rendering = 0  # pages of this host that are being rendered
         self.held: set[int] = set()  # rows in the queue, under way, or done and not committed yet
         self.active = 0
@@ -50,13 +57,13 @@ class Lane:
         self.streak = 0  # answers since then
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
-        self.prefix, self.rules = "\0", Robots.everything()  # of the origin that was asked for last, for speed
+        self.prefix, self.rules = "\0", _NO_RULES  # of the origin that was asked for last, for speed
         self.robots_until = INFINITE  # when the first of them is too old to be believed
-        self.fetching_robots: set[str] = set()
+        self.fetching_robots: frozenset[str] = _NONE
         self.pages = row.pages
         self.errors = row.errors  # what the last run left of them
         self.failures: dict[str, int] = {}  # of each origin itself, one after the other
-        self.answered: set[str] = set()  # origins that did
+        self.answered: frozenset[str] = _NONE  # origins that did
         self.alive = "\0"  # the one that did last, for speed
         self.listed = False  # it stands in the heap of lanes
         self.dry = False  # the frontier had nothing more for it
@@ -119,7 +126,7 @@ class Lane:
         """The host answers: a long pause is halved, a short one shrinks slowly, or it would soon be refused again."""
         if not url.startswith(self.alive):
             self.alive = prefix_of(url)
-            self.answered.add(self.alive)
+            self.answered |= {self.alive}
         if self.failures or self.errors:
             self.failures.pop(prefix_of(url), 0)
             self.errors = 0

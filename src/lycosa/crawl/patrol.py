@@ -162,7 +162,7 @@ class Patrol:
             if rules.allows(target.url, self.mission.agent.name):
                 return target
             self._reply(target, Reply(target.url, "robots", at=time.time()))
-        return lane.errands.popleft() if lane.errands else None
+        return lane.errands.pop(0) if lane.errands else None
 
     def _finish(self, answer: Answer) -> None:
         now = time.time()

@@ -138,9 +138,9 @@ class Rendering:
                     return None
                 down = lane.find_down((target,))
                 if not down and robots.allows(target.url, self.mission.agent.name):
-                    return lane.extras.popleft()
+                    return lane.extras.pop(0)
                 self._refuse(target, lane.down[down] if down else "robots")
-            lane.extras.popleft()
+            lane.extras.pop(0)
         return None
 
     def take(self, answer: Answer) -> None:

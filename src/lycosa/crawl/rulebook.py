@@ -117,7 +117,7 @@ class Rulebook:
 
     def _ask(self, lane: Lane, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
-        lane.fetching_robots.add(origin)
+        lane.fetching_robots |= {origin}
         if url is None:
             self._settle(RobotsRow(origin, time.time(), 404), failure="")  # it leads nowhere: there are no rules
         elif hops and (known := self._find_known(url)) is not None:
@@ -157,7 +157,7 @@ class Rulebook:
     def _settle(self, row: RobotsRow, *, failure: str) -> None:
         """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
         lane = self.lane_of(urls.host_of(row.origin + "/"))
-        lane.fetching_robots.discard(row.origin)
+        lane.fetching_robots -= {row.origin}
         robots = self._adopt(lane, row)
         lane.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
         if robots.temporary:
