@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from loopback import Reply, Web, html
 from test_crawl import chain, crawl, stored
 
-from lycosa.crawl.lanes import Lane
-from lycosa.model import HostRow
+from lycosa.crawl.abroad import PATIENCE_S, Abroad
+from lycosa.crawl.board import Board
+from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.frontier import part_of
+from lycosa.model import HostRow, Target
 
 
 def gaps(web: Web, host: str) -> list[float]:
@@ -27,9 +29,6 @@ def test_the_crawl_delay_holds_from_robots_on(web: Web, tmp_path: Path) -> None:
     assert min(gaps(web, "a.test")) >= 0.99
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the worker of the host that moved its robots.txt asks beside that host's own worker"
-)
 def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -> None:
     """Hosts whose robots.txt lies on a host that is being crawled do not make it answer two at once."""
     chain(web, "big.test", 12)
@@ -43,6 +42,47 @@ def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -
     crawl(web, tmp_path / "c", *seeds, "--workers", "4", "--per-host", "1", "--delay", "0.1")
     assert len(stored(tmp_path / "c")) == 18
     assert min(gaps(web, "big.test")) >= 0.09
+
+
+def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
+    """The owner lets one guest go when it could ask itself, counts it, and goes on when the guest is back."""
+    board = Board(2, folder="")
+    host = next(f"h{n}.test" for n in range(1000) if part_of(f"h{n}.test") < 128)
+    lanes = [Lanes(8), Lanes(8)]
+    lane = Lane(HostRow(host), delay_s=1.0, per_host=1)
+    away = Lane(HostRow(host), delay_s=1.0, per_host=1)
+    owner = Abroad(board, 0, lanes=lanes[0], lane_of=lambda name: lane, parts=lambda: list(range(128)))
+    guest = Abroad(board, 1, lanes=lanes[1], lane_of=lambda name: away, parts=lambda: list(range(128, 256)))
+    assert guest.covers(host) and not owner.covers(host)
+    lane.begin(10.0)
+    target = Target(0, 0, f"http://{host}/robots.txt", host)
+    guest.ask(target)
+    for now in (10.0, 10.5, 11.0):
+        guest.turn(now)
+        owner.turn(now)
+        assert not away.errands  # a request of the owner is under way
+    lane.end(11.0)
+    owner.turn(11.5)
+    guest.turn(11.5)
+    assert not away.errands  # the host rests
+    owner.turn(12.0)
+    guest.turn(12.0)
+    assert away.errands == [target] and lane.active == 1
+    guest.end(target.url)
+    owner.turn(15.0)
+    assert lane.active == 0 and lane.next_at == 16.0
+
+
+def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
+    """A worker that hangs must not keep others from their work."""
+    lane = Lane(HostRow("a.test"), delay_s=1.0, per_host=1)
+    guest = Abroad(Board(2, folder=""), 1, lanes=Lanes(8), lane_of=lambda name: lane, parts=list)
+    guest.ask(Target(0, 0, "http://a.test/robots.txt", "a.test"))
+    for now in (0.0, PATIENCE_S - 1):
+        guest.turn(now)
+        assert not lane.errands
+    guest.turn(PATIENCE_S + 1)
+    assert lane.errands
 
 
 def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 
 CELLS = 32
+NAME = 256  # bytes of a host's name with its length; DNS has no longer ones
 
 
 class Cell(IntEnum):
@@ -44,6 +45,8 @@ class Cell(IntEnum):
     EXTRAS = 22  # requests made for pages in a browser
     SHELLS = 23  # pages that should have been rendered and could not be
     QUARRY_ERRORS = 24  # answers that the mission's quarry owed
+    WISH = 25  # the number of its wish to ask a host of another worker, whose name stands beside; 0: none
+    GUEST = 26  # the number of another worker's wish that it gives leave to
 
 
 for _cell in Cell:  # see model.State: they are written several times a page
@@ -55,8 +58,9 @@ class Board:
 
     def __init__(self, workers: int, *, folder: str) -> None:
         self.workers = workers
-        self._memory = mmap.mmap(-1, 8 * CELLS * (workers + 1))
-        self._cells = memoryview(self._memory).cast("d")
+        self._names_at = 8 * CELLS * (workers + 1)
+        self._memory = mmap.mmap(-1, self._names_at + NAME * workers)
+        self._cells = memoryview(self._memory)[: self._names_at].cast("d")
         self._lock_path = os.path.join(folder, "permits.lock")
         self._lock = -1
 
@@ -68,6 +72,15 @@ class Board:
 
     def add(self, worker: int, cell: Cell, value: float) -> None:
         self._cells[(worker + 1) * CELLS + cell] += value
+
+    def name(self, worker: int) -> str:
+        """The host that a worker's wish is about."""
+        at = self._names_at + NAME * worker
+        return self._memory[at + 1 : at + 1 + self._memory[at]].decode("latin-1")
+
+    def put_name(self, worker: int, host: str) -> None:
+        at, name = self._names_at + NAME * worker, host.encode("latin-1", "replace")[: NAME - 1]
+        self._memory[at : at + 1 + len(name)] = bytes((len(name),)) + name
 
     def total(self, cell: Cell) -> float:
         return sum(self.get(worker, cell) for worker in range(self.workers))

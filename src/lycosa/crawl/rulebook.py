@@ -1,7 +1,7 @@
 """What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
 
 A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
-redirects to another host of this worker. A host that is another worker's may so get two requests at once.
+redirects to another host; if that is another worker's, it is asked for with that one's leave (crawl/abroad.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from lycosa import urls
+from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.outcome import HOST_FAILURES
@@ -65,6 +66,7 @@ class Rulebook:
         intake: Desk,
         lanes: Lanes,
         lane_of: Callable[[str], Lane],
+        abroad: Abroad | None = None,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -72,6 +74,7 @@ class Rulebook:
         self.intake = intake
         self.lanes = lanes
         self.lane_of = lane_of  # the lane of a host, which need not be one of ours
+        self._abroad = abroad
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
 
     def rules_for(self, lane: Lane, target: Target) -> Robots | None:
@@ -96,6 +99,8 @@ class Rulebook:
     def take(self, answer: Answer, now: float) -> None:
         """A robots.txt came, or did not."""
         target = answer.target
+        if self._abroad is not None:
+            self._abroad.end(target.url)
         origins = self._waiting.pop(target.url)
         body = _read_body(answer)
         if self.intake.journal.deep:
@@ -127,8 +132,11 @@ class Rulebook:
         else:
             self._waiting[url] = [origin]
             host = urls.host_of(url)
-            other = lane if host == lane.host else self.lane_of(host)
             errand = Target(0, urls.url_id(url), url, host, hops=hops, retries=retries, max_bytes=BYTES)
+            if self._abroad is not None and self._abroad.covers(host):
+                self._abroad.ask(errand)
+                return
+            other = lane if host == lane.host else self.lane_of(host)
             other.errands.append(errand)
             self.lanes.enlist(other)
 

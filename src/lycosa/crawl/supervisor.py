@@ -119,7 +119,8 @@ class Supervisor:
         self.board.stop()
 
     def _fork(self, slot: int) -> None:
-        self.board.put(slot, Cell.IDLE, 0)
+        for cell in (Cell.IDLE, Cell.WISH, Cell.GUEST):
+            self.board.put(slot, cell, 0)
         self.board.put(slot, Cell.BEAT, time.monotonic())
         parent, pid = os.getpid(), os.fork()
         if pid == 0:

@@ -13,6 +13,7 @@ import time
 
 from msgspec import Struct
 
+from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
@@ -72,9 +73,11 @@ class Worker:
         if intake.helm is not None:
             self.pilot = Pilot(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
         self.lanes = Lanes(mission.fetch.connections) if self.pilot is None else self.pilot.lanes
+        self.abroad = Abroad(board, post.slot, lanes=self.lanes, lane_of=self._lane, parts=lambda: self.parts)
         self.rulebook = Rulebook(
-            mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane
-        )
+            mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane,
+            abroad=self.abroad,
+        )  # fmt: skip
         self.rendering = Rendering(
             self.rulebook, post.slot, intake=intake, board=board, parts=lambda: self.parts, socket_path=post.browsers
         )
@@ -126,6 +129,7 @@ class Worker:
         if now >= self._inbox_at:
             self._read_inbox(now)
         if launch:
+            self.abroad.turn(now)
             self._launch(now)
         clock = time.perf_counter()
         answers = self.client.poll(self._wait_s(now, launch=launch))
@@ -488,11 +492,6 @@ class Worker:
             (Cell.HOSTS, len(self.lanes)),
             (Cell.BACKING_OFF, self._backing_off),
             (Cell.QUARRY_ERRORS, intake.scout.errors if intake.scout else 0),
-            (Cell.CPU_PARSE, intake.cpu["parse"]),
-            (Cell.CPU_LINKS, intake.cpu["links"]),
-            (Cell.CPU_KEEP, intake.cpu["keep"]),
-            (Cell.CPU_COMMIT, self._cpu["commit"]),
-            (Cell.CPU_LOAD, self._cpu["load"]),
-            (Cell.CPU_FETCH, self._cpu["fetch"]),
+            *((Cell[f"CPU_{stage.upper()}"], seconds) for stage, seconds in (intake.cpu | self._cpu).items()),
         ):
             board.put(slot, cell, value)
