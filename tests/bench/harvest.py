@@ -233,9 +233,9 @@ def cost(world: World, thesaurus: str) -> None:
             clock = time.process_time()
             relevance = taste.page(doc.raw_text if doc.tree is not None else "", doc.language)
             spent["relevance"] += time.process_time() - clock
-            clock = time.process_time()
             host = urls.host_of(doc.url)
-            lore = policy.score(Link(doc.url), doc.url, host=host)[1]
+            lore = policy.score(Link(doc.url), doc.url, host=host)[1]  # counted where its link is met as a new one
+            clock = time.process_time()
             policy.enter(Sight(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title))
             fresh = []
             for (link, url, _), text in zip(news, texts, strict=True):
