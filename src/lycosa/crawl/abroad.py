@@ -61,7 +61,8 @@ class Abroad:
         self._see_off(now)
         if self._guest is None:
             self._welcome(now)
-        if self._going is None and self._queue:
+        # A host that is to rest before a new try must not be kept from its own worker meanwhile.
+        if self._going is None and self._queue and self._lane_of(self._queue[0].host).next_at <= now:
             self._going = self._queue.popleft()
             self._count += 1
             self._wish = float(self._count * self._board.workers + self._slot)

@@ -22,7 +22,7 @@ def share_cookies() -> pycurl.CurlShare:
 
 
 def make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
-    """A handle for one transfer after the other; redirects, decoding and names of hosts are not left to libcurl."""
+    """A handle for one transfer after the other; redirects and decoding are not left to libcurl."""
     fetch = mission.fetch
     curl = pycurl.Curl()
     options: list[tuple[int, Any]] = [
