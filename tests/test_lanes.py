@@ -120,9 +120,18 @@ def test_costly_pages_are_paid_for_with_pauses() -> None:
         lane.begin(now)
         now += 0.4
         lane.end(now)
-        lane.charge(now, 0.4)
+        lane.charge(now, 0.4, size=10_000)
         busy += 0.4
     assert busy / lane.next_at <= 0.051
+
+
+def test_a_page_that_costs_what_its_size_explains_is_not_paid_for() -> None:
+    """Five megabytes take longer to read than five kilobytes: a host that has such files need not wait for that."""
+    lane = make_lane(delay_s=0.0)
+    lane.charge(1.0, 0.15, size=5_000_000)
+    assert lane.next_at == 0.0
+    lane.charge(1.0, 0.15, size=5_000)
+    assert lane.next_at > 3.0
 
 
 def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:

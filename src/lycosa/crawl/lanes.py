@@ -16,6 +16,8 @@ from lycosa.model import HostRow, Target
 BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overloaded host at 5 to 15 minutes
 
 INFINITE = float("inf")
+COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
+BYTE_S = 30e-9  # and so much more for each byte of a large one
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
 STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
@@ -96,9 +98,10 @@ class Lane:
         """No request before the host had its pause."""
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
-    def charge(self, now: float, cost_s: float) -> None:
-        """A host whose pages are costly to read waits in return, so that it takes a twentieth of a worker."""
-        self.next_at = max(self.next_at, now + 19 * cost_s)
+    def charge(self, now: float, cost_s: float, *, size: int) -> None:
+        """A host whose pages are costly to read, for their size, waits so that it takes a twentieth of a worker."""
+        if cost_s > COSTLY_S + size * BYTE_S:
+            self.next_at = max(self.next_at, now + 19 * cost_s)
 
     def fail(self, url: str, failure: str, *, most: int) -> int:
         """Count a failure of the origin itself, one after the other; 0 when it is given up, as after `most` of them.

@@ -98,6 +98,7 @@ def run(
         options = replace(options, quarry=load_quarry(mission.quarry))
     if is_steered(mission):
         Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
+    urls.registered_domain("warm.invalid")  # reads a long list: once, here, and no host is charged for it
     if options.quarry is not None:
         warm()
     open_folder(folder, mission, new=options.new)

@@ -17,7 +17,7 @@ from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
-from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawl.lanes import COSTLY_S, Lane, Lanes
 from lycosa.crawl.manners import mind
 from lycosa.crawl.outcome import is_counted
 from lycosa.crawl.permits import Permits
@@ -41,7 +41,6 @@ CHORES_S = 0.25
 INBOX_S = 0.02
 SHARE_S = 0.1  # what was found for other workers reaches them within this time
 EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
-COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes 2 KB, with all it may have learned 8
 SEEDS_S = 1.0
@@ -275,12 +274,11 @@ class Worker:
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
-        began = self._watch(answer.target.n)
+        began, spent = self._watch(answer.target.n), time.process_time()
         done = self.intake.take(answer, rendered)
         self.board.put(self.post.slot, Cell.WORKING_ON, 0)
-        cost_s = time.monotonic() - began
-        if cost_s > COSTLY_S:
-            lane.charge(time.time(), cost_s)
+        if time.monotonic() - began > COSTLY_S:  # on a busy machine also for a page that costs little
+            lane.charge(time.time(), time.process_time() - spent, size=answer.size)
         if done is None:
             self.rendering.submit(answer, lane)
         elif is_counted(done) and answer.target.via != "sitemap":

@@ -61,7 +61,7 @@ _HOLDER = (
 
 
 def _read_target(row: Any) -> Target:
-    return Target(*(*row[:15], Past(*row[16:20]), row[15], False, row[20]))
+    return Target(*(*row[:7], bool(row[7]), *row[8:15], Past(*row[16:20]), row[15], False, row[20]))
 
 
 Method = Callable[Concatenate["SqliteFrontier", P], R]
