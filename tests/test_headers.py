@@ -19,18 +19,16 @@ def head(*rows: bytes, end: bytes = b"\r\n") -> bytes:
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_status_and_fields(end: bytes) -> None:
-    """Names are lower case in `fields` and as received in `lines`; line ends may be bare."""
+    """Names are in lower case, in the order received; line ends may be bare."""
     found = parse_head(head(b"Content-Type: text/html", b"X-Empty:", b'ETag:  "a:b" \t', end=end))
     assert (found.status, found.reason) == (200, "OK")
-    assert found.fields == {"content-type": "text/html", "x-empty": "", "etag": '"a:b"'}
-    assert [name for name, _ in found.lines] == ["Content-Type", "X-Empty", "ETag"]
+    assert list(found.fields.items()) == [("content-type", "text/html"), ("x-empty", ""), ("etag", '"a:b"')]
 
 
 def test_repeated_fields_are_joined() -> None:
-    """Repeated fields are joined in `fields`, in the place of the first, and kept apart in `lines`."""
+    """Repeated fields are joined in the place of the first, whatever the case of their names."""
     found = parse_head(head(b"Set-Cookie: a=1", b"Content-Length: 5", b"set-cookie: b=2", b"Content-Length: 5"))
-    assert found.fields == {"set-cookie": "a=1, b=2", "content-length": "5, 5"}
-    assert found.lines[2] == ("set-cookie", "b=2") and len(found.lines) == 4
+    assert list(found.fields.items()) == [("set-cookie", "a=1, b=2"), ("content-length", "5, 5")]
 
 
 @pytest.mark.parametrize(
@@ -229,8 +227,7 @@ def test_long_values_take_linear_time(piece: str) -> None:
 def test_nothing_raises(raw: bytes, text: str) -> None:
     """Whatever comes, there is an answer."""
     for data in (raw, b"HTTP/1.1 200 OK\r\n" + raw):
-        found = parse_head(data)
-        assert set(found.fields) == {name.lower() for name, _ in found.lines}
+        assert all(name == name.lower() for name in parse_head(data).fields)
     mime, _ = content_type(text)
     assert mime == mime.lower()
     assert (retry_after(text, NOON) or 0.0) >= 0.0

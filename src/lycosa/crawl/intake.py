@@ -263,7 +263,8 @@ class Intake:
         obey_rel = self.mission.fetch.rel_nofollow == "obey"
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
-        limited, depth = self.mission.limits.depth >= 0, target.depth + 1
+        limited, depth, host = self.mission.limits.depth >= 0, target.depth + 1, target.host
+        plain = not (blocked or obey_rel or leaving or limited or helm)  # what is known needs no second look
         rows: list[links.Row] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links, first):
@@ -275,11 +276,10 @@ class Intake:
             if address is None:
                 continue
             accepted = address.accepted
-            if (
-                blocked
-                or (obey_rel and "nofollow" in link.rel)
-                or (leaving and leaving(link, address.url, target.host))
-            ):
+            if plain and accepted is not None:
+                rows.append((address.url, link.text, accepted))
+                continue
+            if blocked or (obey_rel and "nofollow" in link.rel) or (leaving and leaving(link, address.url, host)):
                 accepted = False
                 if self.journal.deep:
                     self.journal.refusal(address.url, INTERNAL if leaving else _NOFOLLOW, source=target.url, link=link)

@@ -22,7 +22,7 @@ _LATER_HEAD = re.compile(r"\n\n(?=HTTP/[0-9.]+[ \t])")
 
 
 #: Rows read lately: servers say the same in every answer.
-_recent: dict[str, tuple[str, str, str]] = {}
+_recent: dict[str, tuple[str, str]] = {}
 _RECENT_MAX = 4096
 _RECENT_CHARS = 128
 
@@ -32,8 +32,7 @@ class ParsedHead(Struct, frozen=True, gc=False):
 
     status: int  # 0 when there is no status line
     reason: str
-    fields: dict[str, str]  # lower-case names; repeated fields joined with ", "
-    lines: list[tuple[str, str]]  # as received, in order
+    fields: dict[str, str]  # lower-case names, in the order received; repeated fields joined with ", "
 
 
 def parse_head(raw: bytes) -> ParsedHead:
@@ -51,26 +50,28 @@ def parse_head(raw: bytes) -> ParsedHead:
     if min(rows) < "!":  # one begins with white space
         rows = _FOLD.sub(" ", head).split("\n")
     match = _STATUS.match(rows[0])
-    lines: list[tuple[str, str]] = []
+    if match:
+        del rows[0]
     fields: dict[str, str] = {}
-    for row in rows[1:] if match else rows:
+    count = 0
+    for row in rows:
         field = _recent.get(row) or _read_row(row)
         if field is not None:
-            name, value, lower = field
-            lines.append((name, value))
-            fields[lower] = value
-    if len(fields) < len(lines):
-        fields = _join(lines)
-    return ParsedHead(int(match[1]) if match else 0, match[2].strip() if match else "", fields, lines)
+            name, value = field
+            fields[name] = value
+            count += 1
+    if len(fields) < count:
+        fields = _join(rows)
+    return ParsedHead(int(match[1]) if match else 0, match[2].strip() if match else "", fields)
 
 
-def _read_row(row: str) -> tuple[str, str, str] | None:
-    """Name, value and lower-case name of a field; None when it is none."""
+def _read_row(row: str) -> tuple[str, str] | None:
+    """Lower-case name and value of a field; None when it is none."""
     name, colon, value = row.partition(":")
     name = name.strip()
     if not colon or not name:
         return None
-    field = name, value.strip(), name.lower()
+    field = name.lower(), value.strip()
     if len(row) < _RECENT_CHARS:
         if len(_recent) >= _RECENT_MAX:
             _recent.clear()
@@ -78,10 +79,10 @@ def _read_row(row: str) -> tuple[str, str, str] | None:
     return field
 
 
-def _join(lines: list[tuple[str, str]]) -> dict[str, str]:
+def _join(rows: list[str]) -> dict[str, str]:
     values: dict[str, list[str]] = {}
-    for name, value in lines:
-        values.setdefault(name.lower(), []).append(value)
+    for name, value in filter(None, map(_read_row, rows)):
+        values.setdefault(name, []).append(value)
     return {name: ", ".join(value) for name, value in values.items()}
 
 

@@ -61,6 +61,7 @@ _PHRASING = (
 _INLINE = frozenset(_PHRASING.split())
 _SILENT = frozenset({"script", "style", "title", "template", "head", "textarea", "noframes", "iframe"})
 _ASCII_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f"  # beside the space itself
+_HREFS = turbohtml.XPath("//a/@href")
 _PLAIN = PlainText(layout="strict", bullet="", table_cell_separator=" ")
 
 
@@ -177,8 +178,8 @@ def _read_anchors(tree: Document, *, large: bool, max_links: int) -> tuple[list[
     """The anchors that have an address, and their links; at most one more than `max_links`."""
     elements = tree.iter_elements(("a",))
     anchors = list(islice(elements, max_links + 1))
-    hrefs = [e.attr("href") for e in anchors]
-    if None in hrefs:  # names, or links of SVG
+    hrefs: list[str] = _HREFS(tree)  # type: ignore[assignment]  # in a third of the time that asking each takes
+    if len(hrefs) != len(anchors):  # names, links of SVG, or too many
         every = ((e, _read_href(e)) for e in chain(anchors, elements))
         given = list(islice(((e, href) for e, href in every if href is not None), max_links + 1))
         anchors, hrefs = [e for e, _ in given], [href for _, href in given]
@@ -186,9 +187,9 @@ def _read_anchors(tree: Document, *, large: bool, max_links: int) -> tuple[list[
     if not _are_tidy(texts):
         texts = [_tidy(text) or (_read_alt(e) if not large else "") for e, text in zip(anchors, texts, strict=True)]
     if tree.select_one("a[rel]") is None:
-        return anchors, list(map(Link, hrefs, texts))  # type: ignore[arg-type]  # None was taken out above
+        return anchors, list(map(Link, hrefs, texts))
     rels = [(e.attr("rel") or "").lower() for e in anchors]
-    return anchors, [Link(href or "", text, "a", rel) for href, text, rel in zip(hrefs, texts, rels, strict=True)]
+    return anchors, [Link(href, text, "a", rel) for href, text, rel in zip(hrefs, texts, rels, strict=True)]
 
 
 def _read_href(e: Element) -> str | None:
