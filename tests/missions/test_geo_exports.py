@@ -127,6 +127,7 @@ def test_times_of_layers() -> None:
     assert stac.read_time("2019-01-01/2019-12-31/P1D") == ("2019-01-01T00:00:00Z", "2019-12-31T23:59:59Z")
     assert stac.read_time("2019,2020-02") == ("2019-01-01T00:00:00Z", "2020-02-29T23:59:59Z")
     assert stac.read_time("1950-01-01/..") == ("1950-01-01T00:00:00Z", None)
+    assert stac.read_time("2020-01-01T01:00:00+02:00") == ("2019-12-31T23:00:00Z", "2019-12-31T23:00:00Z")
     assert stac.read_time("2020-01-01T10:00Z") == ("2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z")
     for nonsense in ("", "now", "2020-13-45", "2021/2020", "../..", NASTY):
         assert stac.read_time(nonsense) is None

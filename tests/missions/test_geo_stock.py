@@ -288,6 +288,30 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
     web.close()
 
 
+def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
+    """A name that a service states twice is one layer; data sets without a name are all there, though titled alike."""
+    web = Web()
+    layer = "<Layer><Name>a</Name><Title>A</Title></Layer>"
+    web["maps.test/wms?service=WMS&request=GetCapabilities"] = Reply(
+        f'<WMT_MS_Capabilities version="1.1.1"><Capability>{2 * layer}</Capability></WMT_MS_Capabilities>'.encode(),
+        headers={"Content-Type": "text/xml"},
+    )
+    links = [{"rel": "child", "href": f"./{n}.json", "title": "Same"} for n in range(3)]
+    catalogue = {"type": "Catalog", "stac_version": "1.0.0", "id": "c", "description": "d", "links": links}
+    web["maps.test/stac.json"] = Reply(json.dumps(catalogue).encode(), headers={"Content-Type": "application/json"})
+    web["maps.test/"] = html(
+        '<a href="/wms?service=WMS&request=GetCapabilities">WMS</a><a href="/stac.json">STAC catalogue</a>'
+    )
+    with crawl(
+        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
+        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
+    ) as collection:  # fmt: skip
+        layers = list(Stock(collection).layers())
+        assert sorted(layer.item.title for layer in layers) == ["A", "Same", "Same", "Same"]
+        assert len({layer.id for layer in layers}) == 4
+    web.close()
+
+
 def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -> None:
     """What was extracted from archive files of another tool is listed, and its originals are written."""
     folder, (archive, *_) = tmp_path / "c", sorted((atlas / "archive").glob("*.warc.gz"))

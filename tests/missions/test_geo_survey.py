@@ -363,6 +363,11 @@ def test_hostile_shapes() -> None:
         ("CRS:84", "OGC:CRS84"),
         ("urn:ogc:def:crs:OGC:1.3:CRS84", "OGC:CRS84"),
         ("http://www.opengis.net/def/crs/OGC/1.3/CRS84", "OGC:CRS84"),
+        ("CRS84", "OGC:CRS84"),
+        ("EPSG:WGS84(DD)", "OGC:CRS84"),
+        ("EPSG:61266405", "EPSG:61266405"),
+        ("urn:ogc:def:crs:EPSG:6.18:3:3857", "EPSG:3857"),
+        ("urn:EPSG:geographicCRS:4326", "EPSG:4326"),
         ("IGNF:LAMB93", "IGNF:LAMB93"),
         ("", ""),
     ],
@@ -387,8 +392,49 @@ def test_boxes() -> None:
     assert make_box(-1, -1, -1, -1) is None
     assert make_box(0, 10, 1, 5) is None
     assert make_box(float("nan"), 0, 1, 1) is None
-    assert unite([(170, 0, -170, 1), (0, -5, 1, 0)]) == (-180, -5, 180, 1)
+    assert make_box(-190, 0, -170, 1) == (170, 0, -170, 1)
+    assert make_box(-20, 0, 200, 1) == (-20, 0, -160, 1)
+    assert make_box(180, 0, 190, 1) == (-180, 0, -170, 1)
+    assert make_box(350, 0, 370, 1) == (-10, 0, 10, 1)
+    assert make_box(-540, -90, 540, 90) == make_box(-5, -90, 365, 90) == (-180, -90, 180, 90)
+    assert make_box(-180.25, -90, 179.75, 90) == (-180, -90, 179.75, 90)
+    assert make_box(180, -90, -180, 90) is None
+
+
+def test_boxes_united() -> None:
+    """The shortest way round where a box crosses the antimeridian, else from the westernmost to the easternmost."""
     assert unite([]) is None
+    assert unite([(-150, 0, -140, 1), (170, -5, 175, 0)]) == (-150, -5, 175, 1)
+    assert unite([(170, 0, -170, 1), (0, -5, 1, 0)]) == (0, -5, -170, 1)
+    assert unite([(166, -47, -176, -34), (172, -44, 173, -43)]) == (166, -47, -176, -34)
+    assert unite([(-178, 0, -177, 1), (-100, 0, -90, 1), (170, 0, -160, 1)]) == (170, 0, -90, 1)
+    assert unite([(170, 0, 160, 1), (150, 0, 175, 1)]) == (-180, 0, 180, 1)
+
+
+def test_decimal_commas() -> None:
+    """A number in an attribute may have a comma for its point."""
+    layer = '<Layer><Name>a</Name><LatLonBoundingBox minx="-3,5" miny="40" maxx="-3,25" maxy="41,5"/></Layer>'
+    inventory = stock(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
+    assert inventory.items[0].box == (-3.5, 40, -3.25, 41.5)
+
+
+def test_long_lists_of_times() -> None:
+    """A list of times that is too long is told by its first and last; none is cut in the middle."""
+    times = ",".join(f"{year}-0{month}-01T12:00:00Z" for year in range(1900, 2000) for month in range(1, 10))
+    layer = f'<Layer><Name>a</Name><Dimension name="time" units="ISO8601">{times}</Dimension></Layer>'
+    inventory = stock(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
+    assert inventory.items[0].time == "1900-01-01T12:00:00Z/1999-09-01T12:00:00Z"
+
+
+def test_keywords_in_one_text() -> None:
+    """Commas separate keywords, and only where there are none, lines do."""
+    for written, read_as in (("sea, inland\n  water, ice", ("sea", "inland water", "ice")), ("a b\nc", ("a b", "c"))):
+        feature = f"<FeatureType><Name>a</Name><Keywords>{written}</Keywords></FeatureType>"
+        inventory = stock(
+            '<WFS_Capabilities version="1.0.0" xmlns="http://www.opengis.net/wfs">'
+            f"<FeatureTypeList>{feature}</FeatureTypeList></WFS_Capabilities>"
+        )
+        assert inventory.items[0].keywords == read_as
 
 
 def test_licences() -> None:

@@ -16,9 +16,11 @@ Box = tuple[float, float, float, float]
 CRS84 = "OGC:CRS84"
 
 _MAX_NAME = 120
-_EPSG = re.compile(r"epsg\D{0,12}?(?:[0-9.]{1,6}[:/])?([0-9]{4,6})\W*", re.IGNORECASE)
+#: The version before the code may itself hold a colon (6.18:3); codes of eight digits name the order of axes too.
+_EPSG = re.compile(r"epsg\D{0,16}?(?:[0-9.]{1,6}[:/]){0,2}([0-9]{4,8})(?![0-9])\W*", re.IGNORECASE)
 _CRS84 = re.compile(
-    r"(?:urn:(?:x-)?ogc:def:crs:ogc:[0-9.]*:?|.{0,60}/crs/ogc/[0-9.]+/|ogc:|crs:)(?:crs)?84", re.IGNORECASE
+    r"(?:urn:(?:x-)?ogc:def:crs:ogc:[0-9.]*:?|.{0,60}/crs/ogc/[0-9.]+/|ogc:|crs:|crs)(?:crs)?84h?|epsg:wgs84\(dd\)",
+    re.IGNORECASE,
 )
 _URI = ("urn:", "http:", "https:")
 #: Geographic systems that differ from WGS 84 by metres at most, which no footprint shows. EPSG names latitude first.
@@ -28,6 +30,9 @@ _GEOGRAPHIC = frozenset(
 )
 _MERCATOR = frozenset(f"EPSG:{code}" for code in (3857, 900913, 3785, 102100, 102113)) | {"ESRI:102100", "ESRI:102113"}
 _RADIUS_M = 6378137.0
+_LONGITUDES = 540.5  # maps that show the world one and a half times
+_LONGITUDE_SLACK = 0.5
+_ALL_ROUND = 359.0
 _LATITUDE_SLACK = 0.6  # servers write 90.5 for the pole of a grid of whole degrees
 #: How MapServer and GeoServer write that a layer has no extent.
 _EMPTY = frozenset(((-1.0, -1.0, -1.0, -1.0), (-1.0, -1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, -1.0, -1.0)))
@@ -53,6 +58,8 @@ def name_crs(text: str) -> str:
 def read_numbers(text: str, limit: int = 12) -> list[float]:
     """The numbers in a text, at most `limit`."""
     numbers: list[float] = []
+    if limit == 1 and "." not in text:
+        text = text.replace(",", ".", 1)  # as servers write a decimal point in some countries
     for found in _NUMBER.finditer(text[:8000]):
         numbers.append(float(found[0]))
         if len(numbers) == limit:
@@ -64,20 +71,24 @@ def make_box(west: float, south: float, east: float, north: float) -> Box | None
     """A box in degrees, or None where the numbers are none."""
     if not all(map(math.isfinite, (west, south, east, north))):
         return None
-    if max(abs(south), abs(north)) > 90 + _LATITUDE_SLACK or max(abs(west), abs(east)) > 360.5:
+    if max(abs(south), abs(north)) > 90 + _LATITUDE_SLACK or max(abs(west), abs(east)) > _LONGITUDES:
         return None
     if south > north or (west, south, east, north) in _EMPTY:
         return None
-    if east > 180.5 and west >= 0:  # longitudes from 0 to 360
-        if east - west >= 359:
+    if max(abs(west), abs(east)) > 180 + _LONGITUDE_SLACK:  # from 0 to 360, or counted on beyond the antimeridian
+        if east - west >= _ALL_ROUND:
             west, east = -180.0, 180.0
         else:
-            west, east = (west - 360 if west >= 180 else west), east - 360
-    elif east < -180:  # counted on westwards
-        west, east = west + 360, east + 360
-    if west > 180:
-        west -= 360
-    return _clip(west, 180.0), _clip(south, 90.0), _clip(east, 180.0), _clip(north, 90.0)
+            west, east = _turn(west), -_turn(-east)
+    west, east = _clip(west, 180.0), _clip(east, 180.0)
+    if west == 180 and east == -180:  # from the antimeridian to itself
+        return None
+    return west, _clip(south, 90.0), east, _clip(north, 90.0)
+
+
+def _turn(longitude: float) -> float:
+    """The same meridian, at least -180 and less than 180."""
+    return longitude if -180 <= longitude < 180 else (longitude + 180) % 360 - 180
 
 
 def _clip(side: float, limit: float) -> float:
@@ -114,13 +125,24 @@ def _unproject(x: float, y: float) -> tuple[float, float]:
 
 
 def unite(boxes: list[Box]) -> Box | None:
-    """The smallest box around all that do not cross the antimeridian; the whole breadth where one does."""
+    """The smallest box around all; it crosses the antimeridian only where one of them does."""
     if not boxes:
         return None
-    crossing = any(box[0] > box[2] for box in boxes)
-    west = -180.0 if crossing else min(box[0] for box in boxes)
-    east = 180.0 if crossing else max(box[2] for box in boxes)
+    west, east = min(box[0] for box in boxes), max(box[2] for box in boxes)
+    if any(box[0] > box[2] for box in boxes):
+        west, east = _span(sorted((box[0], box[2] + 360 * (box[0] > box[2])) for box in boxes))
     return west, min(box[1] for box in boxes), east, max(box[3] for box in boxes)
+
+
+def _span(arcs: list[tuple[float, float]]) -> tuple[float, float]:
+    """West and east of the shortest arc that holds all, which is the one opposite to the largest gap."""
+    reached = max(east for _, east in arcs) - 360
+    gap, sides = 0.0, (-180.0, 180.0)
+    for west, east in arcs:
+        if west - reached > gap:
+            gap, sides = west - reached, (west, reached)
+        reached = max(reached, east)
+    return sides[0], -_turn(-sides[1])
 
 
 def read_ring(numbers: list[float]) -> Box | None:

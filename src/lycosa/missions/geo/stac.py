@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -21,9 +21,10 @@ from lycosa.missions.geo.stock import Entry, Layer
 VERSION = "1.1.0"
 WEB_MAP_LINKS = "https://stac-extensions.github.io/web-map-links/v1.2.0/schema.json"
 _WORLD = [-180.0, -90.0, 180.0, 90.0]
-_SPDX = re.compile(r"[A-Za-z0-9]+(?:[-.][A-Za-z0-9.]+)+")
+#: Of the licences that are found, those with a version have an SPDX name; CC-BY alone may be any of five.
+_SPDX = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-[0-9]+(?:\.[0-9]+)+")
 _EPOCH = "1970-01-01T00:00:00Z"
-_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}:\d{2}(?::\d{2})?)(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?)?)?")
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}:\d{2}(?::\d{2})?)(?:\.\d+)?(Z|[+-]\d{2}:?\d{2})?)?)?)?")
 _encode = msgspec.json.Encoder().encode
 
 Table = dict[str, Any]
@@ -189,16 +190,15 @@ def _instant(text: str, *, last: bool) -> str | None:
     found = _DATE.fullmatch(text.strip())
     if not found:
         return None
-    year, month, day, hour = found.groups()
+    year, month, day, hour, zone = found.groups()
     month = month or ("12" if last else "01")
     day = day or (_last_day(int(year), month) if last else "01")
     clock = hour or ("23:59:59" if last else "00:00:00")
-    written = f"{year}-{month}-{day}T{clock}" + (":00Z" if len(clock) == 5 else "Z")
     try:
-        datetime.fromisoformat(written)
-    except ValueError:
+        instant = datetime.fromisoformat(f"{year}-{month}-{day}T{clock}{zone or 'Z'}").astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return written
+    return instant.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def _last_day(year: int, month: str) -> str:

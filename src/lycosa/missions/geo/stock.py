@@ -158,15 +158,17 @@ class Stock:
             self._groups = self._group()
         groups = self._groups
         entries = {entry.id: entry for entry in self.entries}
-        for number, (entry, item) in enumerate(self._items()):
-            own = make_id(entry.id, item.type, item.name or "\0".join((*item.path, item.title)))
+        for number, (entry, item, repeats) in enumerate(self._items()):
+            name = item.name or "\0".join((*item.path, item.title))
+            own = make_id(entry.id, item.type, name, *((str(repeats),) if repeats else ()))
             head, offers = groups.get(number, (number, (entry.id,)))
             dataset = own if len(offers) == 1 else make_id("dataset", str(head), *offers)
             yield Layer(own, entries[entry.id], item, dataset, offers)
 
-    def _items(self) -> Iterator[tuple[Entry, Item]]:
+    def _items(self) -> Iterator[tuple[Entry, Item, int]]:
+        """The items, and how many before each are called the same without having a name to ask for."""
         for entry in self.live:
-            seen: set[tuple[str, ...]] = set()
+            seen: dict[tuple[str, ...], int] = {}
             below = {spell(url) for source in entry.sources if source.part for url in source.pages}
             for source in entry.sources:
                 if source.part and source.service.type == "ATOM":
@@ -178,17 +180,18 @@ class Stock:
                     if below and not item.name and spell(_resolve(item.address, source.url)) in below:
                         continue  # it describes itself
                     key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
-                    if len(entry.sources) > 1 and key in seen:
+                    repeats = seen.get(key, 0)
+                    if repeats and (item.name or len(entry.sources) > 1):
                         continue
-                    seen.add(key)
-                    yield entry, item
+                    seen[key] = repeats + 1
+                    yield entry, item, repeats
 
     def _group(self) -> dict[int, tuple[int, tuple[str, ...]]]:
         """By the number of an item, the group that it shares with items of other services."""
         titles: dict[int, list[tuple[int, Trait]]] = {}
         owners: list[int] = []
         numbers = {entry.id: number for number, entry in enumerate(self.entries)}
-        for number, (entry, item) in enumerate(self._items()):
+        for number, (entry, item, _) in enumerate(self._items()):
             service = numbers[entry.id]
             owners.append(service)
             if found := find_trait(item, service, entry.service.endpoint):

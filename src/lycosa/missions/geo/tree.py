@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_URL = 4_000
 _ENVELOPE = "Envelope"
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_KEYWORDS = re.compile(r"[,;\n]+")
+_MARKS, _LINES = re.compile("[,;]+"), re.compile("\n+")
 
 
 def read_tree(doc: Doc) -> tuple[Element | None, str]:
@@ -153,7 +153,13 @@ def read_keywords(element: Element | None) -> tuple[str, ...]:
         return ()
     found = [text_of(word) for word in element.iter("{*}Keyword", "{*}keyword")][: 4 * MAX_LIST]
     if len(found) == 1:  # ArcGIS writes all of them into one
-        found = [fold(word) for word in _KEYWORDS.split(found[0])]
+        found = _split_keywords(found[0])
     if not found and element.text:
-        found = [fold(word) for word in _KEYWORDS.split(element.text[:MAX_TEXT])]
+        found = _split_keywords(element.text[:MAX_TEXT])
     return unique(found)
+
+
+def _split_keywords(text: str) -> list[str]:
+    """Those of one text, at commas; without any, at the ends of lines."""
+    parts = (_MARKS if _MARKS.search(text) else _LINES).split(text)
+    return [fold(word) for word in parts]

@@ -13,6 +13,7 @@ from lycosa.missions.geo.inventory import (
     MAX_ITEM_CRS,
     MAX_ITEMS,
     MAX_LIST,
+    MAX_NAME,
     MAX_SERVICE_CRS,
     Contact,
     Dimension,
@@ -253,11 +254,20 @@ def _read_dimensions(layer: Element, given: tuple[Dimension, ...]) -> tuple[Dime
         known = found.get(name) or Dimension(name)
         found[name] = Dimension(
             name,
-            text_of(e) or known.extent,
+            _read_values(e) or known.extent,
             fold(e.get("default", ""), 120) or known.default,
             fold(e.get("units", ""), 60) or known.units,
         )
     return tuple(found.values())
+
+
+def _read_values(element: Element) -> str:
+    """The values of a dimension as written; of a list that is too long, the first and the last."""
+    written = "".join((element.text or "").split()) if len(element.text or "") > MAX_NAME else text_of(element)
+    if len(written) <= MAX_NAME:
+        return written
+    first, last = written.partition(",")[0].split("/"), written.rpartition(",")[2].split("/")
+    return f"{first[0]}/{last[min(1, len(last) - 1)]}"[:MAX_NAME]
 
 
 def _read_reference(element: Element) -> Reference:
