@@ -120,7 +120,7 @@ def test_costly_pages_are_paid_for_with_pauses() -> None:
         lane.begin(now)
         now += 0.4
         lane.end(now)
-        lane.charge(now, 0.4, size=10_000)
+        lane.charge(now, 0.4, size=10_000, others=100)
         busy += 0.4
     assert busy / lane.next_at <= 0.051
 
@@ -128,10 +128,19 @@ def test_costly_pages_are_paid_for_with_pauses() -> None:
 def test_a_page_that_costs_what_its_size_explains_is_not_paid_for() -> None:
     """Five megabytes take longer to read than five kilobytes: a host that has such files need not wait for that."""
     lane = make_lane(delay_s=0.0)
-    lane.charge(1.0, 0.15, size=5_000_000)
+    lane.charge(1.0, 0.15, size=5_000_000, others=100)
     assert lane.next_at == 0.0
-    lane.charge(1.0, 0.15, size=5_000)
+    lane.charge(1.0, 0.15, size=5_000, others=100)
     assert lane.next_at > 3.0
+
+
+def test_a_host_with_costly_pages_makes_way_for_those_that_are_there() -> None:
+    """Alone it need not rest: a site's large sitemaps would hold it up for nobody. Beside one other it takes half."""
+    lane = make_lane(delay_s=0.0)
+    lane.charge(1.0, 0.5, size=5_000, others=0)
+    assert lane.next_at <= 1.0
+    lane.charge(1.0, 0.5, size=5_000, others=1)
+    assert lane.next_at == 1.5
 
 
 def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:

@@ -126,6 +126,11 @@ class Board:
         """True once every permit has become a stored page."""
         return self._cells[2] > 0 and self._cells[1] >= self._cells[2]
 
+    @property
+    def spent(self) -> bool:
+        """True while every permit is in somebody's hands, or used."""
+        return self._cells[2] > 0 and self._cells[1] + self.total(Cell.OUTSTANDING) >= self._cells[2]
+
     def set_limit(self, stored: int, limit: int) -> None:
         """`limit` pages in all (0: no limit), of which `stored` are there."""
         self._cells[1] = stored
@@ -140,7 +145,7 @@ class Board:
     def take_permit(self, worker: int) -> bool:
         """One page may be fetched; False when all that remain are in other hands."""
         with self._locked():
-            if self._cells[1] + self.total(Cell.OUTSTANDING) >= self._cells[2]:
+            if self.spent:
                 return False
             self.add(worker, Cell.OUTSTANDING, 1)
             return True

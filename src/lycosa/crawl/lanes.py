@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lycosa.fetch.robots import Robots
 from lycosa.model import HostRow, Target
@@ -18,6 +18,7 @@ BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overload
 INFINITE = float("inf")
 COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
 BYTE_S = 30e-9  # and so much more for each byte of a large one
+OTHERS_MOST = 19  # hosts that one with costly pages makes way for
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
 STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
@@ -78,6 +79,11 @@ class Lane:
         errors = max(self.failures.values(), default=self.errors)
         return HostRow(host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=errors)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something to fetch for certain."""
+        return bool(self.queue or self.errands or self.extras or self.fetching_robots)
+
     def forget_robots(self) -> None:
         """What robots.txt said is too old: it is asked for again before the next page."""
         self.robots.clear()
@@ -98,10 +104,13 @@ class Lane:
         """No request before the host had its pause."""
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
-    def charge(self, now: float, cost_s: float, *, size: int) -> None:
-        """A host whose pages are costly to read, for their size, waits so that it takes a twentieth of a worker."""
+    def charge(self, now: float, cost_s: float, *, size: int, others: int) -> None:
+        """A host whose pages are costly to read, for their size, waits so that `others` get as much of a worker.
+
+        Beside many it takes a twentieth. One that is alone takes all: there is nobody to wait for.
+        """
         if cost_s > COSTLY_S + size * BYTE_S:
-            self.next_at = max(self.next_at, now + 19 * cost_s)
+            self.next_at = max(self.next_at, now + min(OTHERS_MOST, others) * cost_s)
 
     def fail(self, url: str, failure: str, *, most: int) -> int:
         """Count a failure of the origin itself, one after the other; 0 when it is given up, as after `most` of them.
@@ -210,6 +219,11 @@ class Lanes:
     def wait_s(self, now: float) -> float | None:
         """Seconds until the next lane may go on, None when no lane is waiting."""
         return max(0.0, self._heap[0][0] - now) if self._heap else None
+
+    def listed(self) -> Iterator[Lane]:
+        """The hosts that wait for their turn, in no order."""
+        yield from (lane for _, _, lane in self._heap)
+        yield from self._untried
 
     def waiting(self) -> int:
         """How many hosts wait for their turn."""

@@ -6,7 +6,7 @@ Lanes that must wait stand in a heap by time, those that may go in another by pr
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lycosa.crawl.lanes import Lane, Lanes
 
@@ -67,6 +67,10 @@ class Ranks(Lanes):
         if not self._ready:
             return super().wait_s(now)
         return min(HOLD_S, super().wait_s(now) or HOLD_S) if self._held else 0.0
+
+    def listed(self) -> Iterator[Lane]:
+        yield from super().listed()
+        yield from (lane for _, _, lane in self._ready)
 
     def waiting(self) -> int:
         return super().waiting() + len(self._ready)

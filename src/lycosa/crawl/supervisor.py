@@ -75,7 +75,7 @@ class Supervisor:
             self._mind_room()
             for slot in range(0 if self.board.stopping else self.board.workers):
                 self._fork(slot)
-            idle_ticks = 0
+            idle_ticks, requests = 0, 0.0
             while self._pids:
                 time.sleep(TICK_S)
                 self._reap()
@@ -88,6 +88,8 @@ class Supervisor:
                     continue
                 self._tell(self.board, False)
                 self._mind_room()
+                before, requests = requests, self.board.total(Cell.REQUESTS)
+                idle_ticks = max(idle_ticks, 0) if requests != before else idle_ticks
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
                 if idle_ticks >= 2:
                     if self.frontier.pending() or self._look_again():

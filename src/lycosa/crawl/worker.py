@@ -24,6 +24,7 @@ from lycosa.crawl.permits import Permits
 from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.rendering import Rendering
 from lycosa.crawl.rulebook import Rulebook
+from lycosa.crawl.timing import BATCH_PAGES, INBOX_S, Timing, is_filled
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
@@ -32,15 +33,10 @@ from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 from lycosa.render.wire import Result
 
-BATCH_PAGES = 1000
-BATCH_BYTES = 8 << 20
-BATCH_S = 1.0
 LOAD = 64  # targets a lane takes from the frontier at once
 LEASE_S = 60.0
 CHORES_S = 0.25
-INBOX_S = 0.02
-SHARE_S = 0.1  # what was found for other workers reaches them within this time
-EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
+IDLE_S = 0.05  # who has nothing to do hears within this time that the crawl is over
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes 2 KB, with all it may have learned 8
 SEEDS_S = 1.0
@@ -86,8 +82,7 @@ class Worker:
         self._parked: list[Lane] = []  # lanes that wait for a permit
         self.permits = Permits(board, post.slot)
         self._touched: set[str] = set()  # hosts whose row has changed
-        self._hungry = False  # a lane ran dry: new URLs are wanted soon
-        self._committed_at = 0.0
+        self._timing = Timing(board, post.slot)
         self._armed_at = 0.0  # time.monotonic() when the timer of pages was set
         self._chores_at = 0.0
         self._inbox_at = 0.0
@@ -151,9 +146,32 @@ class Worker:
             lane_s = self.lanes.wait_s(now)
             if lane_s is not None:
                 wait_s = min(wait_s, lane_s)
-        if self._hungry and self.intake.batch.found:
-            wait_s = min(wait_s, self._committed_at + EARLY_S - now)
+        early_s = self._timing.wait_s(now, self.intake.batch)
+        if early_s is not None:
+            wait_s = min(wait_s, early_s)
+        if is_filled(self.intake.batch):
+            wait_s = 0.0 if self._is_resting() else wait_s
+        elif self.board.full or self._is_idle():
+            wait_s = min(wait_s, IDLE_S)
         return max(0.0, wait_s)
+
+    def _is_idle(self) -> bool:
+        """Whether nothing is left to do, as far as this worker knows; the supervisor hears of it at once."""
+        if self.client.in_flight or self._parked or self.rendering.pending or is_filled(self.intake.batch):
+            return False
+        idle = not self._has_work()
+        self.board.put(self.post.slot, Cell.IDLE, float(idle))
+        return idle
+
+    def _is_resting(self) -> bool:
+        """Whether nothing is under way, and nothing, or under a policy nothing as good, begins before a commit."""
+        if self.client.in_flight:
+            return False
+        return self.pilot is not None or self.board.spent or not self._has_work()
+
+    def _has_work(self) -> bool:
+        """Whether a host that rests has more pages: its pause need not be over to find that out."""
+        return any(lane.is_busy or self._refill(lane) for lane in self.lanes.listed())
 
     # Starting requests
 
@@ -222,7 +240,7 @@ class Worker:
         self._cpu["load"] += time.perf_counter() - clock
         if not targets:
             lane.dry = True
-            self._hungry = True
+            self._timing.hungry = True
             return False
         if any(target.seed and target.via == "redirect" for target in targets):
             self.intake.adopt_seeds(self.frontier.seeds())  # a seed moved here, found by another worker
@@ -274,11 +292,14 @@ class Worker:
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
-        began, spent = self._watch(answer.target.n), time.process_time()
+        began, spent, known = self._watch(answer.target.n), time.process_time(), len(self.intake.batch.found)
         done = self.intake.take(answer, rendered)
         self.board.put(self.post.slot, Cell.WORKING_ON, 0)
         if time.monotonic() - began > COSTLY_S:  # on a busy machine also for a page that costs little
-            lane.charge(time.time(), time.process_time() - spent, size=answer.size)
+            others = self.lanes.waiting() + self.client.in_flight - lane.active - lane.listed
+            lane.charge(time.time(), time.process_time() - spent, size=answer.size, others=others)
+        if not self._timing.hungry and self.client.room > self.client.in_flight:
+            self._timing.notice(self.intake.batch.found[known:], self.lanes.by_host, self.parts)
         if done is None:
             self.rendering.submit(answer, lane)
         elif is_counted(done) and answer.target.via != "sitemap":
@@ -313,29 +334,9 @@ class Worker:
     # Committing
 
     def _is_commit_due(self, now: float) -> bool:
-        batch = self.intake.batch
-        if not (batch.done or batch.found or batch.robots):
-            return False
-        since = now - self._committed_at
-        pages = BATCH_PAGES if self.pilot is None else min(BATCH_PAGES, self.pilot.batch_pages)
-        share = max(len(batch.done) / pages, self.intake.archive.buffered / BATCH_BYTES, since / BATCH_S)
-        if share >= 1:  # while another worker writes there is better to do than to wait for it, up to a point
-            return share >= 2 or not self._are_others(Cell.COMMITTING, 1)
-        if not (self.client.in_flight or (self.lanes.waiting() and self.pilot is None)):
-            return True  # under a policy, what is new may be better than what waits
-        if not batch.found:
-            return False
-        return since >= (EARLY_S if self._hungry else BATCH_S) or (self.board.workers > 1 and self._is_awaited(since))
-
-    def _is_awaited(self, since: float) -> bool:
-        """Whether another worker lacks work that may be in this batch."""
-        if since < INBOX_S:
-            return False
-        return self._are_others(Cell.IDLE, 1) or (since >= SHARE_S and self._are_others(Cell.ROOM, 1))
-
-    def _are_others(self, cell: Cell, value: float) -> bool:
-        board, slot = self.board, self.post.slot
-        return any(board.get(other, cell) == value for other in range(board.workers) if other != slot)
+        pages = BATCH_PAGES if self.pilot is None else self.pilot.batch_pages
+        buffered = self.intake.archive.buffered
+        return self._timing.is_due(now, self.intake.batch, buffered=buffered, pages=pages, resting=self._is_resting())
 
     def _commit(self, now: float, *, last: bool = False) -> None:
         clock = time.perf_counter()
@@ -352,9 +353,9 @@ class Worker:
         committed = self._write(batch, now, last=last)
         self.board.put(self.post.slot, Cell.COMMITTING, 0)
         intake.batch = new_batch()
-        self._committed_at = now
-        self._hungry = False
+        self._timing.commit(now)
         self._settle_permits(batch.done, committed.duplicates)
+        self._unpark()
         for done in batch.done:
             lane = self.lanes.by_host.get(done.host)
             if lane is not None:
@@ -418,13 +419,16 @@ class Worker:
             self._look_at_seeds(now)
         self.rendering.do_chores(now)
         self._backing_off = self.lanes.backing_off(now) if len(self.lanes) < 5000 else 0
-        parked, self._parked = self._parked, []
-        for lane in parked:
-            self.lanes.enlist(lane)
+        self._unpark()
         if len(self.lanes) > self._lanes_max:
             self._drop_idle_lanes(now)
             self._lanes_max = max(LANES_MAX, 2 * len(self.lanes))  # those that are left are busy: look again later
         self._publish()
+
+    def _unpark(self) -> None:
+        parked, self._parked = self._parked, []
+        for lane in parked:
+            self.lanes.enlist(lane)
 
     def _read_inbox(self, now: float) -> None:
         """Take over the hosts that others found work for; the sooner, the more hands are free."""
@@ -476,13 +480,9 @@ class Worker:
     def _publish(self) -> None:
         """Tell the supervisor how things stand."""
         board, slot, intake = self.board, self.post.slot, self.intake
-        idle = not (
-            self.client.in_flight or self.lanes.waiting() or self._parked or self.rendering.pending
-            or intake.batch.done or intake.batch.found or intake.batch.robots
-        )  # fmt: skip
         for cell, value in (
             (Cell.BEAT, time.monotonic()),
-            (Cell.IDLE, float(idle)),
+            (Cell.IDLE, float(self._is_idle())),
             (Cell.ROOM, float(self.client.room > self.client.in_flight)),
             (Cell.ACTIVE, self.client.in_flight),
             (Cell.BYTES, intake.bytes),
