@@ -73,6 +73,89 @@ def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
     assert lane.active == 0 and lane.next_at == 16.0
 
 
+class Pair:
+    """A worker that has hosts, and one that wishes to ask them; lanes of a host are the owner's and the guest's."""
+
+    def __init__(self, *hosts: str) -> None:
+        self.board = Board(2, folder="")
+        self.lanes = {host: Lane(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.away = {host: Lane(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.owner = self.make_owner()
+        self.guest = Abroad(self.board, 1, lanes=Lanes(8), lane_of=self.away.__getitem__, parts=list)
+
+    def make_owner(self) -> Abroad:
+        parts = [part_of(host) for host in self.lanes]
+        return Abroad(self.board, 0, lanes=Lanes(8), lane_of=self.lanes.__getitem__, parts=lambda: parts)
+
+    def turn(self, now: float) -> set[str]:
+        """Both have their turn; the hosts that the guest has leave to ask."""
+        self.guest.turn(now)
+        self.owner.turn(now)
+        self.guest.turn(now)
+        return {host for host, lane in self.away.items() if lane.errands}
+
+
+def errand(host: str) -> Target:
+    return Target(0, 0, f"http://{host}/robots.txt", host)
+
+
+def test_a_wish_does_not_wait_for_another() -> None:
+    """A host that is busy, or is to rest before a new try, keeps nobody from asking the others."""
+    hosts = [f"h{n}.test" for n in range(40)]
+    pair = Pair(*hosts)
+    pair.lanes["h0.test"].begin(10.0)
+    pair.away["h1.test"].next_at = 50.0
+    for host in hosts:
+        pair.guest.ask(errand(host))
+    let: set[str] = set()
+    for _ in range(20):
+        for host in pair.turn(10.0) - let:
+            let.add(host)
+            pair.guest.end(errand(host).url)
+    assert let == set(hosts) - {"h0.test", "h1.test"}
+    pair.lanes["h0.test"].end(10.0)
+    assert "h0.test" in pair.turn(11.0)
+    assert "h1.test" in pair.turn(50.0)
+
+
+def test_a_host_is_asked_by_one_guest_at_a_time() -> None:
+    """Two wishes for one host are fulfilled one after the other, with its pause between them."""
+    pair = Pair("a.test")
+    first, second = errand("a.test"), Target(0, 0, "http://a.test/other.txt", "a.test")
+    pair.guest.ask(first)
+    pair.guest.ask(second)
+    pair.turn(10.0)
+    assert len(pair.away["a.test"].errands) == 1 and pair.lanes["a.test"].active == 1
+    pair.guest.end(pair.away["a.test"].errands.pop().url)
+    pair.turn(12.0)
+    assert not pair.away["a.test"].errands and pair.lanes["a.test"].active == 0
+    pair.turn(13.0)
+    assert len(pair.away["a.test"].errands) == 1 and pair.lanes["a.test"].active == 1
+
+
+def test_a_host_that_must_rest_is_not_asked_out_of_impatience() -> None:
+    """Its worker says that it is not hung; the pause may be long."""
+    pair = Pair("a.test")
+    pair.lanes["a.test"].next_at = 600.0
+    pair.guest.ask(errand("a.test"))
+    assert not pair.turn(10.0) and not pair.turn(10.0 + 2 * PATIENCE_S)
+    assert pair.turn(600.0)
+
+
+def test_leave_that_a_worker_gave_holds_for_its_successor() -> None:
+    """A worker that takes over a host knows of the request that is under way there."""
+    pair = Pair("a.test")
+    pair.guest.ask(errand("a.test"))
+    assert pair.turn(10.0)
+    pair.lanes["a.test"] = Lane(HostRow("a.test"), delay_s=1.0, per_host=1)
+    pair.owner = pair.make_owner()
+    pair.turn(11.0)
+    assert pair.lanes["a.test"].active == 1
+    pair.guest.end(errand("a.test").url)
+    pair.turn(12.0)
+    assert pair.lanes["a.test"].active == 0 and pair.lanes["a.test"].next_at == 13.0
+
+
 def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     """A worker that hangs must not keep others from their work."""
     lane = Lane(HostRow("a.test"), delay_s=1.0, per_host=1)

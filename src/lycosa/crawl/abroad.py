@@ -1,27 +1,34 @@
-"""Requests to hosts of other workers, as when a robots.txt has moved: one at a time, with the leave of that worker.
+"""Requests to hosts of other workers, as when a robots.txt has moved: with the leave of that worker.
 
-A worker writes its wish and the name of the host on the board. The worker whose host that is lets it go when the host
-could be asked now, counts it as a request of its own, and goes on when the wish is gone.
+A worker writes its wishes and the names of the hosts on the board, each on a desk of its own: none waits for another.
+The worker whose host that is lets it go when the host could be asked now, counts it as a request of its own, and goes
+on when the wish is gone.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
-from lycosa.crawl.board import Board, Cell
+from msgspec import Struct
+
+from lycosa.crawl.board import DESKS, Board, Cell
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.frontier import part_of
 from lycosa.model import Target
 
-PATIENCE_S = 60.0  # then the worker that should give leave is taken for hung
+PATIENCE_S = 60.0  # then a worker that neither gives leave nor says that the host must rest is taken for hung
+LOOKS = 4 * DESKS  # targets of the queue that are looked at in one turn
 
 
-class _Guest(NamedTuple):
-    slot: int
-    wish: float
-    lane: Lane
+class _Wish(Struct):
+    """What we want of another worker."""
+
+    target: Target
+    number: float  # no other wish has it
+    at: float
+    let: bool = False
 
 
 class Abroad:
@@ -36,11 +43,9 @@ class Abroad:
         self._lane_of = lane_of
         self._parts = parts
         self._queue: deque[Target] = deque()
-        self._count = 0
-        self._going: Target | None = None
-        self._wish = 0.0  # the number of our wish; no other one has it
-        self._wished_at = 0.0
-        self._guest: _Guest | None = None
+        self._count = int(time.time())  # no number comes twice, also after a worker was replaced
+        self._wishes: dict[int, _Wish] = {}  # by desk
+        self._guests: dict[tuple[int, int], tuple[float, Lane]] = {}  # by worker and desk
 
     def covers(self, host: str) -> bool:
         """Whether a host is another worker's."""
@@ -52,50 +57,69 @@ class Abroad:
 
     def end(self, url: str) -> None:
         """What was fetched there is here, or will not come."""
-        if self._going is not None and url == self._going.url:
-            self._board.put(self._slot, Cell.WISH, 0)
-            self._going = None
+        for desk, wish in list(self._wishes.items()):
+            if wish.target.url == url:
+                del self._wishes[desk]
+                self._board.put_wish(self._slot, desk, 0)
+                self._board.put(self._slot, Cell.WISHES, len(self._wishes))
 
     def turn(self, now: float) -> None:
         """Called before a worker starts requests of its own."""
-        self._see_off(now)
-        if self._guest is None:
-            self._welcome(now)
-        # A host that is to rest before a new try must not be kept from its own worker meanwhile.
-        if self._going is None and self._queue and self._lane_of(self._queue[0].host).next_at <= now:
-            self._going = self._queue.popleft()
-            self._count += 1
-            self._wish = float(self._count * self._board.workers + self._slot)
-            self._wished_at = now
-            self._board.put_name(self._slot, self._going.host)
-            self._board.put(self._slot, Cell.WISH, self._wish)
-        elif self._going is not None and self._wish and (self._is_let() or now - self._wished_at > PATIENCE_S):
-            self._wish = 0.0
-            lane = self._lane_of(self._going.host)
-            lane.errands.append(self._going)
-            self._lanes.enlist(lane)
+        if self._guests:
+            self._see_off(now)
+        for other in range(self._board.workers):
+            if other != self._slot and self._board.get(other, Cell.WISHES):
+                self._welcome(other, now)
+        if self._queue:
+            self._make_wishes(now)
+        for desk, wish in self._wishes.items():
+            if not wish.let and self._is_let(desk, wish, now):
+                wish.let = True
+                lane = self._lane_of(wish.target.host)
+                lane.errands.append(wish.target)
+                self._lanes.enlist(lane)
 
-    def _is_let(self) -> bool:
-        board = self._board
-        return any(board.get(other, Cell.GUEST) == self._wish for other in range(board.workers) if other != self._slot)
+    def _make_wishes(self, now: float) -> None:
+        free = [desk for desk in range(DESKS) if desk not in self._wishes]
+        for _ in range(min(len(self._queue), LOOKS) if free else 0):
+            target = self._queue.popleft()
+            # A host that is to rest before a new try must not be kept from its own worker meanwhile.
+            if not free or self._lane_of(target.host).next_at > now:
+                self._queue.append(target)
+                continue
+            self._count += 1
+            desk, number = free.pop(), float(self._count * self._board.workers + self._slot)
+            self._wishes[desk] = _Wish(target, number, now)
+            self._board.put_name(self._slot, desk, target.host)
+            self._board.put_wish(self._slot, desk, number)
+            self._board.put(self._slot, Cell.WISHES, len(self._wishes))
+
+    def _is_let(self, desk: int, wish: _Wish, now: float) -> bool:
+        leave = self._board.leave(self._slot, desk)
+        return leave == wish.number or (leave != -wish.number and now - wish.at > PATIENCE_S)
 
     def _see_off(self, now: float) -> None:
-        guest = self._guest
-        if guest is not None and self._board.get(guest.slot, Cell.WISH) != guest.wish:
-            guest.lane.end(now)
-            self._lanes.enlist(guest.lane)
-            self._board.put(self._slot, Cell.GUEST, 0)
-            self._guest = None
+        for (other, desk), (number, lane) in list(self._guests.items()):
+            if self._board.wish(other, desk) != number:
+                del self._guests[other, desk]
+                lane.end(now)
+                self._lanes.enlist(lane)
 
-    def _welcome(self, now: float) -> None:
+    def _welcome(self, other: int, now: float) -> None:
         board = self._board
-        for other in range(board.workers):
-            wish = board.get(other, Cell.WISH)
-            if not wish or other == self._slot or part_of(name := board.name(other)) not in self._parts():
+        for desk in range(DESKS):
+            number = board.wish(other, desk)
+            if not number or (other, desk) in self._guests:
+                continue
+            if part_of(name := board.name(other, desk)) not in self._parts():
                 continue
             lane = self._lane_of(name)
-            if lane.active < lane.per_host and lane.next_at <= now:
+            if board.leave(other, desk) == number:  # our predecessor gave it and died
+                self._guests[other, desk] = (number, lane)
                 lane.begin(now)
-                self._guest = _Guest(other, wish, lane)
-                board.put(self._slot, Cell.GUEST, wish)
-                return
+            elif lane.active < lane.per_host and lane.next_at <= now:
+                lane.begin(now)
+                self._guests[other, desk] = (number, lane)
+                board.put_leave(other, desk, number)
+            else:
+                board.put_leave(other, desk, -number)

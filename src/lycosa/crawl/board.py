@@ -1,7 +1,7 @@
 """What supervisor and workers tell each other: numbers in shared memory, and permits for an exact page limit.
 
-Every cell has one writer, so no lock is needed; the permits alone take a file lock, which the kernel frees when its
-holder dies. Nothing here must survive: after a crash it is made anew from the frontier.
+Every cell has one writer at a time, so no lock is needed; the permits alone take a file lock, which the kernel frees
+when its holder dies. Nothing here must survive: after a crash it is made anew from the frontier.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from enum import IntEnum
 
 CELLS = 32
 NAME = 256  # bytes of a host's name with its length; DNS has no longer ones
+DESKS = 16  # wishes that a worker may have at a time to ask hosts of others: each has a number, an answer and a name
 
 
 class Cell(IntEnum):
@@ -45,8 +46,7 @@ class Cell(IntEnum):
     EXTRAS = 22  # requests made for pages in a browser
     SHELLS = 23  # pages that should have been rendered and could not be
     QUARRY_ERRORS = 24  # answers that the mission's quarry owed
-    WISH = 25  # the number of its wish to ask a host of another worker, whose name stands beside; 0: none
-    GUEST = 26  # the number of another worker's wish that it gives leave to
+    WISHES = 25  # how many it has to ask hosts of other workers
 
 
 for _cell in Cell:  # see model.State: they are written several times a page
@@ -58,8 +58,9 @@ class Board:
 
     def __init__(self, workers: int, *, folder: str) -> None:
         self.workers = workers
-        self._names_at = 8 * CELLS * (workers + 1)
-        self._memory = mmap.mmap(-1, self._names_at + NAME * workers)
+        self._desks_at = CELLS * (workers + 1)
+        self._names_at = 8 * (self._desks_at + 2 * DESKS * workers)
+        self._memory = mmap.mmap(-1, self._names_at + NAME * DESKS * workers)
         self._cells = memoryview(self._memory)[: self._names_at].cast("d")
         self._lock_path = os.path.join(folder, "permits.lock")
         self._lock = -1
@@ -73,14 +74,35 @@ class Board:
     def add(self, worker: int, cell: Cell, value: float) -> None:
         self._cells[(worker + 1) * CELLS + cell] += value
 
-    def name(self, worker: int) -> str:
+    def wish(self, worker: int, desk: int) -> float:
+        """The number of a worker's wish to ask a host of another one; 0: none."""
+        return self._cells[self._desks_at + 2 * (worker * DESKS + desk)]
+
+    def put_wish(self, worker: int, desk: int, number: float) -> None:
+        self._cells[self._desks_at + 2 * (worker * DESKS + desk)] = number
+
+    def leave(self, worker: int, desk: int) -> float:
+        """What the worker whose host it is says to that wish: its number, or the negative for "not now"."""
+        return self._cells[self._desks_at + 2 * (worker * DESKS + desk) + 1]
+
+    def put_leave(self, worker: int, desk: int, number: float) -> None:
+        self._cells[self._desks_at + 2 * (worker * DESKS + desk) + 1] = number
+
+    def name(self, worker: int, desk: int) -> str:
         """The host that a worker's wish is about."""
-        at = self._names_at + NAME * worker
+        at = self._names_at + NAME * (worker * DESKS + desk)
         return self._memory[at + 1 : at + 1 + self._memory[at]].decode("latin-1")
 
-    def put_name(self, worker: int, host: str) -> None:
-        at, name = self._names_at + NAME * worker, host.encode("latin-1", "replace")[: NAME - 1]
+    def put_name(self, worker: int, desk: int, host: str) -> None:
+        at, name = self._names_at + NAME * (worker * DESKS + desk), host.encode("latin-1", "replace")[: NAME - 1]
         self._memory[at : at + 1 + len(name)] = bytes((len(name),)) + name
+
+    def clear(self, worker: int) -> None:
+        """A worker begins: it has no wishes, and is not idle."""
+        for cell in (Cell.IDLE, Cell.WISHES):
+            self.put(worker, cell, 0)
+        for desk in range(DESKS):
+            self.put_wish(worker, desk, 0)
 
     def total(self, cell: Cell) -> float:
         return sum(self.get(worker, cell) for worker in range(self.workers))

@@ -121,8 +121,7 @@ class Supervisor:
         self.board.stop()
 
     def _fork(self, slot: int) -> None:
-        for cell in (Cell.IDLE, Cell.WISH, Cell.GUEST):
-            self.board.put(slot, cell, 0)
+        self.board.clear(slot)
         self.board.put(slot, Cell.BEAT, time.monotonic())
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
