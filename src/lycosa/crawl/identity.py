@@ -6,6 +6,7 @@ import hashlib
 
 from lycosa.model import Answer
 
+_MARK = bytes(3)
 _GZIP = b"\x1f\x8b\x08"
 _FIXED = 10  # bytes of a gzip header before its optional fields (RFC 1952)
 _EXTRA, _NAME, _COMMENT, _CHECK = 4, 8, 16, 2
@@ -23,12 +24,17 @@ def identity_of(answer: Answer) -> bytes:
     """SHA-1 of what makes the content: the same as `digest_of` but for servers that stamp what they compress.
 
     Some write the time into the header of gzip, or a name of random length against eavesdroppers: then no two answers
-    are alike, whatever they hold.
+    are alike, whatever they hold. Their digest shows that it is none of a body.
     """
     if not is_stamped(answer):
         return digest_of(answer)
     core = memoryview(answer.body)[_end_of_header(answer.body) :]
-    return hashlib.sha1(core, usedforsecurity=False).digest()
+    return _MARK + hashlib.sha1(core, usedforsecurity=False).digest()[len(_MARK) :]
+
+
+def is_core(digest: bytes) -> bool:
+    """Whether an identity is not the digest of a body; said of one in sixteen million that are."""
+    return digest.startswith(_MARK)
 
 
 def is_stamped(answer: Answer) -> bool:

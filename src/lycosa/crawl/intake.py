@@ -175,6 +175,10 @@ class Intake:
         self.rules.scope = Scope(self.mission.scope, seeds)
         self.resolver.forget()
 
+    def keep_robots(self, answer: Answer) -> None:
+        if answer.status and self.worth is None:
+            self._keep_other(answer)
+
     def remember_robots(self, row: RobotsRow) -> None:
         self.batch.robots.append(row)
 
@@ -437,7 +441,7 @@ class Intake:
         elif holder is None:
             raw = digest_of(answer) if is_stamped(answer) else digest
             warc, offset, length = self.archive.add(
-                answer, digest=raw, mime=doc.mime, truncated=truncation_of(done.reason)
+                answer, digest=raw, mime=doc.mime, truncated=truncation_of(answer.failure)
             )
         else:
             warc, offset, length = self._vault.add_revisit(answer, digest, holder, profile="identical")
@@ -485,8 +489,6 @@ class Intake:
 
     def _keep_other(self, answer: Answer) -> tuple[str, int, int]:
         """Redirects and refusals are answers too: replay and proof need them."""
-        if answer.spool:
-            return "", 0, 0
         if self.worth is not None:
             self.archive.note(note_other(answer))
             return "", 0, 0

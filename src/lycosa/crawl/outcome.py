@@ -20,6 +20,7 @@ _PASSING_FAILURES = HOST_FAILURES - {"tls"} | {"timeout", "empty-answer", "cut-s
 _COUNTED = (State.FETCHED, State.UNCHANGED)
 #: What is kept although the answer ended early: better part of a page than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
+_TRUNCATIONS = {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}
 _FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
 
@@ -88,5 +89,5 @@ def is_counted(done: Done) -> bool:
 
 
 def truncation_of(reason: str) -> str:
-    """What WARC calls the reason for which an answer ended early; empty: it did not."""
-    return {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}.get(reason, "")
+    """What WARC calls the failure for which an answer ended early; empty: it did not."""
+    return _TRUNCATIONS.get(reason, "unspecified") if reason else ""

@@ -105,6 +105,9 @@ class Patrol:
         """Drop what is under way."""
         self.client.close()
 
+    def keep_robots(self, answer: Answer) -> None:
+        """There is no archive."""
+
     def remember_robots(self, row: RobotsRow) -> None:
         """Lanes remember for as long as a patrol lasts."""
 

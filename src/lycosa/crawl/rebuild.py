@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
+from lycosa.crawl import rulebook
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.process import tie, write_error
 from lycosa.crawl.replay import Replay
@@ -26,7 +27,7 @@ from lycosa.frontier.health import Salvage, salvage
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.catalogue import Catalogue
 from lycosa.mission import to_toml
-from lycosa.model import Found, WarcRow
+from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
 
 CRASHES = 100  # answers that may kill the process that reads them
 
@@ -120,13 +121,22 @@ def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap,
         max_depth=plan.mission.limits.depth,
     )
     replay = Replay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=False)
-    replay.believe(saved.robots)
+    replay.believe(saved.robots or _read_robots(catalogue))
     replay.run(board, poison)
     for url, count in saved.strikes.items():
         row = frontier.find(url)
         for _ in range(count if row is not None else 0):
             frontier.strike(row.n)  # type: ignore[union-attr]  # not None, as the line above says
     frontier.close()
+
+
+def _read_robots(catalogue: Catalogue) -> Iterator[RobotsRow]:
+    """The rules of each origin that the archive holds: they lead to its sitemaps."""
+    for at, record in catalogue.rules(limit=rulebook.BYTES):
+        if 200 <= record.status < 300 or (400 <= record.status < 500 and record.status != 429):
+            target = Target(0, 0, record.url, urls.host_of(record.url))
+            answer = Answer(target, record.status, headers=record.headers, body=record.body_raw)
+            yield RobotsRow(urls.origin_of(record.url), at, record.status, rulebook.read_rules(answer))
 
 
 def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:

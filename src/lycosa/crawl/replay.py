@@ -33,7 +33,8 @@ from lycosa.render.wire import Result
 
 BATCH = 200  # answers that are committed at once
 _OWNER = "replay:0"
-_FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout"}  # by WARC-Truncated
+#: By WARC-Truncated.
+_FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout", "unspecified": "protocol"}
 
 
 class Shelf(Archive):
@@ -50,6 +51,9 @@ class Shelf(Archive):
         self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
     ) -> Place:
         return self.own
+
+    def digest_at(self, place: Place) -> bytes:
+        return bytes(20)  # nothing is written
 
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
         return self.made
@@ -91,6 +95,7 @@ class Replay:
         frontier = self.frontier
         frontier.clear_leases()
         frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
+        self._commit()  # the sitemaps that robots.txt files name, so that they are met in their turn
         waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), board)
         waiting.sort(key=lambda entry: not entry.url.endswith((".xml", ".xml.gz")))  # sitemaps lead to many
         stuck, adopted = 0, 1
@@ -152,7 +157,7 @@ class Replay:
         record, self._shelf.held = self.catalogue.answer(entry)
         self._shelf.own = (entry.warc, entry.offset, entry.length)
         self._shelf.made = (entry.warc, entry.made, 0)
-        if record.problem or hashlib.sha1(record.body_raw, usedforsecurity=False).digest() != entry.digest:
+        if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
             return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
         answer = Answer(

@@ -50,6 +50,7 @@ class Desk(Protocol):
     def journal(self) -> Journal: ...
     @property
     def visits(self) -> Clock: ...
+    def keep_robots(self, answer: Answer) -> None: ...
     def remember_robots(self, row: RobotsRow) -> None: ...
     def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None: ...
 
@@ -102,7 +103,8 @@ class Rulebook:
         if self._abroad is not None:
             self._abroad.end(target.url)
         origins = self._waiting.pop(target.url)
-        body = _read_body(answer)
+        self.intake.keep_robots(answer)
+        body = read_rules(answer)
         if self.intake.journal.deep:
             self.intake.journal.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
             self.intake.journal.connection(answer)
@@ -195,7 +197,7 @@ def _reason(answer: Answer, status: int) -> str:
     return f"robots-{failure}" if failure else f"robots-http-{status}"
 
 
-def _read_body(answer: Answer) -> bytes:
+def read_rules(answer: Answer) -> bytes:
     """The text of a robots.txt, decoded; of a large one the beginning."""
     body = answer.body
     if answer.spool:

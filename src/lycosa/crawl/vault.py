@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.crawl.identity import digest_of, is_stamped
+from lycosa.crawl.identity import digest_of, is_core
 from lycosa.frontier import Frontier
 from lycosa.keep import Archive, Profile
 from lycosa.model import Answer
@@ -19,6 +19,7 @@ class Vault:
         self._archive = archive
         self._frontier = frontier
         self._digests: dict[bytes, tuple[int, str, float]] = {}
+        self._stamped: dict[bytes, tuple[int, bytes]] = {}  # of those with a stamp: whose, the digest of the whole body
         self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
 
     def find_holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
@@ -31,7 +32,10 @@ class Vault:
         if holder is None:
             if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
+                self._stamped.clear()
             self._digests[digest] = (target.n, target.url, answer.began)
+            if is_core(digest):
+                self._stamped[digest] = (target.n, digest_of(answer))
         return holder
 
     def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
@@ -56,7 +60,24 @@ class Vault:
     def add_revisit(
         self, answer: Answer, digest: bytes, holder: tuple[int, str, float] | None, *, profile: Profile
     ) -> tuple[str, int, int]:
-        """A record which says that the content is that of another; `holder` is row, URL and time of that."""
+        """A record which says that the content is that of another; `holder` is row, URL and time of that.
+
+        Replay tools look for a record with the digest that this one states: what is recognised by its core has another.
+        Of what was not modified none need be stated, and asking the archive for it would take a read of the disk each.
+        """
         url, date = (holder[1], holder[2]) if holder else (answer.target.url, None)
-        known = b"" if is_stamped(answer) else digest  # what is recognised by its core has another digest there
-        return self._archive.add_revisit(answer, digest=known, refers_to_url=url, refers_to_date=date, profile=profile)
+        stated = digest
+        if is_core(digest):
+            stated = self._find_stated(digest, holder) if profile == "identical" else b""
+        if not stated and profile == "identical":  # what holds it cannot be read
+            mime = answer.headers.get("content-type", "").partition(";")[0] or "application/octet-stream"
+            return self._archive.add(answer, digest=digest_of(answer), mime=mime)
+        return self._archive.add_revisit(answer, digest=stated, refers_to_url=url, refers_to_date=date, profile=profile)
+
+    def _find_stated(self, digest: bytes, holder: tuple[int, str, float] | None) -> bytes:
+        """The digest of the body in the record that holds a content with a stamp; empty: it cannot be had."""
+        n, stated = self._stamped.get(digest, (0, b""))
+        if holder is not None and n == holder[0]:
+            return stated
+        place = self._frontier.content_place(digest)
+        return self._archive.digest_at(place) if place is not None else b""

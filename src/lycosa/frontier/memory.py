@@ -338,6 +338,11 @@ class MemoryFrontier:
         url = self._world.urls[found[0] - 1]
         return url.n, url.found.url, url.pages[found[1]].fetched_at
 
+    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
+        n, number = self._world.holders.get(digest, (0, 0))
+        page = self._world.urls[n - 1].pages[number] if n else None
+        return (page.warc, page.offset, page.length) if page is not None else None
+
     # Changes of mind
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:

@@ -164,6 +164,9 @@ class Frontier(Protocol):
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
         """Row number, URL and time of the page that brought this content first."""
 
+    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
+        """Archive file, offset and length of the record that holds this content."""
+
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
         """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
 

@@ -55,9 +55,7 @@ _LEFT = """
 SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE state = 0)
     OR EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)"""
 _INBOX = "SELECT host, name FROM inbox CROSS JOIN host USING (host) WHERE inbox.host BETWEEN ? AND ?"
-_HOLDER = (
-    "SELECT url.n, url.url, page.fetched_at FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
-)
+_HOLDER = "SELECT {} FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
 
 
 def _read_target(row: Any) -> Target:
@@ -285,14 +283,20 @@ class SqliteFrontier:
 
     @_spoken
     def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
+        row: tuple[int, str, float] | None = self._find_content(digest, "url.n, url.url, page.fetched_at")
+        return row
+
+    @_spoken
+    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
+        row: tuple[str, int, int] | None = self._find_content(digest, "page.warc, page.offset, page.length")
+        return row
+
+    def _find_content(self, digest: bytes, columns: str) -> Any:
         contents = self._at.contents
         if not contents.loaded:
             contents.catch_up()
         position = contents.find(digest, digest)
-        if position is None:
-            return None
-        row: tuple[int, str, float] | None = self._at.db.execute(_HOLDER, (position,)).fetchone()
-        return row
+        return None if position is None else self._at.db.execute(_HOLDER.format(columns), (position,)).fetchone()
 
     # Changes of mind
 

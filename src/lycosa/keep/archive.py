@@ -10,6 +10,7 @@ once that is committed, the second file is removed.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import re
@@ -25,6 +26,7 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.keep import ledger
 from lycosa.keep.head import tidy
 from lycosa.keep.pack import chunks_of, is_packed, pack, squeeze, store
+from lycosa.keep.warc import read_record
 from lycosa.model import Answer, WarcRow
 
 #: In the name of a file that has nothing but lines on what was not kept, and may soon be gone.
@@ -165,6 +167,14 @@ class Archive:
         if answer.request and self._requests:
             self._gather(pack(request, dense=self._dense))
         return place
+
+    def digest_at(self, place: Place) -> bytes:
+        """The digest that the record of an answer states of its body as received; empty where it cannot be read."""
+        name, offset, length = place
+        record = read_record(self._folder / os.path.basename(name), offset, length=length, limit=0)
+        with contextlib.suppress(ValueError):
+            return base64.b32decode(record.digest.removeprefix("sha1:"))
+        return b""
 
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
         """Take in what was made of an answer, which itself must come next; `digest` is the SHA-1 of `content`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 from msgspec import Struct
@@ -24,7 +25,8 @@ _TABLE = """
 CREATE TABLE entry (
     key INTEGER PRIMARY KEY, id INTEGER, url TEXT, at REAL, kind TEXT, digest BLOB, warc TEXT, offset INTEGER,
     length INTEGER, made INTEGER
-)"""
+);
+CREATE TABLE rules (url TEXT, at REAL, warc TEXT, offset INTEGER, length INTEGER)"""
 _INDEX = """
 CREATE INDEX IF NOT EXISTS by_id ON entry (id, at);
 CREATE INDEX IF NOT EXISTS by_digest ON entry (digest) WHERE kind = 'response'"""
@@ -34,6 +36,10 @@ SELECT key, url, at, kind, digest, warc, offset, length, made FROM entry AS one
 WHERE key > ?1 AND NOT EXISTS (SELECT 1 FROM entry AS other WHERE other.id = one.id AND other.at > one.at)
 ORDER BY at, key"""
 _HOLDER = "SELECT warc, offset, length FROM entry WHERE digest = ? AND kind = 'response' ORDER BY at LIMIT 1"
+_REFERRED = """
+SELECT warc, offset, length FROM entry WHERE id = ?1 AND kind = 'response' AND at BETWEEN ?2 - 0.001 AND ?2 + 0.001"""
+_ADD_RULES = "INSERT INTO rules VALUES (?, ?, ?, ?, ?)"
+_RULES = "SELECT max(at), warc, offset, length FROM rules GROUP BY url ORDER BY min(rowid)"
 _HEAD = 1 << 16  # bytes of a record that are looked at
 
 
@@ -82,7 +88,9 @@ class Catalogue:
                 if record.kind == "metadata" and record.mime == ledger.TYPE:
                     count += self._read_notes(name, record)
                 row = _describe(record)
-                if row is not None:
+                if row is not None and _is_rules(record):
+                    self._db.execute(_ADD_RULES, (row[1], row[2], name, record.offset, record.length))
+                elif row is not None:
                     at = made.offset if made.kind == "conversion" and made.url == record.url else -1
                     self._db.execute(_ADD, (*row, name, record.offset, record.length, at))
                     count += 1
@@ -118,6 +126,12 @@ class Catalogue:
         """The newest answer of each URL in the order of their dates; `after` leaves out what has no higher key."""
         return (Entry(*row) for row in self._db.execute(_NEWEST, (after,)))
 
+    def rules(self, *, limit: int = LIMIT) -> Iterator[tuple[float, StoredAnswer]]:
+        """The newest robots.txt of each origin, with the time at which it was asked for."""
+        found: list[Any] = self._db.execute(_RULES).fetchall()
+        for at, warc, offset, length in found:
+            yield at, self._read((warc, offset, length), limit)
+
     def made(self, entry: Entry, *, limit: int = LIMIT) -> bytes:
         """The page that a browser made of an answer; empty if none did."""
         return b"" if entry.made < 0 else self._read((entry.warc, entry.made, 0), limit).body_raw
@@ -127,13 +141,21 @@ class Catalogue:
         place = (entry.warc, entry.offset, entry.length)
         record = self._read(place, limit)
         if entry.kind == "revisit":
-            holder = self._db.execute(_HOLDER, (entry.digest,)).fetchone()
+            holder = self._db.execute(_HOLDER, (entry.digest,)).fetchone() if entry.digest else self._referred(record)
             if holder is None:
                 record.problem = "the body that it refers to is not in the archive"
             else:
                 place = holder
                 record.body_raw = self._read(holder, limit).body_raw
         return record, place
+
+    def _referred(self, record: StoredAnswer) -> tuple[str, int, int] | None:
+        """The place of the record that one without a digest refers to; lycosa 0.1 wrote such ones at first."""
+        url, at = urls.normalise(record.refers_to_url), _time_of(record.refers_to_date)
+        if url is None or at is None:
+            return None
+        place: tuple[str, int, int] | None = self._db.execute(_REFERRED, (urls.url_id(url), at)).fetchone()
+        return place
 
     def _read(self, place: tuple[str, int, int], limit: int) -> StoredAnswer:
         warc, offset, length = place
@@ -153,14 +175,28 @@ def _describe(record: StoredAnswer) -> tuple[int, str, float, str, bytes] | None
     """The row of a record that is a whole answer of its own; None for any other."""
     if record.kind not in ("response", "revisit") or not record.status or not record.length:
         return None
-    if record.kind == "response" and 200 <= record.status < 300 and not record.identified:
+    fine = record.kind == "response" and 200 <= record.status < 300
+    if fine and not record.identified and not _is_rules(record):
         return None  # what a page in a browser asked for
     if record.kind == "revisit" and "identical-payload-digest" not in record.profile:
         return None  # not modified: the answer before it tells all
-    url = urls.normalise(record.url)
+    url, at = urls.normalise(record.url), _time_of(record.date)
+    if url is None or at is None:
+        return None
     try:
         digest = base64.b32decode(record.digest.rpartition(":")[2])
-        at = datetime.fromisoformat(record.date).timestamp()
-    except (ValueError, binascii.Error, OverflowError):
+    except (ValueError, binascii.Error):
         return None
-    return None if url is None else (urls.url_id(url), url, at, record.kind, digest)
+    return urls.url_id(url), url, at, record.kind, digest
+
+
+def _is_rules(record: StoredAnswer) -> bool:
+    """Whether it is a robots.txt that was asked for its rules; as a page it would have a type."""
+    return not record.identified and record.url.endswith("/robots.txt") and record.url.count("/") == 3
+
+
+def _time_of(date: str) -> float | None:
+    try:
+        return datetime.fromisoformat(date).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -109,7 +109,7 @@ def surt_of(url: str) -> str:
     if found is None:
         return "".join(url.split()) or "-"
     host = ",".join(reversed(_WWW.sub("", found[1], count=1).split(".")))
-    query = "?" + "&".join(sorted(found[4][1:].split("&"), key=_parameter)) if found[4] else ""
+    query = "?" + "&".join(sorted(found[4][1:].split("&"), key=_parameter)) if len(found[4] or "") > 1 else ""
     return "".join(f"{host}{found[2] or ''}){found[3] or '/'}{query}".split())
 
 

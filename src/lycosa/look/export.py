@@ -36,7 +36,7 @@ def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVE
             original=page.original,
             title=page.title,
             encoding=page.charset,
-            type=type_of(page.mime, page.url),
+            type=type_of(page.mime, page.url).strip("-"),
             last_modified=date_of(page.last_modified),
             server_date=date_of(page.server_date),
             links=[(link.url, link.text) for link in page.links if link.accepted],
@@ -111,13 +111,17 @@ def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, i
 
 
 def _spans_of(pages: Iterable[Page]) -> Iterator[tuple[str, int, int]]:
-    shared: set[tuple[str, int, int]] = set()
+    """Each record once: that of a page may hold the bytes of others, before it or after it."""
+    files: dict[str, int] = {}
+    written: set[int] = set()  # as one number each, because there may be many
     for page in pages:
-        holder = page.holder
-        if holder is not None and holder not in shared:  # a revisit record is nothing without its bytes
-            shared.add(holder)
-            yield holder
-        yield page.place
+        holder = page.holder  # a revisit record is nothing without its bytes
+        for place in (page.place,) if holder is None else (holder, page.place):
+            name, offset, _ = place
+            key = files.setdefault(name, len(files)) << 48 | offset
+            if key not in written:
+                written.add(key)
+                yield place
 
 
 def _copy(source: FileIO, out: BinaryIO, length: int) -> None:

@@ -97,11 +97,18 @@ def _comma_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
 
 
 def _tab_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
-    """Write fields between tabs, as `cut` and `awk` split them: the format has no quotes, so white space is folded."""
+    """Write fields between tabs, as `cut` and `awk` split them: white space is folded, so that nothing needs quotes.
+
+    But for a field that begins with one: readers of CSV would take it for the beginning of a quotation, and rows to
+    its end for one field.
+    """
     fold = str.maketrans("\t\r\n", "   ")
-    return lambda cells: out.write(
-        "\t".join("" if cell is None else str(cell).translate(fold) for cell in cells) + "\n"
-    )
+
+    def write_field(cell: object) -> str:
+        text = "" if cell is None else str(cell).translate(fold)
+        return '"' + text.replace('"', '""') + '"' if text.startswith('"') else text
+
+    return lambda cells: out.write("\t".join(map(write_field, cells)) + "\n")
 
 
 def _write_table(rows: Iterable[Sequence[Value]], columns: Sequence[str], out: TextIO) -> int:
