@@ -154,6 +154,32 @@ def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:
     assert lane.row().errors == 4
 
 
+def test_failures_that_come_together_count_once() -> None:
+    """A host that is asked for eight pages at a time is not given up because all eight met the same outage."""
+    lane = make_lane(per_host=8)
+    url = "http://a.test/x"
+    assert [lane.fail(url, "connect", most=3, now=10.0, began=9.5) for _ in range(8)] == [1] * 8
+    assert [lane.fail(url, "connect", most=3, now=21.0, began=20.5) for _ in range(8)] == [2] * 8
+    assert lane.fail(url, "connect", most=3, now=41.0, began=40.5) == 3
+    assert not lane.down
+    assert [lane.fail(url, "connect", most=3, now=81.0, began=80.5) for _ in range(8)] == [0] * 8
+    assert lane.down == {"http://a.test/": "connect"}
+
+
+def test_a_pause_that_is_long_over_is_forgotten() -> None:
+    """Who comes back the next day does not wait five minutes for each page because the host was overloaded once."""
+    for row, now, expected in (
+        (HostRow("a.test", next_at=1000.0, delay_s=BACK_OFF_MAX_S), 999.0, BACK_OFF_MAX_S),
+        (HostRow("a.test", next_at=1000.0, delay_s=BACK_OFF_MAX_S), 1000.0 + BACK_OFF_MAX_S, BACK_OFF_MAX_S / 2),
+        (HostRow("a.test", next_at=1000.0, delay_s=BACK_OFF_MAX_S), 87_400.0, 0.0),
+        (HostRow("a.test", next_at=1000.0, delay_s=0.5), 1060.0, 0.25),
+    ):
+        lane = Lane(row, delay_s=1.0, per_host=1)
+        lane.recover(now)
+        assert lane.back_off_s == expected
+        assert lane.next_at == 1000.0
+
+
 def test_a_closed_port_costs_a_host_nothing() -> None:
     """A port that fails where another answers is given up at once, and the other is not: anybody may link to ports."""
     lane = make_lane()

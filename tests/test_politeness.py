@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from loopback import Reply, Web, html
-from test_crawl import chain, crawl, stored
+from test_crawl import chain, crawl, states, stored
 
 from lycosa.crawl.abroad import PATIENCE_S, Abroad
 from lycosa.crawl.board import Board
@@ -206,3 +207,16 @@ def test_a_host_that_recovered_is_asked_as_before() -> None:
     for _ in range(500):
         lane.ease("http://a.test/")
     assert lane.back_off_s == 0.0
+
+
+def test_a_link_to_a_closed_port_does_not_hold_a_host_up(web: Web, tmp_path: Path) -> None:
+    """Its robots.txt is asked for once, and the other pages do not wait for new tries."""
+    web["a.test/"] = html("http://a.test:9/x", "/1", "/2", title="0")
+    web["a.test/1"] = html(title="1")
+    web["a.test/2"] = html(title="2")
+    began = time.monotonic()
+    settings = ("--set", "fetch.retry_delay_s=30", "--connect-to", "a.test:9=127.0.0.1:9", "--per-host", "1")
+    crawl(web, tmp_path / "c", "http://a.test/", *settings)
+    assert stored(tmp_path / "c") == {"http://a.test/", "http://a.test/1", "http://a.test/2"}
+    assert states(tmp_path / "c")["http://a.test:9/x"] == "failed connect"
+    assert time.monotonic() - began < 30

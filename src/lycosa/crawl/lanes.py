@@ -14,6 +14,8 @@ from lycosa.fetch.robots import Robots
 from lycosa.model import HostRow, Target
 
 BACK_OFF_MAX_S = 300.0  # StormCrawler and Heritrix cap the wait for an overloaded host at 5 to 15 minutes
+BACK_OFF_LEAST_S = 0.02
+FORGET_S = 60.0  # a pause is halved for each time as long as itself, or this, that the host was left alone
 
 INFINITE = float("inf")
 COSTLY_S = 0.05  # of processor time: an ordinary page takes a hundredth of it
@@ -42,7 +44,7 @@ class Lane:
     __slots__ = (
         "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
         "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
-        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak", "promise", "aged",
+        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak", "promise", "aged", "failed_at",
     )  # fmt: skip
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -66,6 +68,7 @@ class Lane:
         self.pages = row.pages
         self.errors = row.errors  # what the last run left of them
         self.failures: dict[str, int] = {}  # of each origin itself, one after the other
+        self.failed_at = 0.0  # when the last of them was counted
         self.answered: frozenset[str] = _NONE  # origins that did
         self.alive = "\0"  # the one that did last, for speed
         self.listed = False  # it stands in the heap of lanes
@@ -78,6 +81,13 @@ class Lane:
         """What is to be remembered of this host."""
         errors = max(self.failures.values(), default=self.errors)
         return HostRow(host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=errors)
+
+    def recover(self, now: float) -> None:
+        """The host was left alone for longer than it was to be: the pauses that it needed then are forgotten."""
+        if self.back_off_s and now > self.next_at:
+            self.back_off_s *= 0.5 ** ((now - self.next_at) / max(self.back_off_s, FORGET_S))
+            if self.back_off_s < BACK_OFF_LEAST_S:
+                self.back_off_s = 0.0
 
     @property
     def is_busy(self) -> bool:
@@ -112,17 +122,29 @@ class Lane:
         if cost_s > COSTLY_S + size * BYTE_S:
             self.next_at = max(self.next_at, now + min(OTHERS_MOST, others) * cost_s)
 
-    def fail(self, url: str, failure: str, *, most: int) -> int:
+    def is_closed(self, url: str) -> bool:
+        """Whether the origin of a URL that failed never answered, and another one of the host does.
+
+        Such a port is closed, not overloaded: once is enough, and the host is spared the pause. Else a link to a closed
+        port, which anybody can write, would cost it all its pages.
+        """
+        return bool(self.answered) and prefix_of(url) not in self.answered
+
+    def fail(self, url: str, failure: str, *, most: int, now: float = 0.0, began: float = INFINITE) -> int:
         """Count a failure of the origin itself, one after the other; 0 when it is given up, as after `most` of them.
 
-        A port of a host that answers on another one is closed, not overloaded: once is enough, and the host is spared
-        the pause. Else a link to a closed port, which anybody can write, would cost it all its pages.
+        Of requests that were under way together only the first counts: else a short outage would cost a host that is
+        asked for several pages at a time all that are left.
         """
         origin = prefix_of(url)
-        if self.answered and origin not in self.answered:
+        if self.is_closed(url):
             self.down.setdefault(origin, failure)
             return 0
-        count = self.failures[origin] = self.failures.get(origin, self.errors) + 1
+        count = self.failures.get(origin, 0)
+        if count and began <= self.failed_at:
+            return 0 if origin in self.down else count
+        count = self.failures[origin] = (count or self.errors) + 1
+        self.failed_at = now
         if count > most:
             self.down.setdefault(origin, failure)
             return 0
@@ -145,7 +167,7 @@ class Lane:
         if self.back_off_s:
             self.streak += 1
             self.back_off_s *= 0.5 if self.back_off_s > LONG_S or self.streak > STREAK else EASE
-            if self.back_off_s < 0.02:
+            if self.back_off_s < BACK_OFF_LEAST_S:
                 self.back_off_s = 0.0
 
     def slow_down(self, now: float, *, wait_s: float | None, began: float = INFINITE) -> None:

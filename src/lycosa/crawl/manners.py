@@ -14,7 +14,7 @@ def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journ
     """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
     wait_s: float | None
     if answer.failure in HOST_FAILURES:
-        count = lane.fail(answer.target.url, answer.failure, most=fetch.retries)
+        count = lane.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
         if count and answer.failure != "tls":
             _rest(lane, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), journal=journal)
         return True

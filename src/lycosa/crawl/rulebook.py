@@ -115,6 +115,8 @@ class Rulebook:
                 self._ask(self.lane_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
             return
         failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
+        if answer.failure in HOST_FAILURES and self.lane_of(target.host).is_closed(target.url):
+            failed = False
         if failed and target.retries < self.mission.fetch.retries:
             self._try_again(answer, origins, now=now)
             return

@@ -415,6 +415,8 @@ class Worker:
             for host in self.frontier.due(self.parts, now):
                 self._wake(host, None)
             self._due_at = self.frontier.next_due(self.parts)
+        if self._due_at is not None and self._due_at > now:
+            self._chores_at = min(self._chores_at, self._due_at)
         if now >= self._seeds_at:
             self._look_at_seeds(now)
         self.rendering.do_chores(now)
@@ -467,6 +469,7 @@ class Worker:
             delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
             per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
             lane = self.lanes.by_host[host] = Lane(row, delay_s=delay_s, per_host=per_host)
+            lane.recover(time.time())
             lane.dry = part_of(host) not in self.parts
         return lane
 
