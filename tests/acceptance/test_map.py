@@ -27,7 +27,7 @@ def make_world() -> tuple[list[Entry], list[Layer]]:
     """Services all over the world with twenty layers each; the first is hostile, the last crosses 180 degrees."""
     entries, layers = [], []
     for n in range(SERVICES):
-        title = NASTY if n == 0 else f"Service {n}"
+        title = {0: NASTY, 1: "Service 1 of Aragón"}.get(n, f"Service {n}")
         service = Service(KINDS[n % 4], "1.0.0", endpoint=f"http://s{n}.example.org/ows", title=title, items=20)
         service.provider = f"Provider {n % 7}"
         service.endpoint = "javascript:alert(1)" if n == 0 else service.endpoint
@@ -111,6 +111,8 @@ def test_ten_thousand_layers_are_listed_and_drawn(window: Any, capsys: pytest.Ca
 def test_filters_go_together(window: Any) -> None:
     """Words, kind, provider and state narrow the list; services can be listed instead, dead ones too."""
     window.fill("#text", "service 123 layer")
+    summed(window, "20 of 10,000 layers")
+    window.fill("#text", "ARAGON")
     summed(window, "20 of 10,000 layers")
     window.fill("#text", "")
     window.select_option("#kind", "WFS")

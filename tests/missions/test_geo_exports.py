@@ -187,6 +187,9 @@ def test_healthcheck(atlas: Path, tmp_path: Path) -> None:
         assert resource["owner"] in found["users"] and set(resource["tags"]) <= set(found["tags"])
     assert all(probe["resource"] in found["resources"] for probe in found["probe_vars"].values())
     assert all(check["probe_vars"] in found["probe_vars"] for check in found["check_vars"].values())
+    (features,) = [probe["parameters"] for probe in found["probe_vars"].values() if "Wfs" in probe["probe_class"]]
+    assert features == {"service": "WFS", "version": "1.1.0"}
+    assert sum(check["check_class"].endswith("NotContainsOwsException") for check in found["check_vars"].values()) == 6
     assert {r["resource_type"] for r in found["resources"].values()} == {
         "OGC:WMS",
         "OGC:WFS",

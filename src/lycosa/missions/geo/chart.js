@@ -17,11 +17,15 @@ for (const l of layers) { const s = l.service; l.kind = s.kind; l.state = s.stat
   l.sub = [s.kind, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
 for (const one of [...services, ...layers]) {
   const s = one.service;
-  one.words = [one.name, one.code, s.title, s.provider, s.endpoint, one.abstract].join("\n").toLowerCase();
+  one.words = plain([one.name, one.code, s.title, s.provider, s.endpoint, one.abstract].join("\n"));
   one.area = one.box ? width(one.box) * (one.box[3] - one.box[1]) : Infinity;
 }
+function plain(text) { return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase(); } // aragon finds Aragón
 function width(b) { return b[0] <= b[2] ? b[2] - b[0] : 360 + b[2] - b[0]; }
 function parts(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], 180, b[3]], [-180, b[1], b[2], b[3]]]; }
+
+// As it is drawn: across the antimeridian whole, at either edge of the map.
+function frames(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], b[2] + 360, b[3]], [b[0] - 360, b[1], b[2], b[3]]]; }
 
 let shown = [], drawn = [], chosen = null, hovered = null, active = -1, here = null;
 
@@ -43,7 +47,7 @@ if (!layers.length) $("what").value = "services";
 
 function apply() {
   const all = $("what").value === "layers" ? layers : services;
-  const words = $("text").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = plain($("text").value).split(/\s+/).filter(Boolean);
   const kind = $("kind").value, provider = $("provider").value, state = $("state").value;
   shown = all.filter((one) => (!kind || one.kind === kind) && (!provider || one.provider === provider) && (!state || one.state === state) &&
     words.every((word) => one.words.includes(word)) && (!here || (one.box && holds(one.box, here))));
@@ -58,6 +62,7 @@ function apply() {
   list(); paint();
 }
 function holds(box, [x, y]) { return parts(box).some((b) => b[0] <= x && x <= b[2] && b[1] <= y && y <= b[3]); }
+function where(at) { return Math.abs(at[0]) <= 180 && Math.abs(at[1]) <= 90 ? `${degrees(at)}. ` : ""; }
 function degrees([x, y]) { return `${Math.abs(y).toFixed(1)}°${y < 0 ? "S" : "N"} ${Math.abs(x).toFixed(1)}°${x < 0 ? "W" : "E"}`; }
 
 const spacer = document.createElement("div"); spacer.role = "presentation"; $("list").append(spacer);
@@ -180,7 +185,7 @@ function rectangles(g, ones, { fill, line, thick }) {
   const [w, h] = size;
   for (const one of ones) {
     if (!one.box) continue;
-    for (const b of parts(one.box)) {
+    for (const b of frames(one.box)) {
       const x = px(b[0]), y = py(b[3]), dx = (b[2] - b[0]) * view.k, dy = (b[3] - b[1]) * view.k;
       if (x > w || y > h || x + dx < 0 || y + dy < 0) continue;
       const c = colour(one.kind);
@@ -214,7 +219,7 @@ const pointers = new Map(); let moved = 0, spread = 0;
 canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.offsetX, event.offsetY]); moved = 0; spread = 0; });
 canvas.addEventListener("pointermove", (event) => {
   const last = pointers.get(event.pointerId), now = [event.offsetX, event.offsetY];
-  if (!last) { $("place").textContent = `${degrees([lon(now[0]), lat(now[1])])}. Land is schematic, drawn to about a degree.`; return; }
+  if (!last) { $("place").textContent = `${where([lon(now[0]), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
   pointers.set(event.pointerId, now);
   if (pointers.size === 2) {
     const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);

@@ -16,15 +16,16 @@ from lycosa.missions.geo.stock import Entry
 
 _PROBES = "GeoHealthCheck.plugins.probe"
 _CHECKS = "GeoHealthCheck.plugins.check.checks"
-#: By the type of a service: what GeoHealthCheck calls it, and the class that asks for its description.
+#: By the type of a service: what GeoHealthCheck calls it, the class that asks for its description, and the versions
+#: that this asks for, the usual one first.
 _TYPES = {
-    "WMS": ("OGC:WMS", "owsgetcaps.WmsGetCaps", "1.3.0"),
-    "WFS": ("OGC:WFS", "owsgetcaps.WfsGetCaps", "1.1.0"),
-    "WCS": ("OGC:WCS", "owsgetcaps.WcsGetCaps", "1.1.0"),
-    "WMTS": ("OGC:WMTS", "owsgetcaps.WmtsGetCaps", "1.0.0"),
-    "WPS": ("OGC:WPS", "owsgetcaps.WpsGetCaps", "1.0.0"),
-    "CSW": ("OGC:CSW", "owsgetcaps.CswGetCaps", "2.0.2"),
-    "SOS": ("OGC:SOS", "owsgetcaps.SosGetCaps", "1.0.0"),
+    "WMS": ("OGC:WMS", "owsgetcaps.WmsGetCaps", ("1.3.0", "1.1.1")),
+    "WFS": ("OGC:WFS", "owsgetcaps.WfsGetCaps", ("1.1.0", "1.0.0", "2.0.2")),
+    "WCS": ("OGC:WCS", "owsgetcaps.WcsGetCaps", ("1.1.0", "1.1.1", "2.0.1")),
+    "WMTS": ("OGC:WMTS", "owsgetcaps.WmtsGetCaps", ("1.0.0",)),
+    "WPS": ("OGC:WPS", "owsgetcaps.WpsGetCaps", ("1.0.0", "2.0.0")),
+    "CSW": ("OGC:CSW", "owsgetcaps.CswGetCaps", ("2.0.2",)),
+    "SOS": ("OGC:SOS", "owsgetcaps.SosGetCaps", ("1.0.0", "2.0.0")),
 }
 #: Services that are asked by their address alone.
 _LINKS = {"TMS": "OSGeo:TMS", "STA": "OGC:STA"}
@@ -53,7 +54,7 @@ def write_list(entries: Iterable[Entry]) -> bytes:
 
 def _add(found: dict[str, dict[str, Any]], entry: Entry) -> None:
     service = entry.service
-    kind, probe, version = _TYPES.get(service.type, (_LINKS.get(service.type, "WWW:LINK"), "", ""))
+    kind, probe, versions = _TYPES.get(service.type, (_LINKS.get(service.type, "WWW:LINK"), "", ("",)))
     tag = service.type.lower()
     found["tags"][tag] = tag
     address = service.endpoint if kind != "WWW:LINK" or not entry.sources else entry.sources[0].url
@@ -65,11 +66,14 @@ def _add(found: dict[str, dict[str, Any]], entry: Entry) -> None:
         "url": address,
         "tags": [tag],
     }
-    parameters = {"service": service.type, "version": version} if probe else {}
+    spoken = next((version for version in entry.versions or (service.version,) if version in versions), versions[0])
+    parameters = {"service": service.type, "version": spoken} if probe else {}
     found["probe_vars"][entry.id] = {
         "resource": entry.id,
         "probe_class": f"{_PROBES}.{probe or 'http.HttpGet'}",
         "parameters": parameters,
     }
-    check = "XmlParse" if probe else "HttpStatusNoError"
-    found["check_vars"][entry.id] = {"probe_vars": entry.id, "check_class": f"{_CHECKS}.{check}", "parameters": {}}
+    # An answer that is XML may still be a complaint.
+    for check in ("XmlParse", "NotContainsOwsException") if probe else ("HttpStatusNoError",):
+        made = {"probe_vars": entry.id, "check_class": f"{_CHECKS}.{check}", "parameters": {}}
+        found["check_vars"][f"{entry.id} {check}"] = made
