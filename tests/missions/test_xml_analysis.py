@@ -68,6 +68,37 @@ PAGES = {
 }
 
 
+#: Like DITA's, it says the same long thing for every element.
+CROWDED = (
+    '<!ENTITY % any "(#PCDATA|{})*">'.format("|".join(f"element{n}" for n in range(300)))
+    + "<!ELEMENT d (e|f)*>"
+    + "".join(f"<!ELEMENT element{n} %any;>" for n in range(700))
+    + "<!ELEMENT e %any;>"
+)
+TWIN = '<b xmlns="urn:w" xmlns:xsi="{}" xsi:schemaLocation="urn:w {} urn:w w2.xsd">1</b>'
+KEY = '<xs:element name="k" type="xs:string" nillable="true"/>'
+NIL = f'<xs:element name="r"><xs:complexType><xs:sequence>{KEY}</xs:sequence>'
+UNIQUE = '</xs:complexType><xs:unique name="u"><xs:selector xpath="k"/><xs:field xpath="."/></xs:unique></xs:element>'
+CASES = {
+    "d.dtd": b"<!ELEMENT d (e*)><!ELEMENT e (#PCDATA)><!ATTLIST e k CDATA 'x'><?a:b c?>",
+    "good.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><e/></d>',
+    "other-root.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><e/>',
+    "alone.xml": b'<?xml version="1.0" standalone="yes"?><!DOCTYPE d SYSTEM "d.dtd"><d><e/></d>',
+    "chapter.xml": b'<!DOCTYPE d SYSTEM "d.dtd" [<!ENTITY c SYSTEM "gone.xml">]><d>&c;</d>',
+    "crowded.dtd": CROWDED.encode(),
+    "crowded-good.xml": b'<!DOCTYPE d SYSTEM "crowded.dtd"><d><e>[<element5/>]</e></d>',
+    "crowded-bad.xml": b'<!DOCTYPE d SYSTEM "crowded.dtd"><d><e><d/></e></d>',
+    "own-good.xml": b"<!DOCTYPE d [<!ELEMENT d EMPTY>]><d/>",
+    "own-bad.xml": b"<!DOCTYPE d [<!ELEMENT d EMPTY>]><d>x</d>",
+    "own-entity.xml": b"<!DOCTYPE d [<!ENTITY x 'y'>]><d>&x;</d>",
+    "w1.xsd": schema('<xs:element name="a" type="xs:int"/>', "urn:w"),
+    "w2.xsd": schema('<xs:element name="b" type="xs:int"/>', "urn:w"),
+    "twin.xml": TWIN.format(XSI, "w1.xsd").encode(),
+    "nil.xsd": schema(NIL + UNIQUE),
+    "nil.xml": f'<r xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="nil.xsd"><k xsi:nil="true"/></r>'.encode(),
+}
+
+
 def pages() -> list[tuple[str, str, bytes]]:
     return [(SITE + name, "text/html" if name.endswith("html") else "text/xml", body) for name, body in PAGES.items()]
 
@@ -118,6 +149,22 @@ def test_what_was_corrected_is_reported(analysed: Path) -> None:
     ]  # fmt: skip
     assert facts(analysed, "well_formed", "changes")["broken.xml"] == (0, 2)
     assert facts(analysed, "well_formed")["good.xml"] == 1
+
+
+def test_verdicts_are_those_of_the_recommendations(tmp_path: Path) -> None:
+    """Also where libxml2 is too strict, too lax or fails; what cannot be told is unknown."""
+    folder = stock(tmp_path / "c", [(SITE + name, "text/xml", body) for name, body in CASES.items()])
+    analyse(folder)
+    found = facts(folder, "validity", "validity_error")
+    verdicts = {name: found[name][0] for name in CASES}
+    assert verdicts == {
+        "d.dtd": "usable", "good.xml": "valid", "other-root.xml": "invalid", "alone.xml": "invalid",
+        "chapter.xml": "unknown", "crowded.dtd": "usable", "crowded-good.xml": "valid", "crowded-bad.xml": "invalid",
+        "own-good.xml": "valid", "own-bad.xml": "invalid", "own-entity.xml": None,
+        "w1.xsd": "usable", "w2.xsd": "usable", "twin.xml": "valid", "nil.xsd": "usable", "nil.xml": "unknown",
+    }  # fmt: skip
+    assert found["other-root.xml"][1] == "line 1: The root is e, but the document type says d"
+    assert found["chapter.xml"][1] == f"not collected: {SITE}gone.xml"
 
 
 def test_closures(analysed: Path) -> None:

@@ -120,6 +120,8 @@ class XmlPart(Part):
         fault, line = case.scratch.get("fault") or (found.fault, found.line)
         case.facets += [Facet("uses", namespace, count) for namespace, count in found.namespaces.items() if namespace]
         used = [lead.kind for lead in case.links if lead.kind in _SCHEMA_LINKS]
+        if not used and found.internal_subset and not found.system_id and b"<!ELEMENT" in case.data:
+            used = ["internal"]
         facts: dict[str, Fact] = {
             "root": kind.root.name if kind.root else "", "namespace": kind.root.namespace if kind.root else "",
             "encoding": kind.encoding, "well_formed": None if kind.root is None else int(not fault), "fault": fault,
@@ -238,6 +240,8 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
         wanted.setdefault(Grammar(kind, (document,)), [])
     for document, grammar in _guess_schemas(store, entries):
         wanted[grammar].append(document)
+    if own := [document for (document,) in store.rows(_OWN)]:
+        wanted[Grammar("own", ())] = own
     numbers = []
     for grammar, documents in wanted.items():
         number = _keep_grammar(store, grammar, _mark(store, closures.of(*grammar.roots)))
@@ -287,6 +291,8 @@ FROM document WHERE kind IN ('xsd', 'rng', 'dtd') ORDER BY part, id"""
 _UNNAMED = f"""
 SELECT id FROM document
 WHERE namespace = ? AND schema_use = '' AND kind NOT IN ('', 'html', {closure.quote(closure.GRAMMARS)})"""
+#: Documents that declare their elements themselves.
+_OWN = f"SELECT id FROM document WHERE schema_use = 'internal' AND kind NOT IN ({closure.quote(closure.GRAMMARS)})"
 _LOCATED = f"""
 SELECT link.document, link.kind, link.found, target.kind FROM link JOIN document AS target ON target.id = link.found
 JOIN document AS source ON source.id = link.document

@@ -30,7 +30,14 @@ _RNG_LINKS = (f"{{{RELAXNG}}}include", f"{{{RELAXNG}}}externalRef")
 #: A file that is never there: libxml2 passes over an import that it cannot load, as the recommendation allows.
 _NOWHERE = os.path.join(os.devnull, "missing")
 
+#: The address of the comment that makes room, and its size: DTDs may then expand to five times as much.
+_ROOM = "lycosa:room"
+_ROOM_BYTES = 8_000_000
+_CROWDED = "amplification"
+
 _NO_ROOT = "No matching global declaration available for the validation root"
+#: libxml2 says so of its own failure, where a field of xs:unique, xs:key or xs:keyref is nil.
+_UNCOMPUTED = "No precomputed value available"
 _UNLOADED = re.compile(r"could not load|[Ff]ailed to load|Failed to locate")
 
 #: Says what is wrong with a document; empty: nothing.
@@ -40,7 +47,7 @@ Check = Callable[[bytes, str], str]
 class Grammar(Struct, frozen=True):
     """What documents are checked against."""
 
-    kind: str  # xsd, rng, dtd
+    kind: str  # xsd, rng, dtd; own: the declarations in each document itself
     roots: tuple[int, ...]  # numbers of the documents that it begins with
 
 
@@ -49,13 +56,24 @@ class Unusable(Exception):
 
 
 class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
-    """Gives libxml2 what was collected, and nothing else."""
+    """Gives libxml2 what was collected, and nothing else; with `room`, the first of it takes in a large comment.
 
-    def __init__(self, shelf: Shelf) -> None:
+    Parameter entities may expand to five times of what was read before: large modular DTDs such as DITA's, honest as
+    they are, go beyond that, and a limit in megabytes is one as well.
+    """
+
+    def __init__(self, shelf: Shelf, *, room: int = 0) -> None:
         self._shelf = shelf
+        self._room = room
         self.missing: list[str] = []
+        self.made: dict[str, bytes] = {}  # schemas of our own that hold others together
 
     def resolve(self, system_url: str, _public_id: str, context: Any) -> Any:
+        if system_url in self.made:
+            return self.resolve_string(self.made[system_url], context, base_url=system_url)
+        if system_url == _ROOM and self._room:
+            self._room, size = 0, self._room
+            return self.resolve_string(b"<!--%s-->" % (b" " * size), context)
         document = find_document(self._shelf, system_url)
         source = None if document is None else read_source(self._shelf, document)
         if document is None or source is None:
@@ -63,7 +81,17 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
             return self.resolve_filename(_NOWHERE, context)
         # Behind a redirect or a catalog, links are relative to where the document really is.
         address = next(self._shelf.rows("SELECT url FROM document WHERE id = ?", (document,)))[0]
-        return self.resolve_string(source, context, base_url=str(address))
+        return self.resolve_string(_make_room(source) if self._room else source, context, base_url=str(address))
+
+
+def _make_room(source: bytes) -> bytes:
+    """A DTD that reads the comment first; in encodings without ASCII it stays as it is."""
+    start = 3 if source.startswith(b"\xef\xbb\xbf") else 0
+    if b"\0" in source[:4]:
+        return source
+    if source[start : start + 5] == b"<?xml":
+        start = source.find(b"?>", start) + 2
+    return source[:start] + f'<!ENTITY % lycosa-room SYSTEM "{_ROOM}">%lycosa-room;'.encode() + source[start:]
 
 
 def find_document(shelf: Shelf, address: str) -> int | None:
@@ -103,9 +131,9 @@ class Inspector:
         if grammar in self._kept:
             self._kept.move_to_end(grammar)
             return self._kept[grammar]
-        make = {"xsd": self._compile_xsd, "rng": self._compile_rng, "dtd": self._compile_dtd}[grammar.kind]
+        make = {"xsd": self._compile_xsd, "rng": self._compile_rng, "dtd": self._compile_dtd, "own": self._compile_own}
         try:
-            check = make(grammar)
+            check = make[grammar.kind](grammar)
         except (etree.LxmlError, ValueError) as error:
             raise Unusable(" ".join(str(error).split())[:_MAX_ERROR] or type(error).__name__) from None
         self._kept[grammar] = check
@@ -141,7 +169,7 @@ class Inspector:
         if len(grammar.roots) == 1:
             source, address = self._source(grammar.roots[0])
         else:
-            source, address = self._write_driver(grammar.roots), ""
+            source, address = self._write_driver(grammar.roots, resolver), ""
         try:
             schema = etree.XMLSchema(etree.ElementTree(etree.fromstring(source, parser, base_url=address or None)))
         except etree.XMLSchemaParseError as error:
@@ -149,21 +177,32 @@ class Inspector:
 
         def check(body: bytes, url: str) -> str:
             tree = _parse(body, url)
-            return "" if schema.validate(tree) else _tell(schema.error_log)
+            error = "" if schema.validate(tree) else _tell(schema.error_log)
+            if _UNCOMPUTED in error:
+                raise ValueError(error)
+            return error
 
         return check
 
-    def _write_driver(self, roots: tuple[int, ...]) -> bytes:
-        """A schema that takes in several; of one namespace libxml2 reads one."""
-        driver = etree.Element(f"{{{XSD}}}schema", nsmap={"xs": XSD})
+    def _write_driver(self, roots: tuple[int, ...], resolver: _Resolver) -> bytes:
+        """A schema that takes in several; of one namespace libxml2 imports one, which then includes the others."""
+        spaces: dict[str, list[str]] = {}
         for document in roots:
             sql = "SELECT url, target_namespace FROM document WHERE id = ?"
             address, namespace = next(self._shelf.rows(sql, (document,)))
-            if namespace:
-                added = etree.SubElement(driver, f"{{{XSD}}}import", namespace=str(namespace))
+            spaces.setdefault(str(namespace or ""), []).append(str(address))
+        driver = etree.Element(f"{{{XSD}}}schema", nsmap={"xs": XSD})
+        for namespace, addresses in spaces.items():
+            if not namespace:
+                _take_in(driver, "include", addresses)
+            elif len(addresses) == 1:
+                _take_in(driver, "import", addresses, namespace=namespace)
             else:
-                added = etree.SubElement(driver, f"{{{XSD}}}include")
-            added.set("schemaLocation", str(address))
+                whole = etree.Element(f"{{{XSD}}}schema", nsmap={"xs": XSD}, targetNamespace=namespace)
+                _take_in(whole, "include", addresses)
+                name = f"lycosa:schema{len(resolver.made)}"
+                resolver.made[name] = bytes(etree.tostring(whole))
+                _take_in(driver, "import", [name], namespace=namespace)
         return bytes(etree.tostring(driver))
 
     def _compile_rng(self, grammar: Grammar) -> Check:
@@ -218,29 +257,51 @@ class Inspector:
             if b"<!ENTITY" in body or b"[" in body[: body.find(b"<!DOCTYPE") + 2000] or _has_entities(body):
                 return self._check_whole(body, url, options)
             tree = _parse(body, url)
+            root, named = tree.getroottree().docinfo.root_name, tree.getroottree().docinfo.internalDTD
+            if tree.getroottree().docinfo.standalone:
+                return self._check_whole(body, url, options)  # it promises to need no default of its DTD
+            if named is not None and root != named.name:
+                return f"line {tree.sourceline}: The root is {root}, but the document type says {named.name}"
             return "" if dtd.validate(tree) else _tell(dtd.error_log)
 
         return check
 
+    def _compile_own(self, _grammar: Grammar) -> Check:
+        options: dict[str, Any] = {"load_dtd": True, "resolve_entities": True}
+        return lambda body, url: self._check_whole(body, url, options)
+
     def _load_dtd(self, frame: bytes, address: str, options: dict[str, Any]) -> Any:
-        parser, resolver = _open_parser(self._shelf, **options)
-        try:
-            tree = etree.fromstring(frame, parser, base_url=address)
-        except etree.XMLSyntaxError:
-            raise Unusable(_explain(parser.error_log, resolver.missing)) from None
-        dtd = tree.getroottree().docinfo.externalDTD
-        if dtd is None or resolver.missing:
-            raise Unusable(_explain(parser.error_log, resolver.missing))
+        tree, log, missing = self._read_with_dtd(frame, address, options)
+        dtd = None if tree is None else tree.getroottree().docinfo.externalDTD
+        if dtd is None or missing:
+            raise Unusable(_explain(log, missing))
         return dtd
 
     def _check_whole(self, body: bytes, url: str, options: dict[str, Any]) -> str:
         """Read a document with its DTD, where its own declarations or entities count as well."""
-        parser, _ = _open_parser(self._shelf, dtd_validation=True, **options)
-        try:
-            etree.fromstring(body, parser, base_url=url)
-        except etree.XMLSyntaxError as error:
-            return _tell(parser.error_log) or str(error)
-        return ""
+        tree, log, missing = self._read_with_dtd(body, url, {"dtd_validation": True, **options})
+        if tree is None and missing:
+            raise ValueError(_explain([], missing))
+        return "" if tree is not None else _tell(log) or "it cannot be read"
+
+    def _read_with_dtd(self, body: bytes, url: str, options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
+        """The tree of a document, or None; what libxml2 says of it; and what was not collected."""
+        room, recover = 0, False
+        while True:
+            parser, resolver = _open_parser(self._shelf, room=room, recover=recover, **options)
+            try:
+                tree = etree.fromstring(body, parser, base_url=url)
+            except etree.XMLSyntaxError:
+                tree = None
+            wrong = [entry for entry in parser.error_log if entry.level_name != "WARNING"]
+            # A colon in the name of an instruction is a fault of namespaces, of which DTDs know nothing.
+            good = tree is not None and all(entry.domain_name == "NAMESPACE" for entry in wrong)
+            if not good and not room and any(_CROWDED in entry.message for entry in wrong):
+                room = _ROOM_BYTES
+            elif not good and not recover and wrong and all(entry.domain_name == "NAMESPACE" for entry in wrong):
+                recover = True
+            else:
+                return tree if good else None, wrong, resolver.missing
 
     def _source(self, document: int) -> tuple[bytes, str]:
         source = read_source(self._shelf, document)
@@ -250,10 +311,15 @@ class Inspector:
         return source, str(row[0])
 
 
-def _open_parser(shelf: Shelf, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
+def _take_in(schema: Any, how: str, addresses: list[str], **attributes: str) -> None:
+    for address in addresses:
+        etree.SubElement(schema, f"{{{XSD}}}{how}", schemaLocation=address, **attributes)
+
+
+def _open_parser(shelf: Shelf, *, room: int = 0, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
     """A parser that reads from the collection alone, and keeps libxml2's own limits."""
     parser = etree.XMLParser(**{"no_network": True, "resolve_entities": "internal", "huge_tree": False, **options})
-    resolver = _Resolver(shelf)
+    resolver = _Resolver(shelf, room=room)
     parser.resolvers.add(resolver)
     return parser, resolver
 
