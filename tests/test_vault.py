@@ -16,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lycosa import Collection
 from lycosa.crawl.outcome import truncation_of
 from lycosa.keep.index import read_index
-from lycosa.look.export import export_index, export_warc
+from lycosa.look.export import export_index, export_wacz, export_warc
 from lycosa.look.listing import Filter
 from lycosa.look.table import write
 
@@ -92,6 +92,8 @@ def test_what_was_not_modified_states_no_wrong_digest(web: Web, tmp_path: Path) 
     assert states(folder) == {"http://a.test/": "not modified"}
     (revisit,) = (record for record in archive_of(folder) if record.kind == "revisit")
     assert revisit.digest is None and revisit.refers[0] == "http://a.test/"
+    with Collection(folder) as collection:
+        assert export_wacz(collection, tmp_path / "c.wacz").records == 3  # the page, and what there was of robots.txt
 
 
 def test_rules_are_answers_too(web: Web, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.errors import CollectionError, UsageError
 from lycosa.keep.archive import Archive
-from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, surt_of, write_wacz
+from lycosa.keep.surt import surt_of
+from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.model import Answer, Target
 
 ABOUT = WaczAbout(title="Spiders", software="lycosa/0.1", description="All of *them*", main_url="https://example.org/")
@@ -179,7 +180,11 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, warcs: list[tuple[Path, 
         ("https://user:pw@a.b.example.org/x?c=1&A=2&b", "org,example,b,a)/x?a=2&b&c=1"),
         ("http://www.org/", "org)/"),
         ("http://example.org/x?", "org,example)/x"),
-        ("http://[::1]:81/", "[::1]:81)/"),
+        ("http://[::1]:81/", "::1:81)/"),
+        ("http://example.org:80/a/./b//%7Ec/%3cD%253E/", "org,example)/a/b/~c/<d>"),
+        ("http://example.org/caf%C3%A9%25", "org,example)/caf%c3%a9%25"),
+        ("http://example.org/?b&a=2&PHPSESSID=0123456789abcdef0123456789ABCDEF&a=1", "org,example)/?a=1&a=2&b"),
+        ("http://example.org/(S(4hqa0555fwsecu455xqckv45))/x.aspx", "org,example)/x.aspx"),
         ("dns:example.org", "dns:example.org"),
         ("", "-"),
     ],

@@ -23,6 +23,7 @@ from msgspec import Struct, json
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
+from lycosa.keep.surt import surt_of
 from lycosa.keep.warc import StoredAnswer, iter_records
 
 WaczPath = tuple[Path, int]
@@ -32,8 +33,6 @@ _INDEXED = frozenset(("response", "revisit", "resource"))
 _BLOCK_LINES = 1024
 _COPY_BYTES = 1 << 20
 _READ_BYTES = 64 * 1024  # of each record: the index needs its fields, not its body
-_WWW = re.compile(r"^www\d*\.")
-_URL = re.compile(r"https?://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?([^?#]*)(\?[^#]*)?")
 
 
 class WaczPage(Struct, frozen=True, gc=False):
@@ -101,20 +100,6 @@ def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
         return count
     except OSError as error:
         raise make_fault(error, f"The copy {to}") from error
-
-
-def surt_of(url: str) -> str:
-    """The key a URL is sorted by: `org,example)/path?query`, lower case, without `www.`, parameters in order."""
-    found = _URL.match(url.lower())
-    if found is None:
-        return "".join(url.split()) or "-"
-    host = ",".join(reversed(_WWW.sub("", found[1], count=1).split(".")))
-    query = "?" + "&".join(sorted(found[4][1:].split("&"), key=_parameter)) if len(found[4] or "") > 1 else ""
-    return "".join(f"{host}{found[2] or ''}){found[3] or '/'}{query}".split())
-
-
-def _parameter(text: str) -> str:
-    return text.partition("=")[0]
 
 
 class _Package:
@@ -228,11 +213,16 @@ def _sorted_lines(warcs: Sequence[WaczPath]) -> Iterator[bytes]:
     database.execute("CREATE TABLE cdx(line BLOB); BEGIN")
     for path, size in warcs:
         for record in iter_records(path, limit=_READ_BYTES):
-            if record.kind in _INDEXED and record.length and record.offset + record.length <= size:
+            if _is_shown(record) and record.length and record.offset + record.length <= size:
                 database.execute("INSERT INTO cdx VALUES (?)", (_line(record, path.name),))
     for (line,) in database.execute("SELECT line FROM cdx ORDER BY line"):
         yield line
     database.close()
+
+
+def _is_shown(record: StoredAnswer) -> bool:
+    """Whether a record can be replayed; "not modified" would be shown as such, in place of the page before it."""
+    return record.kind in _INDEXED and not (record.kind == "revisit" and record.status == 304)
 
 
 def _line(record: StoredAnswer, name: str) -> bytes:
