@@ -401,6 +401,26 @@ def test_boxes() -> None:
     assert make_box(180, -90, -180, 90) is None
 
 
+@pytest.mark.parametrize(
+    ("crs", "metres", "degrees"),
+    [
+        ("EPSG:25830", (430000, 4460000, 460000, 4490000), (-3.8268, 40.2876, -3.4706, 40.5598)),
+        ("urn:ogc:def:crs:EPSG::32719", (340000, 6280000, 360000, 6310000), (-70.7246, -33.6106, -70.5044, -33.3373)),
+        ("EPSG:32601", (100000, 6000000, 700000, 6200000), (176.6178, 53.9929, -173.8005, 55.9453)),
+        ("EPSG:25830", (-3.9, 40.2, -3.4, 40.6), None),
+        ("EPSG:25830", (1e9, 0, 2e9, 1), None),
+        ("EPSG:25830", (460000, 4460000, 430000, 4490000), None),
+        ("EPSG:25829 or so", (430000, 4460000, 460000, 4490000), (-9.8268, 40.2876, -9.4706, 40.5598)),
+        ("EPSG:WGS", (430000, 4460000, 460000, 4490000), None),
+    ],
+)
+def test_boxes_in_utm(crs: str, metres: tuple[float, ...], degrees: tuple[float, ...] | None) -> None:
+    """Boxes in metres of a zone become degrees, as PROJ computes them; what is no such box does not."""
+    box = convert(crs, metres, latitude_first=True)
+    assert (box is None) == (degrees is None)
+    assert box is None or degrees is None or box == pytest.approx(degrees, abs=0.0002)
+
+
 def test_boxes_united() -> None:
     """The shortest way round where a box crosses the antimeridian, else from the westernmost to the easternmost."""
     assert unite([]) is None

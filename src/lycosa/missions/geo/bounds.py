@@ -30,6 +30,14 @@ _GEOGRAPHIC = frozenset(
 )
 _MERCATOR = frozenset(f"EPSG:{code}" for code in (3857, 900913, 3785, 102100, 102113)) | {"ESRI:102100", "ESRI:102113"}
 _RADIUS_M = 6378137.0
+#: Zones of UTM: from code to code, the first zone, and whether they are southern. Of whatever datum: they differ by
+#: less than a footprint shows.
+_ZONES = (
+    (32601, 32660, 1, False), (32701, 32760, 1, True), (25828, 25838, 28, False), (23028, 23038, 28, False),
+    (26901, 26923, 1, False), (26701, 26722, 1, False), (6330, 6348, 1, False), (31965, 31976, 11, False),
+    (31977, 31985, 17, True), (29187, 29195, 17, True), (24817, 24821, 17, False), (24877, 24882, 17, True),
+    (28348, 28358, 48, True), (7846, 7859, 46, True), (3097, 3101, 51, False),
+)  # fmt: skip
 _LONGITUDES = 540.5  # maps that show the world one and a half times
 _LONGITUDE_SLACK = 0.5
 _ALL_ROUND = 359.0
@@ -112,9 +120,50 @@ def convert(crs: str, values: tuple[float, ...], *, latitude_first: bool) -> Box
         swapped = latitude_first or crs.lstrip().lower().startswith(_URI)
         first, second = (make_box(b, a, d, c), make_box(a, b, c, d))
         return (first or second) if swapped else (second or first)
-    if name in _MERCATOR and a <= c and b <= d:
+    if a > c or b > d:
+        return None
+    if name in _MERCATOR:
         return make_box(*_unproject(a, b), *_unproject(c, d))
-    return None
+    zone = _find_zone(name)
+    return _read_zone(values, *zone) if zone else None
+
+
+def _find_zone(name: str) -> tuple[int, bool] | None:
+    """The zone of UTM that a system is, and whether it is a southern one."""
+    code = int(name[5:]) if name.startswith("EPSG:") and name[5:].isdecimal() else 0
+    return next(((code - first + zone, south) for first, last, zone, south in _ZONES if first <= code <= last), None)
+
+
+def _read_zone(values: tuple[float, ...], zone: int, south: bool) -> Box | None:
+    """The box around one in metres of UTM, by its corners, the middle of its sides and where it meets the meridian."""
+    a, b, c, d = values
+    if max(map(abs, values)) <= 360 or a < -1.5e6 or c > 2.5e6 or b < -1e6 or d > 1.1e7:
+        return None  # degrees after all, or nothing that UTM is for
+    columns = [a, (a + c) / 2, c, *([5e5] if a < 5e5 < c else [])]
+    points = [_unproject_utm(x, y - 1e7 * south) for x in columns for y in (b, (b + d) / 2, d)]
+    middle = 6 * zone - 183
+    east = [middle + longitude for longitude, _ in points]
+    north = [latitude for _, latitude in points]
+    return make_box(min(east), min(north), max(east), max(north))
+
+
+def _unproject_utm(x: float, y: float) -> tuple[float, float]:
+    """Degrees from the middle meridian, and latitude, of a point in metres (Snyder, Map projections, 8-12 and on)."""
+    e2 = 0.00669438
+    e1 = (1 - math.sqrt(1 - e2)) / (1 + math.sqrt(1 - e2))
+    prime = e2 / (1 - e2)
+    mu = y / 0.9996 / (_RADIUS_M * (1 - e2 / 4 - 3 * e2**2 / 64 - 5 * e2**3 / 256))
+    foot = mu + (3 * e1 / 2 - 27 * e1**3 / 32) * math.sin(2 * mu)
+    foot += (21 * e1**2 / 16 - 55 * e1**4 / 32) * math.sin(4 * mu) + 151 * e1**3 / 96 * math.sin(6 * mu)
+    sine, cosine, tangent = math.sin(foot), math.cos(foot), math.tan(foot)
+    c, t, root = prime * cosine**2, tangent**2, math.sqrt(1 - e2 * sine**2)
+    n, r = _RADIUS_M / root, _RADIUS_M * (1 - e2) / root**3
+    q = (x - 5e5) / (n * 0.9996)
+    latitude = q**2 / 2 - (5 + 3 * t + 10 * c - 4 * c**2 - 9 * prime) * q**4 / 24
+    latitude += (61 + 90 * t + 298 * c + 45 * t**2 - 252 * prime - 3 * c**2) * q**6 / 720
+    longitude = q - (1 + 2 * t + c) * q**3 / 6
+    longitude += (5 - 2 * c + 28 * t - 3 * c**2 + 8 * prime + 24 * t**2) * q**5 / 120
+    return math.degrees(longitude / cosine), math.degrees(foot - n * tangent / r * latitude)
 
 
 def _unproject(x: float, y: float) -> tuple[float, float]:
