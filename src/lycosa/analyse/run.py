@@ -5,6 +5,7 @@ What was done stands in the database: the same command continues after any end, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -161,12 +162,16 @@ def drive(
     """Have workers do what is on the desks, one after the other, until nothing is left or Ctrl-C ends it."""
     if not tally.left:
         return tally
-    (collection.path / "logs").mkdir(exist_ok=True)
+    log = collection.path / "logs" / "analyse.log"
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(exist_ok=True)
+    # In somebody else's collection a crash leaves no stack.
+    keeps_log = os.access(log if log.exists() else log.parent, os.W_OK)
     setup = msgspec.structs.replace(
         make_setup(collection.mission),
         quarry=find_name(type(part)),
         brief=msgspec.json.encode(brief).decode(),
-        log=str(collection.path / "logs" / "analyse.log"),
+        log=str(log) if keeps_log else "",
         recycle=20_000,  # what a worker has compiled is dear
     )
     meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)

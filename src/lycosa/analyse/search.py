@@ -78,7 +78,8 @@ class Index:
         self.part = part
         self.path = collection.path / NAME
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+        needed = [self.path.parent, *([self.path] if self.path.exists() else [])]
+        if not all(os.access(path, os.W_OK) for path in needed):
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
         self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)

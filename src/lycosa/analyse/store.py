@@ -262,7 +262,7 @@ def open_readonly(folder: Path) -> apsw.Connection:
     """A connection that only reads; CollectionError where nothing was analysed yet."""
     path = folder / NAME
     if not path.exists():
-        raise CollectionError(f"{folder} was not analysed yet: lycosa analyse does it.")
+        raise CollectionError(f"{folder} was not analysed yet: lycosa analyse xml {folder} does it.")
     try:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         db.set_busy_timeout(_BUSY_MS)

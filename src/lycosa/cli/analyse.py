@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import default_collection
+from lycosa.cli.options import named_collection
 
 if TYPE_CHECKING:
     from lycosa.analyse.part import Part
@@ -59,7 +59,7 @@ def analyse(
     from lycosa.analyse.summary import tell
     from lycosa.look.table import printable
 
-    where = Path(folder or collection or default_collection())
+    where = Path(named_collection(folder, collection))
     settled = read_plan(plan) if plan else Plan()
     errand = Errand(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
     part = load_part(mission)

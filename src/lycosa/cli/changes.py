@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN_HOSTS = 20  # of a table for people; the other formats have all
 
 
-@click.command()
+@click.command(short_help="Tell what changed since an earlier round.")
 @collection_option
 @click.option("--since", type=int, metavar="N", help="Compare with round N; default: the one before; 0: with nothing.")
 @click.option("--until", type=int, metavar="N", help="Compare round N instead of the last one.")

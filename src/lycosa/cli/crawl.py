@@ -19,6 +19,7 @@ from lycosa.mission import Mission
 )
 @click.option("--column", default="", metavar="NAME", help="Column of a CSV file that holds the seeds.")
 @click.option("--sample", default=0, metavar="N", help="Take a random N of the seeds.")
+@click.option("--sample-seed", default=0, metavar="NUMBER", help="With --sample: another number, another choice.")
 @mission_options
 @click.option("--new", is_flag=True, help="Refuse a collection that exists, instead of continuing it.")
 @click.option("--recrawl", is_flag=True, help="Begin the next round: look again at the pages that are due.")
@@ -32,6 +33,7 @@ def crawl(
     files: tuple[str, ...],
     column: str,
     sample: int,
+    sample_seed: int,
     new: bool,
     recrawl: bool,
     full: bool,
@@ -43,10 +45,10 @@ def crawl(
 ) -> int:
     """Collect what the seeds lead to.
 
-    The first word may name a mission, built in (mirror) or in a file (TOML or Crawler.conf); the others are URLs, and -
-    reads them from the pipe. Running the same command again continues; without URL and mission, the collection's own
-    mission is continued. Ctrl-C ends it cleanly. With --recrawl the pages of a collection are visited again, with
-    --period again and again.
+    The first word may name a mission, built in (mirror, geo, xml) or in a file (TOML or Crawler.conf); the others are
+    URLs, and - reads them from the pipe. Running the same command again continues; without URL and mission, the
+    collection's own mission is continued. Ctrl-C ends it cleanly. With --recrawl the pages of a collection are visited
+    again, with --period again and again.
 
     \b
     lycosa crawl https://example.org/
@@ -55,7 +57,7 @@ def crawl(
     lycosa crawl mission.toml --collection news
     """
     plan = settle(words, options)
-    mission, written = plant(plan.settled, plan.words, files=files, column=column, sample=sample)
+    mission, written = plant(plan.settled, plan.words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:
         return _tell_plan(mission)
 

@@ -308,7 +308,7 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
     with Collection(folder) as collection:
         if kind == "mirror":
             count = export_mirror(collection, Path(output), wanted)
-            said = f"{count.files:,} files, {count.bytes:,} bytes"
+            said = f"{count.files:,} {'file' if count.files == 1 else 'files'}, {count.bytes:,} bytes{count.lack}"
         elif kind == "index":
             said = f"{export_index(collection, sys.stdout if output == '-' else Path(output), wanted):,} pages"
         elif kind == "wacz":

@@ -41,8 +41,8 @@ def extract(
     (WARC, ARC) are read as well: without --collection their records go to -o or the pipe, as lines of JSON.
 
     \b
-    lycosa extract --quarry examples/contacts.py:Contacts
-    lycosa extract --quarry examples/contacts.py:Contacts other.warc.gz -o contacts.jsonl
+    lycosa extract --quarry examples/outline.py:Outline
+    lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
     from lycosa.crawl.extraction import Errand, extract_collection, extract_files
     from lycosa.look.table import printable

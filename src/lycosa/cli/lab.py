@@ -7,13 +7,14 @@ import sys
 
 import click
 
-from lycosa.cli.options import default_collection, format_option, output_option
+from lycosa.cli.options import format_option, named_collection, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
 
 
-@click.command()
-@click.argument("collection", required=False, metavar="[COLLECTION]")
+@click.command(short_help="Replay a crawl under other policies.")
+@click.argument("folder", required=False, metavar="[COLLECTION]")
+@click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
 @click.option("--policy", "names", default="shark,learn,bfs", metavar="NAME,…", help="Policies to compare.")
 @click.option("--limit", default=0, metavar="N", help="End after N requests; 0: with the last.")
 @click.option("--step", default=0, metavar="N", help="A row after every N requests; 0: about twenty rows.")
@@ -22,6 +23,7 @@ from lycosa.errors import UsageError
 @format_option
 @output_option
 def lab(
+    folder: str | None,
     collection: str | None,
     names: str,
     limit: int,
@@ -43,13 +45,14 @@ def lab(
     from lycosa.look.table import write
     from lycosa.look.trial import compare
 
+    where = named_collection(folder, collection)
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted:
         raise UsageError("Name at least one policy to compare.")
     if limit < 0 or step < 0:
         raise UsageError("--limit and --step are numbers from 0 on.")
     tell = sys.stderr.write if sys.stderr.isatty() else None
-    points = compare(collection or default_collection(), wanted, sets=sets, limit=limit, step=step, tell=tell)
+    points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=tell)
     with opened(output, form) as (out, settled):
         if settled == "table":
             by_place: dict[int, dict[str, str]] = {}
@@ -66,6 +69,6 @@ def lab(
         from lycosa.report.curves import draw_curves
 
         series = {name: [(p.requests, p.found) for p in points if p.policy == name] for name in wanted}
-        title = f"What each policy finds in {os.path.basename(os.path.abspath(collection or default_collection()))}"
+        title = f"What each policy finds in {os.path.basename(os.path.abspath(where))}"
         with opened(chart, "jsonl") as (picture, _):
             picture.write(draw_curves(series, title=title, across="requests", up="found"))

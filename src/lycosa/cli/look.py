@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     Answer = tuple[tuple[str, ...], Iterator[Any]]
 
 
-@click.command()
+@click.command(short_help="Tell what a collection holds, also while it grows.")
 @collection_option
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
 )
 def status(collection: str, form: str | None) -> None:
-    """Tell what a collection holds and how its crawl stands, also while it is running."""
+    """Tell what a collection holds and how its crawl stands, also while it is running.
+
+    \b
+    lycosa status
+    lycosa status --collection news --format jsonl
+    """
     import msgspec
 
     from lycosa.look.status import read_status, tell
@@ -36,7 +41,7 @@ def status(collection: str, form: str | None) -> None:
         click.echo("\n".join(printable(line) for line in tell(found).splitlines()))
 
 
-@click.command()
+@click.command(short_help="Ask the collection's database, or a thesaurus.")
 @click.argument("sql", metavar="[SELECT]", default="")
 @collection_option
 @format_option
@@ -59,7 +64,8 @@ def query(
 ) -> None:
     """Ask the collection's database in SQL, or a thesaurus in SPARQL; they can only be read.
 
-    Views: pages, urls, links, hosts, records. The tables behind them are described in docs/commands.md.
+    Views: pages, urls, links, hosts, records. After `lycosa analyse xml` also analysis.document and its kin.
+    What is in them: docs/commands.md and docs/xml.md; `SELECT * FROM pages LIMIT 1` shows columns.
 
     \b
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"

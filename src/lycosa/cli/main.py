@@ -56,6 +56,18 @@ class Program(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in VERBS and not word.startswith("-") and not ctx.resilient_parsing:
+            from lycosa.mission.fields import nearest
+
+            meant = nearest(word, VERBS)
+            guess = f" (did you mean {meant}?)" if meant else ""
+            raise click.UsageError(f"There is no command '{word}'{guess}; allowed: {', '.join(VERBS)}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -90,7 +102,8 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
         return 2
     except click.UsageError as problem:
         verb = problem.ctx.command_path if problem.ctx else "lycosa"
-        return _complain(f"{problem.format_message()} (see {verb} --help)", code=2)
+        sentence = " ".join(problem.format_message().split())  # click lists choices one a line
+        return _complain(f"{sentence} (see {verb} --help)", code=2)
     except click.ClickException as problem:
         return _complain(problem.format_message(), code=problem.exit_code)
     except LycosaError as problem:
@@ -109,16 +122,31 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
 
 def run() -> None:
     """The entry point of the `lycosa` command."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that lacks a letter gets its number instead
             stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))
 
 
+def _open_streams() -> None:
+    """Give a program that was started without standard streams (`>&-`, a daemon) some that lead nowhere.
+
+    Otherwise the next file that is opened, perhaps a database, gets the number of standard error, and is written to.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_RDWR)
+        if handle == number:
+            os.set_inheritable(handle, True)
+        setattr(sys, name, open(handle, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def _complain(sentence: str, *, code: int) -> int:
     from lycosa.look.table import printable
 
-    lines = [printable(line) for line in sentence.splitlines()]
+    lines = [printable(line) for line in sentence.split("\n")]
     print("lycosa: " + "\n  ".join(lines), file=sys.stderr)
     return code
 

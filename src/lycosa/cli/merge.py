@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Put several collections together.")
 @click.argument("collections", nargs=-1, required=True, metavar="A B…")
 @click.option(
     "-o", "--into", default="", metavar="DIR", help="New folder for the whole; without it, A gets the others."

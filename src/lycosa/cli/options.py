@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from msgspec.structs import replace
 
+from lycosa.errors import UsageError
 from lycosa.mission import Settled, find_mission, load, read_seeds
 from lycosa.mission.settings import Keep, Mission
 
@@ -119,6 +120,13 @@ def default_collection() -> str:
     return os.environ.get("LYCOSA_KEEP_COLLECTION") or Keep().collection
 
 
+def named_collection(word: str | None, option: str | None) -> str:
+    """The collection that a verb is to look at, which takes it as a word or as an option."""
+    if word and option and word != option:
+        raise UsageError(f"Two collections are named, {word} and {option} (--collection); allowed: one.")
+    return word or option or default_collection()
+
+
 def collection_option(command: Command) -> Command:
     """Add the option that names the collection to look at."""
     return click.option(
@@ -149,7 +157,7 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     rest = tuple(words if file is None else words[1:])
     if file is None and (judging or not words):
         folder = Path(overrides.get("keep.collection", default_collection()))
-        if (folder / "lycosa.toml").is_file():
+        if os.path.isfile(folder / "lycosa.toml"):
             file = folder / "lycosa.toml"
             overrides["keep.collection"] = str(folder)  # the collection may have been moved since the file was written
     added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
@@ -161,12 +169,20 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     return Plan(settled, rest)
 
 
-def plant(settled: Settled, words: Sequence[str], *, files: Sequence[str], column: str, sample: int) -> Planted:
-    """Settle the seeds: those of the command line, or else those of the mission."""
+def plant(
+    settled: Settled,
+    words: Sequence[str],
+    *,
+    files: Sequence[str] = (),
+    column: str = "",
+    sample: tuple[int, int] = (0, 0),
+) -> Planted:
+    """Settle the seeds: those of the command line, or else those of the mission; `sample` is how many, and the draw."""
+    size, draw = sample
     files = [*files, *("-" for word in words if word == "-")]
     words = [word for word in words if word != "-"]
     if words or files:
-        seeds = read_seeds(words, files=files, column=column, sample=sample)
+        seeds = read_seeds(words, files=files, column=column, sample=size, sample_seed=draw)
     else:
-        seeds = read_seeds(settled.mission.seeds, sample=sample)
+        seeds = read_seeds(settled.mission.seeds, sample=size, sample_seed=draw)
     return Planted(replace(settled.mission, seeds=seeds.urls), seeds.written)

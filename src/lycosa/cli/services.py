@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lycosa.missions.geo.stock import Stock
 
 
-@click.command()
+@click.command(short_help="List the geographic services of a collection.")
 @collection_option
 @click.option("--kind", default="", metavar="NAME", help="Only services of this kind: WMS, WFS… W*S takes several.")
 @click.option("--state", default="", metavar="NAME", help="Only those in this state: live, dead, refused…")

@@ -40,7 +40,7 @@ def thesaurus() -> None:
     """
 
 
-@thesaurus.command("import")
+@thesaurus.command("import", short_help="Compile SKOS files into a thesaurus.")
 @click.argument("words", nargs=-1, required=True, metavar="FILE…")
 @click.option("--name", default="", metavar="NAME", help="What it is called; default: as the file or folder.")
 @click.option("--languages", default="", metavar="es,en", help="Keep labels in these languages; default: all.")

@@ -10,7 +10,7 @@ import click
 from lycosa.cli.options import collection_option
 
 
-@click.command()
+@click.command(short_help="Read a collection whole and tell what is damaged.")
 @collection_option
 @click.option("--repair", is_flag=True, help="Mend what is damaged; the next crawl fetches the pages that are lost.")
 @click.option(

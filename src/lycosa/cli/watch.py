@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec.structs import replace
 
-from lycosa.cli.options import asking_options, default_collection, format_option, output_option, settle
+from lycosa.cli.options import asking_options, format_option, named_collection, output_option, settle
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
 
@@ -73,7 +73,7 @@ class Watching:
             click.echo(f"\r{done:,} of {total:,} services checked", nl=done == total, err=True)
 
 
-@click.command("check-services")
+@click.command("check-services", short_help="Ask every service whether it works.")
 @click.argument("folder", required=False, metavar="[COLLECTION]")
 @click.option("--kind", default="", metavar="NAME", help="Only services of this kind: WMS, WFS… W*S takes several.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
@@ -127,10 +127,12 @@ def check_services(
 
     if outcome and outcome not in OUTCOMES:
         raise UsageError(f'There is no outcome "{outcome}"; allowed: {", ".join(OUTCOMES)}.')
+    if rounds < 0 or (rounds > 1 and options.get("recrawl__period_h") is None):
+        raise UsageError("--rounds is a number from 0 on, and several rounds need a --period between them.")
     number = None if since in (None, "last") else int(since) if since.isdigit() else -1
     if number == -1:
         raise UsageError(f'--since is the number of a round; found "{since}".')
-    options["keep__collection"] = folder or options.get("keep__collection") or default_collection()
+    options["keep__collection"] = named_collection(folder, options.get("keep__collection"))
     shown = _Shown(form, output, outcome, None if since is None else number or 0)
     with Collection(options["keep__collection"]) as collection:
         if history:
@@ -138,6 +140,8 @@ def check_services(
             return 0
         if no_check:
             return _show(collection, None, shown)
+        if number:
+            _find_round(collection, number)
         settled = settle((), options).settled
         mission = settled.mission
         given = settled.origin.get("limits.time_s") == "--max-time"
@@ -222,13 +226,28 @@ def _settle_code(found: Watched, *, strict: bool) -> int:
     return 4 if found.outcomes and not answered else 0
 
 
+def _find_round(collection: Collection, number: int) -> None:
+    """Complain of a round that is not there before every service is asked."""
+    from lycosa.missions.geo.history import History
+
+    history = History(collection.path, write=False)
+    try:
+        numbers = [row.round for row in history.rounds()]
+    finally:
+        history.close()
+    if number not in numbers:
+        raise UsageError(f"--since: there is no round {number}; rounds: {', '.join(map(str, numbers)) or 'none'}.")
+
+
 def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
     """List what a round found, or what is different since another one."""
     from lycosa.missions.geo.history import History
 
     history = History(collection.path, write=False)
     try:
-        if shown.since is not None:
+        if shown.since == 0 and len(history.rounds()) < 2:
+            click.echo("lycosa: there is one round only and nothing to compare it with", err=True)
+        elif shown.since is not None:
             span = history.settle_span(shown.since or None, number)
             _write_differences(history.differences(*span), shown, span=span)
         else:
@@ -273,7 +292,11 @@ def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tupl
     )  # fmt: skip
     with opened(shown.output, shown.form) as (out, settled):
         if settled == "table":
-            write((row[:6] for row in rows), columns[:6], out, form=settled)
+            listed = [row[:6] for row in rows]
+            if listed:
+                write(listed, columns[:6], out, form=settled)
+            else:
+                out.write(f"Round {span[1]} compared to round {span[0]}: nothing appeared, changed or vanished.\n")
         else:
             write(rows, columns, out, form=settled)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,17 +39,22 @@ class Plan(Struct, frozen=True):
 
 def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
     """Make the folder and what must be in it; nothing is written before every check passed."""
-    exists = (folder / "crawl.db").exists()
+    try:
+        exists = (folder / "crawl.db").exists()
+        foreign = not exists and folder.is_dir() and not _is_collection(folder)
+    except OSError as error:
+        raise CollectionError(f"The collection {folder} cannot be read: {error.strerror or error}.") from None
     if exists and new:
         raise CollectionError(f"The collection {folder} exists already: leave out --new to continue it.")
     if not exists and not mission.seeds:
         raise UsageError("There is no seed: name at least one URL to begin with.")
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
-    if not exists and folder.is_dir() and not _is_collection(folder):
+    if foreign:
         raise CollectionError(
             f"The folder {folder} is not empty and not a collection: name another with --collection DIR."
         )
+    check_targets(mission)
     try:
         missing = [path for path in (folder / "archive", folder, *folder.absolute().parents) if not path.exists()]
         (folder / "archive").mkdir(parents=True, exist_ok=True)
@@ -57,6 +63,24 @@ def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
             sync_folder(path.parent)  # or a loss of power takes the whole collection away with its name
     except OSError as error:
         raise make_fault(error, f"The folder {folder}") from None
+
+
+def check_targets(mission: Mission) -> None:
+    """Refuse a log, an index or a mirror that could not be written at the end: before anything is fetched."""
+    log = mission.log.file if mission.log.level and mission.log.file != "-" else ""
+    for key, name in (("log.file", log), ("keep.index", mission.keep.index), ("keep.mirror", mission.keep.mirror)):
+        if not name:
+            continue
+        kind = "folder" if key == "keep.mirror" else "file"
+        there = os.path.exists(name)
+        if there and os.path.isdir(name) != (kind == "folder"):
+            found = "file" if kind == "folder" else "folder"
+            raise UsageError(f"{key} is {name}, which is a {found}; allowed: the path of a {kind}.")
+        place = Path(name) if there else next(path for path in Path(name).absolute().parents if os.path.exists(path))
+        if not there and not place.is_dir():
+            raise UsageError(f"{key} is {name}, which cannot be: {place} is a file; allowed: the path of a {kind}.")
+        if not os.access(place, os.W_OK):
+            raise CollectionError(f"{key} is {name}, which cannot be written: no permission to write to {place}.")
 
 
 def _is_collection(folder: Path) -> bool:

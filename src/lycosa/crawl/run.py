@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import sys
@@ -155,9 +156,12 @@ def _run_open(
     folder, mission = plan.folder, plan.mission
     notes = [*notes, *mend_archive(plan, frontier)]
     notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
+    known = 0 if created else len(frontier.given_seeds())
     seeds = _plant(mission, frontier, options.written)
-    gate = _make_gate(mission, frontier.given_seeds())  # a seed that moved opens no private address
+    given = frontier.given_seeds()
+    gate = _make_gate(mission, given)  # a seed that moved opens no private address
     if not created:
+        notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
     if is_steered(mission):
         Helm(mission, None).own_lessons(frontier)
@@ -368,7 +372,19 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
         return []
     rules = Rules(mission, seeds)
     count = frontier.reopen(_REOPENED, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
-    return [f"The settings changed: {count} URLs that were refused before are now admitted."] if count else []
+    found = "1 URL that was refused before is" if count == 1 else f"{count} URLs that were refused before are"
+    return [f"The settings changed: {found} now admitted."] if count else []
+
+
+def _note_others(plan: Plan, frontier: Frontier, *, more: int) -> list[str]:
+    """Who crawls something else may have meant another collection."""
+    before = re.search(r'^name = "(.*)"$', frontier.meta("mission") or "", re.MULTILINE)
+    news = []
+    if before and before[1] != plan.mission.name:
+        news.append(f'it was made by the mission "{before[1]}", this is "{plan.mission.name}"')
+    if more:
+        news.append("1 seed is new to it" if more == 1 else f"{more:,} seeds are new to it")
+    return [f"The collection {plan.folder} goes on: {'; '.join(news)} (--collection DIR for another)."] if news else []
 
 
 def _store_now(mission: Mission, frontier: Frontier) -> list[str]:

@@ -41,6 +41,15 @@ class MirrorCount(Struct, frozen=True, gc=False):
     files: int
     bytes: int
     moved: int  # of the files: those that do not stand where they wished
+    lost: int = 0  # pages that are left out, as the archive cannot be read there
+
+    @property
+    def lack(self) -> str:
+        """What to say of pages that are left out."""
+        if not self.lost:
+            return ""
+        pages = "1 page is" if self.lost == 1 else f"{self.lost:,} pages are"
+        return f"; {pages} left out, as the archive cannot be read there (lycosa verify tells more)"
 
 
 class Plan:

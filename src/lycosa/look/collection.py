@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
+from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.decode import decode
 from lycosa.frontier import schema
 from lycosa.frontier.parts import host_key
@@ -34,6 +35,8 @@ from lycosa.model import STATE_NAMES
 from lycosa.parse import Doc, read
 
 if TYPE_CHECKING:
+    import apsw
+
     from lycosa.look.near import Kin
     from lycosa.look.why import Why
     from lycosa.quarry import Quarry
@@ -146,6 +149,16 @@ class Page:
         speaker = holder if record.status == 304 else record
         return decode(holder.body_raw, speaker.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
 
+    @property
+    def problem(self) -> str:
+        """Why its bytes cannot be read; empty where they can."""
+        holder: StoredAnswer | None = self._record
+        if self._record.kind == "revisit":
+            holder = self._source._holder(self._digest)
+        if holder is None:
+            return "no record holds its bytes"
+        return (holder.problem or "damaged") if holder.kind == "unreadable" else ""
+
     @cached_property
     def doc(self) -> Doc:
         """The page as the crawl read it: links as written, base, tree."""
@@ -176,7 +189,8 @@ class Collection:
     def __init__(self, path: str | os.PathLike[str] = "collection") -> None:
         self.path = Path(path)
         self.archive = self.path / "archive"
-        self.database = database.connect(self.path)
+        self._database = database.connect(self.path)
+        self._closed = False
 
     def __iter__(self) -> Iterator[Page]:
         return self.pages()
@@ -198,7 +212,15 @@ class Collection:
 
     def close(self) -> None:
         """Close the database; pages that were handed out can then no longer read their bytes."""
-        self.database.close()
+        self._closed = True
+        self._database.close()
+
+    @property
+    def database(self) -> apsw.Connection:
+        """The connection to its database, which can only read."""
+        if self._closed:
+            raise CollectionError(f"The collection {self.path} is closed: open it again with Collection(…).")
+        return self._database
 
     def pages(self, *, host: str = "", mime: str = "", round: int | None = None) -> Iterator[Page]:
         """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything).
@@ -277,6 +299,8 @@ class Collection:
 
     def graph(self, *, by: graph.By = "page", host: str = "") -> Iterator[graph.Edge]:
         """The edges of the web graph between pages, hosts or registered domains; from the pages of a host, or all."""
+        if by not in graph.NODES:
+            raise UsageError(f"by is {by!r}; allowed: {', '.join(graph.NODES)}.")
         return graph.find_edges(self.database, by, host=host)
 
     def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[Kin]:

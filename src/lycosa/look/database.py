@@ -71,6 +71,8 @@ def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -
     """The rows of a statement of ours."""
     try:
         yield from connection.execute(sql, values)
+    except (apsw.ConnectionClosedError, apsw.CursorClosedError):
+        raise CollectionError("The collection was closed while it was being read: read it before that.") from None
     except apsw.Error as problem:
         raise translate(problem, Path(connection.filename)) from None
 

@@ -8,6 +8,8 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from msgspec.structs import replace
+
 from lycosa import __version__
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.index import IndexEntry, date_of, write_index
@@ -23,8 +25,19 @@ EVERYTHING = Filter()
 
 def export_mirror(collection: Collection, folder: Path, wanted: Filter = EVERYTHING) -> MirrorCount:
     """Write the pages as files, each where its URL's path leads (T8)."""
-    pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
-    return write_mirror(((page.url, page.mime, page.body) for page in pages), folder)
+    lost = 0
+
+    def held() -> Iterator[tuple[str, str, bytes]]:
+        nonlocal lost
+        for page in collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round):
+            body = page.body
+            if not body and page.problem:  # an empty file would pass for an empty page
+                lost += 1
+            else:
+                yield page.url, page.mime, body
+
+    count = write_mirror(held(), folder)
+    return replace(count, lost=lost)
 
 
 def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVERYTHING) -> int:
@@ -86,7 +99,7 @@ def finish(mission: Mission) -> list[str]:
     with Collection(mission.keep.collection) as collection:
         if mission.keep.mirror:
             count = export_mirror(collection, Path(mission.keep.mirror))
-            notes.append(f"The mirror {mission.keep.mirror} has {count.files:,} files.")
+            notes.append(f"The mirror {mission.keep.mirror} has {count.files:,} files{count.lack}.")
         if mission.keep.index:
             pages = export_index(collection, Path(mission.keep.index))
             notes.append(f"The index {mission.keep.index} has {pages:,} pages.")

@@ -51,13 +51,19 @@ def crawl(
         )
     from lycosa.crawl.run import CrawlOptions, run
 
+    if not (
+        quarry is None or isinstance(quarry, str | Quarry) or isinstance(quarry, type) and issubclass(quarry, Quarry)
+    ):
+        raise UsageError(
+            f"quarry is {quarry!r}; allowed: a class that inherits from lycosa.quarry.Quarry, or its name."
+        )
     overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
     if quarry is not None:
         overrides["quarry"] = quarry if isinstance(quarry, str) else find_name(quarry)
     at_hand = quarry() if isinstance(quarry, type) else None if isinstance(quarry, str) else quarry
     file = None if mission is None else find_mission(os.fspath(mission)) or Path(mission)
     settled = load(file, environ=os.environ, overrides=overrides).mission
-    words = [seeds] if isinstance(seeds, str) else list(seeds)
+    words = _listed(seeds)
     found = read_seeds(words or settled.seeds)
     planted = replace(settled, seeds=found.urls)
     chosen = CrawlOptions(recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written)
@@ -69,6 +75,16 @@ def crawl(
     if report.exit_code == 1 and report.extracted:
         raise LycosaError("\n".join(report.extracted))
     return Collection(collection)
+
+
+def _listed(seeds: str | Iterable[str]) -> list[str]:
+    words: list[object] = [seeds] if isinstance(seeds, str | bytes) or not isinstance(seeds, Iterable) else list(seeds)
+    for word in words:
+        if not isinstance(word, str):
+            raise UsageError(
+                f"A seed is {word!r}, of the type {type(word).__name__}; allowed: texts, one for each URL."
+            )
+    return [word for word in words if isinstance(word, str)]
 
 
 def _export(mission: Mission, report: Report) -> None:

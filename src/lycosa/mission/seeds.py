@@ -74,14 +74,23 @@ def as_url(text: str) -> str:
         if not word or re.match(_OTHER_SCHEME, word):
             raise Wrong("a URL that begins with http:// or https://, or a host such as example.org")
         if not re.match(_BARE_HOST, word):
-            raise Wrong(f"a URL, or a host with a dot in its name; http://{word[:60]}/ if it is a host without one")
+            guess = f"http://{word[:60]}/"
+            hint = f"; {guess} if it is a host without one" if _is_name(word) else ""
+            raise Wrong(f"a URL, or a host with a dot in its name{hint}")
         word = "http://" + word
     if re.match(_CREDENTIALS, word):
         raise Wrong('a URL without user and password, which belong into [hosts."NAME"] of a mission')
     url = normalise(word)
     if not url or not url.startswith(("http://", "https://")):
+        if word.lower().startswith("file:"):
+            raise Wrong("http:// or https://; a folder of files is served by python3 -m http.server --directory DIR")
         raise Wrong("a valid URL that begins with http:// or https://, or a host such as example.org")
     return url
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word without a dot may be the name of a host: printable, without spaces."""
+    return word.isprintable() and not re.search(r"\s", word)
 
 
 def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[Entry]:

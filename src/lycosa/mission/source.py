@@ -5,6 +5,7 @@ Which of the two forms a file has is told by its content. A mission is also call
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -44,12 +45,27 @@ def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
     if not file.is_file() and (named := built_in().get(str(file))):
         file = named
     text = _decode(_load(file), file)
+    _refuse_other(text, file)
     source = file.name if file.parent == MISSIONS else str(file)
     if conf.looks_like_conf(text):
         return conf.read(text, source)
     given, problems = toml.read(text, source)
     given = [_anchored(item, file.parent) for item in given]
     return conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
+
+
+def _refuse_other(text: str, file: Path) -> None:
+    """Name what a file is that was taken for a mission: a list of seeds, or a page."""
+    lines = (line.strip() for line in text.split("\n", 1000)[:1000])
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    if re.match(r"(?i)https?://\S+$|https?://\S+\s+#", first):
+        raise UsageError(f"{file}: this is a list of addresses, and no mission; for a list: --seeds {file}")
+    if re.match(r"(?i)<!doctype html|<html|<\?xml", first):
+        raise UsageError(
+            f"{file}: this is a document, and no mission. Documents are fetched from a server:"
+            f" python3 -m http.server --directory {file.parent}, then lycosa crawl http://localhost:8000/{file.name};"
+            " a sitemap with seeds is named with --seeds"
+        )
 
 
 def _anchored(item: Given, folder: Path) -> Given:

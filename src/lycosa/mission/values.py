@@ -112,8 +112,10 @@ def split_list(path: Path, text: str) -> list[str]:
 def _settle_whole(field: Field, value: object) -> int:
     if isinstance(value, str) and field.unit == "bytes":
         value = forms.parse_size(value)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST or not _within(field, value):
+    if not isinstance(value, int) or isinstance(value, bool) or not _within(field, value):
         raise Wrong(_span(field, "a whole number"))
+    if abs(value) > _LARGEST:
+        raise Wrong(f"a whole number up to {_LARGEST}")
     return value
 
 
@@ -170,7 +172,7 @@ def _settle_items(items: Iterable[object], check: Callable[[str], str] | None) -
 def _as_number(text: str) -> object:
     """The number that a text without a unit is, or the text."""
     word = text.strip()
-    if re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII):
+    if re.fullmatch(r"[+-]?\d{1,100}", word, re.ASCII):
         return int(word)
     return float(word) if re.fullmatch(r"[+-]?\d{1,18}\.\d{0,18}", word, re.ASCII) else text
 
