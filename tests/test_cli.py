@@ -215,7 +215,8 @@ def test_views_are_exported(folder: Path, tmp_path: Path) -> None:
         kind = "wacz" if name.endswith("wacz") else "warc"
         done = lycosa("export", kind, "-c", str(folder), "-o", name, cwd=tmp_path)
         assert done.returncode == 0 and (tmp_path / name).exists(), done.stderr
-    assert [record.kind for record in iter_records(tmp_path / "all.warc.gz")].count("response") == 4
+    answers = [record.url for record in iter_records(tmp_path / "all.warc.gz") if record.kind == "response"]
+    assert len([url for url in answers if not url.endswith("/robots.txt")]) == 4
     done = lycosa("export", "warc", "-c", str(folder), "-o", "some.warc.gz", "--mime", "application/pdf", cwd=tmp_path)
     assert [record.url for record in iter_records(tmp_path / "some.warc.gz")] == ["http://site.test/b"]
 

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from lycosa.cli.analyse import load_part
-from lycosa.cli.output import opened, opened_bytes
+from lycosa.cli.output import counted, opened, opened_bytes
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> str:
     documents = ((each.url, each.mime, picker.read(each, corrected=pick.corrected)) for each in picker.find(pick))
     parcel = write_parcel(documents, wish.output)
     lost = f"; {parcel.lost:,} cannot be read any more" if parcel.lost else ""
-    return f"{parcel.files:,} files, {parcel.bytes:,} bytes{lost}"
+    return f"{counted(parcel.files, 'file')}, {parcel.bytes:,} bytes{lost}"
 
 
 def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
@@ -96,7 +96,7 @@ def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
     else:
         with opened_bytes(wish.output) as out:
             count = write_addresses(addresses, out)
-    return f"{count:,} addresses"
+    return counted(count, "address")
 
 
 def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
@@ -106,9 +106,9 @@ def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
     condition = picker.condition(pick)
     if wish.form == "graphml" or (wish.form is None and wish.output.lower().endswith(".graphml")):
         with opened(wish.output, "jsonl") as (out, _):
-            return f"{write_graphml(picker.db, condition, out):,} links"
+            return counted(write_graphml(picker.db, condition, out), "link")
     with opened(wish.output, wish.form) as (out, form):
-        return f"{write(list_edges(picker.db, condition), COLUMNS, out, form=form, raw=wish.raw):,} links"
+        return counted(write(list_edges(picker.db, condition), COLUMNS, out, form=form, raw=wish.raw), "link")
 
 
 def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
@@ -117,7 +117,7 @@ def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
     numbers = dict.fromkeys(each.n for each in picker.find(pick))
     pages = (page for n in numbers if (page := picker.collection.page_at(n)) is not None)
     with opened_bytes(wish.output) as out:
-        return f"{export_records(picker.collection, out, pages):,} records"
+        return counted(export_records(picker.collection, out, pages), "record")
 
 
 def _write_schema(picker: Picker, wish: Wish) -> str:
@@ -128,7 +128,7 @@ def _write_schema(picker: Picker, wish: Wish) -> str:
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "catalog.xml").exists())):
         raise UsageError(f"{folder} is not empty and was not made by an export: name another folder.")
     made = offline.export_schema(picker, wish.address, folder)
-    lines = [f"{made.files:,} files, {made.bytes:,} bytes; the schema is {made.entry}"]
+    lines = [f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}"]
     if made.missing:
         shown = "".join(f"\n  {address}" for address in made.missing[:10])
         lines.append(f"\nIt is not complete: {len(made.missing):,} were not collected (missing.txt):{shown}")

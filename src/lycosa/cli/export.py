@@ -12,7 +12,7 @@ import click
 
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option
-from lycosa.cli.output import opened, opened_bytes
+from lycosa.cli.output import counted, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
 
@@ -208,7 +208,7 @@ def write_records(
     with opened(output, form) as (out, settled):
         count = records.write_records(collection, out, wanted, form=settled, raw=raw)
     if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
+        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
 
 
 def _export_list(kind: str, output: str, collection: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
@@ -219,7 +219,7 @@ def _export_list(kind: str, output: str, collection: str, *, form: str | None, w
     with opened(output, form) as (out, settled):
         count = write(found.rows, found.columns, out, form=settled, raw=raw)
     if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
+        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
 
 
 def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
@@ -258,7 +258,7 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
             with opened(output, form) as (out, settled):
                 count = write(rows, columns, out, form=settled, raw=raw)
     if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} edges", err=True)
+        click.echo(f"lycosa: {output}: {counted(count, 'edge')}", err=True)
 
 
 def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: Filter, raw: bool) -> None:
@@ -277,7 +277,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
         with opened(output, form) as (out, settled):
             count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=raw)
     if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} links", err=True)
+        click.echo(f"lycosa: {output}: {counted(count, 'link')}", err=True)
 
 
 def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
@@ -292,7 +292,7 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
         with opened(output, form) as (out, settled):
             count = write(rows, COLUMNS, out, form=settled, raw=raw)
     if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
+        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
@@ -308,12 +308,12 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
     with Collection(folder) as collection:
         if kind == "mirror":
             count = export_mirror(collection, Path(output), wanted)
-            said = f"{count.files:,} {'file' if count.files == 1 else 'files'}, {count.bytes:,} bytes{count.lack}"
+            said = f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}"
         elif kind == "index":
             said = f"{export_index(collection, sys.stdout if output == '-' else Path(output), wanted):,} pages"
         elif kind == "wacz":
             packed = export_wacz(collection, Path(output))
-            said = f"{packed.records:,} records, {packed.pages:,} pages, {packed.bytes:,} bytes"
+            said = f"{counted(packed.records, 'record')}, {counted(packed.pages, 'page')}, {packed.bytes:,} bytes"
         else:
             said = _export_warc(collection, output, wanted)
     if output != "-":

@@ -12,6 +12,12 @@ from lycosa.errors import UsageError
 from lycosa.look.table import FORMATS, Format
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`, `3 addresses`."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 @contextmanager
 def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
     """The stream to write to and the format; a file appears under its name only when it is whole."""

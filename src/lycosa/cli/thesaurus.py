@@ -98,7 +98,7 @@ def list_all(form: str | None, output: str) -> None:
         write(rows, ("name", "title", "languages", "concepts", "labels", "groups", "file"), out, form=settled)
 
 
-@thesaurus.command()
+@thesaurus.command(short_help="List themes and groups that --themes may name.")
 @thesaurus_option
 @language_option
 @click.option(
@@ -123,7 +123,7 @@ def themes(name: str, language: str, kind: str, form: str | None, output: str) -
         write(rows, ("kind", "name", "concepts", "uri"), out, form=settled)
 
 
-@thesaurus.command()
+@thesaurus.command(short_help="Show the concepts that a term means.")
 @click.argument("term")
 @thesaurus_option
 @language_option

@@ -21,6 +21,10 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
 
     A crawl looks by itself at what was being written when it last ended, and at what was changed since. This finds what
     a disk loses in silence. Exit code 1 if anything is wrong.
+
+    \b
+    lycosa verify
+    lycosa verify --repair
     """
     import msgspec
 

@@ -60,19 +60,19 @@ class Progress:
         then, before = self._last
         rate = (pages - before) / (now - then) if now > then else 0.0
         self._last = (now, pages)
-        off = int(board.total(Cell.BACKING_OFF))
+        off, hosts = int(board.total(Cell.BACKING_OFF)), int(board.total(Cell.HOSTS))
         parts = [
             f"{pages:,.0f} pages",
             f"{rate:,.0f}/s",
             f"{board.total(Cell.REQUESTS):,.0f} requests",
             f"{board.total(Cell.BYTES) / 1e6:,.0f} MB",
             f"{board.total(Cell.ACTIVE):.0f} under way",
-            f"{board.total(Cell.HOSTS):,.0f} hosts",
+            f"{hosts:,} {'host' if hosts == 1 else 'hosts'}",
         ]
         if rendering := int(board.total(Cell.RENDERING)):
             parts.append(f"{rendering} in a browser")
         if off:
-            parts.append(f"{off} hosts backing off")
+            parts.append(f"{off} {'host' if off == 1 else 'hosts'} backing off")
         return ", ".join(parts)
 
     def _clear(self) -> None:

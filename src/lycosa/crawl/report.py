@@ -97,7 +97,8 @@ _ENDINGS = {
 
 def _lines(report: Report) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
-    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {report.requests:,} requests, {report.bytes / 1e6:,.1f} MB"
+    requests = f"{report.requests:,} {'request' if report.requests == 1 else 'requests'}"
+    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {requests}, {report.bytes / 1e6:,.1f} MB"
     pages = f"{report.pages:,} {'page' if report.pages == 1 else 'pages'}"
     if report.round == 1:
         lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]

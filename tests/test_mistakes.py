@@ -1,0 +1,157 @@
+"""What people do by mistake, from the shell and from Python: one sentence that says what to do, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Web, html
+
+from lycosa import Collection, crawl
+from lycosa.cli.main import main
+from lycosa.errors import CollectionError, UsageError
+from lycosa.look.export import export_mirror
+
+FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
+PROGRAM = [sys.executable, "-P", "-m", "lycosa"]
+
+
+@pytest.fixture
+def home(web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A site of two pages, in an empty folder; gives the words of a crawl of it."""
+    web["site.test/"] = html("/a", title="Home")
+    web["site.test/a"] = html("/", title="A")
+    monkeypatch.chdir(tmp_path)
+    yield ["crawl", "http://site.test/", "--connect-to", web.connect_to, *FAST]
+
+
+def test_a_verb_that_is_not_there_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which one was meant, and which there are."""
+    assert main(["stat"]) == 2
+    assert "did you mean status?); allowed: crawl, check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_program_without_standard_streams_crawls(home: list[str], closed: str) -> None:
+    """As a daemon starts it; the database does not get the number of a stream that is written to."""
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *PROGRAM, *home], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert main(["verify"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("# seeds\r\nhttp://site.test/\r\n", "for a list: --seeds given"),
+        ("<!DOCTYPE html><title>x</title>", "python3 -m http.server"),
+    ],
+)
+def test_what_is_no_mission_is_named(
+    home: list[str], content: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A list of seeds and a page are told from a mission with a mistake in it."""
+    Path("given").write_bytes(content.encode())
+    assert main(["crawl", "given"]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--log-file", "--index", "--mirror"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_crawl(
+    home: list[str], option: str, web: Web, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder where a file belongs, or a file where a folder does; nothing is fetched or made."""
+    if option == "--mirror":
+        Path("there").write_text("x")
+    else:
+        Path("there").mkdir()
+    assert main([*home, option, "there"]) == 2
+    assert "allowed: the path of a" in capsys.readouterr().err
+    assert web.asked == [] and not Path("collection").exists()
+
+
+def test_seeds_with_spaces_get_no_advice_that_fails(home: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """`http://exa mple/` would be refused as well."""
+    assert main(["crawl", "exa mple"]) == 2
+    assert "http://exa" not in capsys.readouterr().err
+
+
+def test_a_number_that_is_too_large_is_told_the_largest(home: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a whole number, after all."""
+    assert main([*home, "--depth", "9" * 30]) == 2
+    assert "a whole number up to 9007199254740992" in capsys.readouterr().err
+
+
+def test_another_draw_samples_other_seeds(home: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """`--sample-seed` draws; the same one draws the same."""
+    Path("list").write_text("".join(f"http://site{n}.test/\n" for n in range(50)))
+
+    def draw(number: str) -> list[str]:
+        assert main(["crawl", "--seeds", "list", "--sample", "5", "--sample-seed", number, "--dry-run"]) == 0
+        return [json.loads(line)["seed"] for line in capsys.readouterr().out.splitlines()]
+
+    assert draw("1") == draw("1") != draw("2")
+
+
+def test_a_crawl_of_something_else_says_which_collection_it_goes_to(
+    home: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same command is silent about it; another seed, or another mission, is not."""
+    assert main([*home, "--limit", "1"]) == 5
+    assert main(home) == 0
+    assert "goes on" not in capsys.readouterr().err
+    assert main(["crawl", "http://site.test/a", *home[2:]]) == 0
+    assert "The collection collection goes on: 1 seed is new to it (--collection DIR" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["lab"], ["analyse", "xml"], ["check-services"]])
+def test_two_collections_are_one_too_many(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a collection may be a word or an option, both are not silently one."""
+    assert main([*verb, "a", "-c", "b"]) == 2
+    assert "Two collections are named, a and b" in capsys.readouterr().err
+
+
+def test_pages_that_cannot_be_read_leave_no_empty_files(home: list[str], tmp_path: Path) -> None:
+    """A mirror leaves them out and counts them."""
+    assert main([*home, "-q"]) == 0
+    for file in Path("collection/archive").iterdir():
+        file.rename(tmp_path / file.name)
+    with Collection("collection") as collection:
+        count = export_mirror(collection, Path("site"))
+        assert all(page.problem for page in collection)
+    assert (count.files, count.lost) == (0, 2) and "2 pages are left out" in count.lack
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"seeds": None}, "NoneType"),
+        ({"seeds": b"http://site.test/"}, "bytes"),
+        ({"seeds": [1]}, "int"),
+        ({"seeds": "http://site.test/", "quarry": int}, "inherits from lycosa.quarry.Quarry"),
+    ],
+)
+def test_wrong_types_are_told_in_python(words: dict[str, Any], told: str, home: list[str]) -> None:
+    """What was found and what is allowed, before anything is made."""
+    with pytest.raises(UsageError, match=told):
+        crawl(**words)
+    assert not Path("collection").exists()
+
+
+def test_a_closed_collection_says_so(home: list[str]) -> None:
+    """In our words, also to who is in the middle of it."""
+    assert main([*home, "-q"]) == 0
+    collection = Collection("collection")
+    pages = iter(collection)
+    assert next(pages).url == "http://site.test/"
+    with pytest.raises(UsageError, match="page, host, domain"):
+        collection.graph(by="planet")  # type: ignore[arg-type]
+    collection.close()
+    with pytest.raises(CollectionError, match="is closed"):
+        len(collection)
+    with pytest.raises(CollectionError, match="was closed"):
+        next(pages)
