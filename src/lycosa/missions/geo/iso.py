@@ -296,9 +296,10 @@ def _party(parent: Element, service: Service, role: str) -> None:
 
 
 def _extent(extent: Element, box: Box) -> None:
-    """A box that crosses the antimeridian is two, because catalogues do not know others."""
+    """A box that crosses the antimeridian is two, because catalogues do not know others, and some only the first."""
     west, south, east, north = box
-    for left, right in [(west, east)] if west <= east else [(west, 180.0), (-180.0, east)]:
+    parts = [(west, east)] if west <= east else [(west, 180.0), (-180.0, east)]
+    for left, right in sorted(parts, key=lambda part: part[0] - part[1]):
         found = _add(extent, "gmd:geographicElement", "gmd:EX_GeographicBoundingBox")
         sides = {"westBoundLongitude": left, "eastBoundLongitude": right}
         for name, value in (sides | {"southBoundLatitude": south, "northBoundLatitude": north}).items():

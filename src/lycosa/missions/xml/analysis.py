@@ -48,7 +48,7 @@ class XmlPart(Part):
     """What the xml mission knows of a collection."""
 
     name = "xml"
-    version = "1"
+    version = "2"
     columns = {
         "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
@@ -260,13 +260,17 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
     )
 
 
+#: Who judged: what was found valid or not by another is looked at again.
+_JUDGE = b"2"
+
+
 def _mark(store: Store, closure: set[int]) -> str:
     """Changes when one of these documents does."""
     ids = msgspec.json.encode(sorted(closure)).decode()
     rows = store.rows(
         "SELECT digest FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY digest", (ids,)
     )
-    return hashlib.sha1(b"".join(digest or b"" for (digest,) in rows)).hexdigest()
+    return hashlib.sha1(_JUDGE + b"".join(digest or b"" for (digest,) in rows)).hexdigest()
 
 
 def _keep_grammar(store: Store, grammar: Grammar, mark: str) -> int:
