@@ -320,6 +320,22 @@ def test_json_services() -> None:
     assert tiles.items[0].box == (1.0, 2.0, 3.0, 4.0)
 
 
+@pytest.mark.parametrize(
+    "extent",
+    [
+        {"spatial": [1, 2, 3, 4], "temporal": ["2019-01-01T00:00:00Z", None]},
+        {"spatial": {"bbox": [1, 2, 3, 4]}, "temporal": {"interval": ["2019-01-01T00:00:00Z", None]}},
+        {"bbox": [1, 2, 3, 4], "temporal": [["2019-01-01T00:00:00Z", ".."]]},
+        {"spatial": {"bbox": [[1, 2, -9, 3, 4, 9]]}, "temporal": {"interval": [["2019-01-01T00:00:00Z"]]}},
+    ],
+)
+def test_extents_of_drafts(extent: dict[str, Any]) -> None:
+    """Extents are read as the drafts of OGC API and STAC had them, and where a list is missing."""
+    collection = {"id": "r", "title": "R", "extent": extent, "links": []}
+    (item,) = stock(json.dumps({"collections": [collection], "links": []}), "http://x.org/api/collections").items
+    assert (item.box, item.time) == ((1.0, 2.0, 3.0, 4.0), "2019-01-01T00:00:00Z/..")
+
+
 def test_records() -> None:
     """One record of the service, one for each item, as plain data that names its service."""
     records = list(extract(read(URL, {}, WMS_130.encode())))

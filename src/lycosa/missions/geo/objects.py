@@ -137,18 +137,28 @@ def _read_collection(found: Table) -> Item:
 
 
 def _place_extent(item: Item, extent: Table) -> None:
-    """The box and the time of a collection: the first of its boxes is the one around all."""
-    spatial = table(extent.get("spatial"))
-    boxes = spatial.get("bbox")
-    values = numbers(boxes[0]) if isinstance(boxes, list) and boxes else ()
+    """The box and the time of a collection: the first of its boxes is the one around all.
+
+    Drafts of both standards had lists where objects with lists of lists are now, and many forget the outer list.
+    """
+    spatial = extent.get("spatial")
+    values = _read_first(table(spatial).get("bbox") if isinstance(spatial, dict) else spatial or extent.get("bbox"))
     values = (*values[0:2], *values[3:5]) if len(values) == 6 else values
     if len(values) == 4:
-        item.box = convert(word(spatial.get("crs")) or "OGC:CRS84", values, latitude_first=False)
+        item.box = convert(word(table(spatial).get("crs")) or "OGC:CRS84", values, latitude_first=False)
         item.box_from = "own" if item.box else "unusable"
-    intervals = table(extent.get("temporal")).get("interval")
-    if isinstance(intervals, list) and intervals and isinstance(intervals[0], list):
-        begin, end = ([*intervals[0], None, None])[:2]
-        item.time = f"{word(begin) or '..'}/{word(end) or '..'}" if begin or end else ""
+    temporal = extent.get("temporal")
+    interval = table(temporal).get("interval") if isinstance(temporal, dict) else temporal
+    if isinstance(interval, list) and interval and isinstance(interval[0], list):
+        interval = interval[0]
+    if isinstance(interval, list):
+        begin, end = (word(moment) for moment in [*interval, None, None][:2])
+        item.time = f"{begin or '..'}/{end or '..'}" if begin or end else ""
+
+
+def _read_first(boxes: object) -> tuple[float, ...]:
+    """The numbers of a box, or of the first of several."""
+    return numbers(boxes) or (numbers(boxes[0]) if isinstance(boxes, list) and boxes else ())
 
 
 def _read_process(found: Table) -> Item:
