@@ -122,6 +122,23 @@ def test_stac(atlas: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[by
     assert len(lines) == 21 and {line["type"] for line in lines} == {"Collection", "Feature"}
 
 
+def test_links_by_which_viewers_draw() -> None:
+    """A map in a format that the service has, by its name; tiles by their description."""
+
+    def link(kind: str, *formats: str) -> list[dict[str, Any]]:
+        service = Service(kind, endpoint="http://a.test/ows", formats=formats)
+        entry = Entry("e", service, sources=[Source(1, 1, "http://a.test/d", service, 1.7e9, "", {})])
+        links = stac.make_item(Layer("l", entry, Item("layer", "x"), "", ("e",)))["links"]
+        return [one for one in links if one["rel"] in ("wms", "wmts", "tilejson")]
+
+    assert link("WMS", "image/gif", "image/png") == [
+        {"rel": "wms", "href": "http://a.test/ows", "type": "image/png", "wms:layers": ["x"]}
+    ]
+    assert [one["type"] for one in link("WMTS", "image/jpeg")] == ["image/jpeg"]
+    assert link("TILEJSON") == [{"rel": "tilejson", "href": "http://a.test/d", "type": "application/json"}]
+    assert link("WFS", "text/xml") == []
+
+
 def test_times_of_layers() -> None:
     """However a service writes a time, first and last instant come out, or nothing."""
     assert stac.read_time("2019-01-01/2019-12-31/P1D") == ("2019-01-01T00:00:00Z", "2019-12-31T23:59:59Z")

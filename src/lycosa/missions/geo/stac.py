@@ -1,8 +1,8 @@
 """The inventory as a static STAC (1.1.0): services flow in as collections, their layers as items.
 
 A layer that says which time it covers has that time; of the others, `datetime` is when their description was fetched,
-because an item must have one. Layers of WMS and WMTS carry the links of the web-map-links extension, with which a
-viewer draws them.
+because an item must have one. Layers of WMS, WMTS and TileJSON carry the links of the web-map-links extension, with
+which a viewer draws them.
 """
 
 from __future__ import annotations
@@ -157,10 +157,15 @@ def make_item(layer: Layer) -> Table:
 def _draw_link(layer: Layer) -> list[Table]:
     """How a viewer draws it."""
     service, item = layer.entry.service, layer.item
+    described = layer.entry.sources[0].url
+    pictures = [name for name in item.formats or service.formats if name.startswith("image/")]
+    drawn = "image/png" if "image/png" in pictures or not pictures else pictures[0]
     if service.type == "WMS" and item.name:
-        return [{"rel": "wms", "href": service.endpoint, "type": "image/png", "wms:layers": [item.name]}]
+        return [{"rel": "wms", "href": service.endpoint, "type": drawn, "wms:layers": [item.name]}]
     if service.type == "WMTS" and item.name:
-        return [{"rel": "wmts", "href": layer.entry.sources[0].url, "type": "image/png", "wmts:layer": item.name}]
+        return [{"rel": "wmts", "href": described, "type": drawn, "wmts:layer": item.name}]
+    if service.type == "TILEJSON":
+        return [{"rel": "tilejson", "href": described, "type": "application/json"}]
     return []
 
 
