@@ -311,7 +311,7 @@ def fail_with(problem: BaseException) -> click.Command:
         (CollectionError("It is locked."), 2, "lycosa: It is locked.\n"),
         (DiskFull("No room."), 3, "lycosa: No room.\n"),
         (OSError(errno.ENOSPC, "No space left on device", "c/x"), 3, "lycosa: c/x: No space left on device\n"),
-        (KeyboardInterrupt(), 130, "\n"),
+        (KeyboardInterrupt(), 130, "\nlycosa: interrupted; the same command can be given again\n"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from loopback import Web, html
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extract.pool import undisturbed
 from lycosa.look.export import export_mirror
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
@@ -155,3 +157,12 @@ def test_a_closed_collection_says_so(home: list[str]) -> None:
         len(collection)
     with pytest.raises(CollectionError, match="was closed"):
         next(pages)
+
+
+def test_a_worker_that_is_just_starting_does_not_hear_ctrl_c() -> None:
+    """It would end with a traceback of its imports; the signal of the parent is as before."""
+    with undisturbed():
+        program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

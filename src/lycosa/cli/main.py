@@ -109,7 +109,7 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
     except LycosaError as problem:
         return _complain(str(problem), code=problem.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return _complain("interrupted; the same command can be given again", code=INTERRUPTED)
     except OSError as problem:
         return _end(problem, debug="--debug" in arguments)
     except Exception as problem:

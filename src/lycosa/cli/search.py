@@ -77,7 +77,8 @@ def search(
         finally:
             index.close()
     if not quiet:
-        shown = f", the first {limit:,} are shown" if total > limit else ""
+        first = "is shown" if limit == 1 else f"{limit:,} are shown"
+        shown = f", the first {first}" if total > limit else ""
         click.echo(f"lycosa: {total:,} {'document fits' if total == 1 else 'documents fit'}{shown}", err=True)
     return 0
 

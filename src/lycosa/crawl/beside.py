@@ -26,7 +26,7 @@ from lycosa.crawl.report import Report
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import LycosaError
 from lycosa.extract.job import Setup
-from lycosa.extract.pool import Pool
+from lycosa.extract.pool import Pool, undisturbed
 from lycosa.frontier.records import Label
 from lycosa.mission import Mission
 from lycosa.quarry import Quarry, has_extract
@@ -44,7 +44,7 @@ class Beside:
     def __init__(self, folder: Path, setup: Setup, *, workers: int, mission: str) -> None:
         (folder / "logs").mkdir(exist_ok=True)
         command = [sys.executable, "-P", "-c", _PROGRAM, str(folder), str(workers), mission]
-        with open(folder / "logs" / "extract.log", "ab") as log:
+        with open(folder / "logs" / "extract.log", "ab") as log, undisturbed():
             self._process = subprocess.Popen(
                 [*command, msgspec.json.encode(setup).decode()],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,

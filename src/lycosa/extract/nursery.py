@@ -59,7 +59,10 @@ def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
             os.execv(sys.executable, [*sys.orig_argv, msgspec.json.encode(ready).decode()])
     else:
         ready = msgspec.json.decode(arguments[2], type=Ready)
-    sock.sendall(frame(ready))
+    try:
+        sock.sendall(frame(ready))
+    except BrokenPipeError:  # the pool was ended before this was ready
+        return
     Nursery(sock, setup, make=make, load=load, quarry=quarry).run()
 
 

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -57,6 +57,16 @@ class Hand:
         self.hung = False
         self.gone = False  # it has hung up, or talks nonsense; the nursery will tell of its death
         self.batches: deque[int] = deque()  # the last key of each batch in hand
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """What is started in the block does not hear Ctrl-C, also before it has come to say so itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Pool:
@@ -136,11 +146,12 @@ class Pool:
         ours, theirs = socket.socketpair()
         with theirs:
             number = theirs.fileno()
-            process = subprocess.Popen(
-                [*command, str(number), msgspec.json.encode(self.setup).decode()],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[number],
-            )
+            with undisturbed():
+                process = subprocess.Popen(
+                    [*command, str(number), msgspec.json.encode(self.setup).decode()],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[number],
+                )
         return process, ours
 
     def _greet(self) -> Ready:
