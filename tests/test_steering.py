@@ -12,9 +12,15 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import command, crawl, rows
 
+from lycosa.crawl.helm import Helm
 from lycosa.crawl.lanes import Lane
+from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.ranks import Ranks
-from lycosa.model import HostRow
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.judge.choice import settle_order
+from lycosa.mission import Mission
+from lycosa.mission.settings import Policy
+from lycosa.model import HostRow, Target
 
 #: One request after the other; what a page costs to read, on a busy machine or the first time, is not charged.
 GEO = ("geo", "--workers", "1", "--connections", "1", "--set", "extract.workers=0", "--set", "limits.page_cpu_s=0")
@@ -159,3 +165,24 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
         order[focus] = hosts[:30].count("shop.test")
         assert len(hosts) == 60
     assert order["1"] < order["0"]
+
+
+def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
+    """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
+    mission = settle_order(Mission(policy=Policy(name="terms", focus=1.0)))
+    pilot = Pilot(Helm(mission, None), MemoryFrontier(), mission, workers=1, refill=lambda lane: bool(lane.queue))
+    best, poor = lane("best", 0.9), lane("poor", 0.1)
+    for each in (best, poor):
+        each.queue.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
+    assert pilot.admits(best, 100.0, in_flight=0)
+    best.next_at = 101.0
+    pilot.lanes.enlist(best)
+    assert not pilot.admits(poor, 100.0, in_flight=0)  # the best rests, and has more
+    best.queue.clear()
+    assert not pilot.admits(poor, 100.0, in_flight=1)  # what is under way may bring something
+    assert pilot.admits(poor, 100.0, in_flight=0)
+    poor.queue.clear()
+    zero = lane("zero", 0.0)
+    zero.queue.append(Target(1, 1, "http://zero.test/", "zero"))
+    pilot.lanes.enlist(zero)
+    assert pilot.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like

@@ -43,6 +43,7 @@ class Pilot:
         self._room = 0.0  # lesser requests that may be made now
         self._mark = 0.0  # what the best of the last requests promised
         self._marked_at = 0.0
+        self._better: Lane | None = None  # that lesser ones wait for
         self._half_s = HALF_S + 2 * delay_s
         self._stamp = 0
         self._shuffled = 0
@@ -81,11 +82,12 @@ class Pilot:
                     lane.promise = self._look(lane) or 0.0
         self.lanes.refresh()
 
-    def admits(self, lane: Lane, now: float) -> bool:
+    def admits(self, lane: Lane, now: float, *, in_flight: int) -> bool:
         """Whether a lane that may go is worth a request, or free hands rather wait for hosts that promise more.
 
         With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
-        What the best promised is forgotten by halves, so that nothing waits for a host that has no more to give.
+        What the best promised is forgotten by halves; and while nothing is under way nothing waits for hosts that have
+        no more to give.
         """
         promise = lane.promise
         if promise == INFINITE or self._spare == INFINITE:
@@ -93,14 +95,25 @@ class Pilot:
         mark = self._mark * 0.5 ** ((now - self._marked_at) / self._half_s)
         if promise >= mark / 2:
             self._room = min(self._room + self._spare, SPARE_MOST)
-        elif self._room < 1:
+        elif self._room >= 1:
+            self._room -= 1
+        elif in_flight or self._rests_better(2 * promise):
             self.lanes.hold(lane)
             return False
-        else:
-            self._room -= 1
         if promise >= mark:
             self._mark, self._marked_at = promise, now
         return True
+
+    def _rests_better(self, than: float) -> bool:
+        """Whether a host that rests has something that promises more."""
+        if self._better is None or not self._is_better(self._better, than):
+            self._better = next((lane for lane in self.lanes.listed() if self._is_better(lane, than)), None)
+        return self._better is not None
+
+    def _is_better(self, lane: Lane, than: float) -> bool:
+        if not lane.listed or lane.promise <= than or not (lane.queue or self._refill(lane)):
+            return False
+        return self._helm.promise(lane.queue[0]) > than
 
     def is_spent(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.lanes import Lane
+from lycosa.crawl.lanes import INFINITE, Lane
 from lycosa.frontier import part_of
 from lycosa.model import Batch, Found, State
 
@@ -38,9 +38,9 @@ class Timing:
         hosts = {found.host for found in founds if found.state == State.PENDING}
         self.hungry = any(lane.dry if (lane := lanes.get(host)) else part_of(host) in parts for host in hosts)
 
-    def wait_s(self, now: float, batch: Batch) -> float | None:
-        """Seconds until a batch that somebody waits for may be written; None: nobody does."""
-        return self.committed_at + EARLY_S - now if self.hungry and batch.found else None
+    def wait_s(self, now: float, batch: Batch) -> float:
+        """Seconds until a batch that somebody waits for may be written; infinite: nobody does."""
+        return self.committed_at + EARLY_S - now if self.hungry and batch.found else INFINITE
 
     def is_due(self, now: float, batch: Batch, *, buffered: int, pages: int, resting: bool) -> bool:
         """Whether to write now; `buffered`: bytes for the archive, `pages`: so many are enough, `resting`: nothing else

@@ -141,14 +141,11 @@ class Worker:
             self.pilot.choose(now)
 
     def _wait_s(self, now: float, *, launch: bool) -> float:
-        wait_s = min(self._chores_at, self._inbox_at) - now
+        wait_s = min(self._chores_at - now, self._inbox_at - now, self._timing.wait_s(now, self.intake.batch))
         if launch and self.client.room > 0:
             lane_s = self.lanes.wait_s(now)
             if lane_s is not None:
                 wait_s = min(wait_s, lane_s)
-        early_s = self._timing.wait_s(now, self.intake.batch)
-        if early_s is not None:
-            wait_s = min(wait_s, early_s)
         if is_filled(self.intake.batch):
             wait_s = 0.0 if self._is_resting() else wait_s
         elif self.board.full or self._is_idle():
@@ -179,7 +176,9 @@ class Worker:
         room = self.client.room
         while room > 0:
             lane = self.lanes.ready(now)
-            if lane is None or (self.pilot is not None and not self.pilot.admits(lane, now)):
+            if lane is None:
+                return
+            if self.pilot is not None and not self.pilot.admits(lane, now, in_flight=self.client.in_flight):
                 return
             target = self._next_target(lane)
             if target is None:
