@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.missions.geo import Geo, Hint, find_hints, links
+from lycosa.missions.geo.hints import HOME
 from lycosa.parse import Doc, read
 
 PAGE = "http://www.example.org/mapas/index.html"
@@ -27,7 +28,8 @@ def page(body: str, url: str = PAGE, head: str = "") -> list[Hint]:
 
 
 def proposed(hints: list[Hint]) -> dict[str, str]:
-    return {hint.url: hint.rule for hint in hints}
+    """Addresses and rules, but for the first page of the host, which every service leads to."""
+    return {hint.url: hint.rule for hint in hints if hint.rule != HOME}
 
 
 def caps(endpoint: str, service: str) -> str:
@@ -181,7 +183,7 @@ def test_rest_directory() -> None:
     }
     service["supportedExtensions"] = "KmlServer, WFSServer"
     doc = read(f"{url}?f=json", {}, json.dumps(service).encode())
-    assert [hint.service for hint in find_hints(doc)] == ["WFS", "WMTS"]
+    assert [hint.service for hint in find_hints(doc) if hint.rule != HOME] == ["WFS", "WMTS"]
 
 
 def online(url: str, protocol: str) -> str:
@@ -222,7 +224,7 @@ RECORDS = """<csw:GetRecordsResponse xmlns:csw="http://www.opengis.net/cat/csw/2
 def test_catalogue() -> None:
     """A catalogue is asked for its records, each answer for the next ones, until it is through."""
     capabilities = '<csw:Capabilities version="2.0.2" xmlns:csw="http://www.opengis.net/cat/csw/2.0.2"/>'
-    (first,) = xml(capabilities, caps("http://a.org/csw", "CSW"))
+    first, _ = xml(capabilities, caps("http://a.org/csw", "CSW"))
     assert first.rule == "records of a catalogue"
     assert "request=GetRecords" in first.url and first.url.endswith("startPosition=1")
     found = proposed(xml(RECORDS.format(101, 250, ENDPOINT), first.url))
@@ -298,6 +300,17 @@ def test_capabilities_lead_on() -> None:
     assert elsewhere[caps("http://b.org/wms", "WMS")] == "link: endpoint"
 
 
+def test_a_service_leads_to_its_host() -> None:
+    """The first page of the host, with its port, is looked at; what is no service, or is that page, leads nowhere."""
+    body = '<WMS_Capabilities version="1.3.0"/>'
+    homes = [hint.url for hint in xml(body, caps("http://a.org:8080/maps", "WMS")) if hint.rule == HOME]
+    assert homes == ["http://a.org:8080/"]
+    assert xml(body, "http://a.org/") == xml("<other/>", "http://a.org/x") == []
+    catalogue = b'{"stac_version": "1.0.0", "type": "Catalog", "id": "c", "links": []}'
+    api = read("https://a.org/stac/catalog.json", {}, catalogue)
+    assert [hint.url for hint in find_hints(api)] == ["https://a.org/"]
+
+
 def test_apis() -> None:
     """The links of an API or a catalogue that lead to more of it are followed, others not."""
     relations = ["self", "conformance", "data", "service-desc", "license"]
@@ -333,7 +346,7 @@ def test_the_quarry_of_the_mission() -> None:
     doc = read("http://a.org/ows?service=WMS&request=GetCapabilities", {}, body)
     assert quarry.recognise(doc) == "ogc:wms/1.3.0"
     assert [record.data["title"] for record in quarry.extract(doc)] == ["T"]
-    assert [link.kind for link in quarry.links(doc)] == ["geo: beside a WMS"] * 2
+    assert [link.kind for link in quarry.links(doc)] == ["geo: host of a service", *["geo: beside a WMS"] * 2]
 
 
 def doc_of(body: bytes, mime: str) -> Doc:

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from lycosa.missions.geo.address import GUESSES, infer, strip_request
-from lycosa.missions.geo.hints import PREFIX
+from lycosa.missions.geo.hints import HOME, PREFIX
 from lycosa.model import State
 
 #: The states of a service, the best first, and what each means.
@@ -26,7 +26,7 @@ RANK = {state: rank for rank, state in enumerate(STATES)}
 
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
 #: What leads to services but is none.
-_ON_THE_WAY = ("metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue")
+_ON_THE_WAY = ("metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue", HOME)
 #: How rules begin or end that ask where nobody said that there is a service.
 _TRIED = ("beside ", "complaint ", "twin ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lycosa import urls
 from lycosa.missions.geo import documents, pages
 from lycosa.missions.geo.address import Hint
 from lycosa.missions.geo.complaint import COMPLAINTS
@@ -11,6 +12,7 @@ from lycosa.parse import Doc
 
 #: What the kind of an inferred link begins with; the rest is the rule, which `lycosa why` shows.
 PREFIX = "geo: "
+HOME = "host of a service"
 
 
 def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
@@ -19,12 +21,18 @@ def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
         return pages.read_page(doc)
     kind = kind or recognise(doc)
     if doc.kind == "xml" or doc.kind == "feed":
-        return documents.read_xml(doc, kind)
+        return [*documents.read_xml(doc, kind), *_go_home(doc, kind)]
     if doc.kind == "json":
-        return documents.read_json(doc, kind)
+        return [*documents.read_json(doc, kind), *_go_home(doc, kind)]
     if doc.kind == "text":
         return pages.read_script(doc) if "script" in doc.mime else pages.read_addresses(doc)
     return []
+
+
+def _go_home(doc: Doc, kind: str | None) -> list[Hint]:
+    """The first page of a host that has a service: it has more of them, which who linked to this one did not tell."""
+    home = urls.normalise("/", doc.url) if kind else None
+    return [Hint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
 
 
 def links(doc: Doc, kind: str | None = None) -> list[Link]:
