@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 import pytest
 
 from lycosa.judge.choice import is_steered, make_policy, settle_order
-from lycosa.judge.learn import Learn
+from lycosa.judge.learn import UNTRIED, Learn
 from lycosa.judge.policy import Policy
 from lycosa.judge.shark import Fish, Shark, Terms
 from lycosa.judge.taste import Taste
@@ -101,9 +103,43 @@ def test_it_learns_from_what_was_found() -> None:
     policy.enter(sight("http://b.test/"))
     good = policy.score(Link("/1", "new maps"), "http://b.test/1", host="b.test")
     bad = policy.score(Link("/2", "new shop"), "http://b.test/2", host="b.test")
-    assert good[0] > 3 * bad[0]
+    assert good[0] / (1 - good[0]) > 3 * bad[0] / (1 - bad[0])
     parts = policy.explain(good[1], "b.test")
     assert parts["anchor"] > 0 > policy.explain(bad[1], "b.test")["anchor"]
+
+
+def test_what_was_never_tried_is_worth_a_try() -> None:
+    """Kinds of addresses gain while little like them was asked for, on whatever host; `explain` tells by how much."""
+    policy = Learn(taste(), Steer())
+    teach(policy)
+    policy.enter(sight("http://b.test/"))
+    known, fresh = (score(policy, "x", f"http://b.test/{path}")[1] for path in ("shop/99", "records/99.xml"))
+    assert policy.explain(known, "b.test")["little tried"] < 0.1
+    assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED
+    for n in range(3):
+        lore = score(policy, "x", f"http://c.test/records/{n}.xml")[1]
+        policy.enter(sight(f"http://c.test/records/{n}.xml", lore=lore))
+        policy.leave([])
+    assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED / 4
+    heir = Learn(taste(), Steer())
+    heir.study(policy.drain())
+    assert heir.explain(fresh, "b.test") == pytest.approx(policy.explain(fresh, "b.test"), abs=1e-6)
+
+
+def test_lore_of_an_older_version_is_understood() -> None:
+    """What was noted before shapes of addresses were has one feature less: it is scored, explained and learned from."""
+    policy = Learn(taste(), Steer())
+    policy.enter(sight())
+    _, lore = score(policy, "maps")
+    at = Struct("<5f4B").size
+    old = lore[: at - 4] + bytes([3]) + lore[at - 3 : at + 2] + lore[at + 4 :]
+    assert "little tried" not in policy.explain(old, HOST)
+    before = policy.score_anew(0.5, old)
+    for _ in range(5):
+        policy.enter(sight("http://a.test/maps", kind="ogc:wms/1.3.0", lore=old))
+        policy.leave([])
+    assert policy.score_anew(0.5, old) > before
+    assert not policy._rules
 
 
 def test_a_page_is_worth_what_it_opens() -> None:

@@ -35,6 +35,9 @@ SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK tim
 # with quarry that are left are linked from pages that nothing speaks for. It grows with what was learned, to half after
 # RAMP answers: the first links of a crawl promise little as well, and what is known of them is all there is to go by.
 FRESH, RAMP = 0.02, 1000
+# What a link gains, as log-odds, for a kind of address that was never asked for; halved by the first answer. What looks
+# like nothing that was tried is not known to be bad: metadata records behind pages that say nothing were never reached.
+UNTRIED = 2.0
 SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it promises
 _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
@@ -42,8 +45,10 @@ _DIGITS = re.compile(r"[0-9]+")
 _REMEMBERED = 50_000
 _PACKED = Packed("<5f4B")  # what Shark-Search notes, prior, trust, sizes of the groups
 _HEAD = _PACKED.size  # bytes before the features
+_KINDS = 4  # features of the kind of link: rule, shape, rule at the host, rel; those noted before shapes were are three
 PATIENCE = 6.0  # hypotheses of a rule for which its trust counts as much as what became of them
 SPENT = 4.0  # what an address loses for which another spelling is known, as log-odds
+_NOTHING = 0.0, 0.0
 _CLAIMS = 200_000  # addresses that are remembered by what they stand for
 
 
@@ -144,7 +149,7 @@ class Learn(Policy):
         self._by_key: dict[int, _Ground] = {}
         self._answers = 0.0  # of all hosts, to all workers
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
-        self._rules: dict[int, tuple[float, float]] = {}  # hypotheses tried and finds, by the rule
+        self._rules: dict[int, tuple[float, float]] = {}  # what was tried and found, by rule or shape of address
         self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
         self._sight = Sight("", "")
         self._parent: tuple[int, ...] = ()  # features of the page whose links are scored
@@ -154,7 +159,7 @@ class Learn(Policy):
         self._anchors, self._contexts, self._titles = _Texts("anchor", 6), _Texts("near", 6), _Texts("title", 4)
         self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 4)
         self._folders, self._kinds, self._forms = _Names("folder"), _Names("via"), _Names("on")
-        self._own = _Names("own")
+        self._own, self._shapes = _Names("own"), _Names("shape")
         self._dries, self._yields = _Names("dry"), _Names("ground")
 
     # Scoring
@@ -181,18 +186,20 @@ class Learn(Policy):
         near = 1.0 if likely > 0 else taste.near(context)
         anchor = self._anchors[text] if text else ()
         around = self._contexts.read(context) if context else ()
-        address = self._address(url if not trust else url.partition("?")[0], host)
         kinds, kind = self._kinds, link.kind
+        shape, address = self._address(url if not trust else url.partition("?")[0], host, kind)
         place = "own" if host == self._host else "other"
         rule = kinds[f"{kind} {place}"]
-        ids = (rule, self._own[f"{kind} {host}"], kinds[f"{link.rel} {place}"], *anchor, *address, *around)
+        ids = (rule, shape, self._own[f"{kind} {host}"], kinds[f"{link.rel} {place}"], *anchor, *address, *around)
         base = 0.0 if trust else SHARK * shark.combine(likely, near) - BASE + 3 * prior
         logit = base + self._trust(rule, trust) if trust else base
         if same := self._same(url):
             loss = self._claim(same, url, logit)
             base, logit = base - loss, logit - loss
-        head = _PACKED.pack(shark.heir, likely, near, base, trust, 3, len(anchor), len(address), len(around))
+        head = _PACKED.pack(shark.heir, likely, near, base, trust, _KINDS, len(anchor), len(address), len(around))
         logit += self._parent_sum + sum(map(self._weights.__getitem__, ids))
+        if not trust:
+            logit += self._untried(shape)
         return _squash(logit), b"".join((head, array("H", ids).tobytes(), self._parent_bytes))
 
     def _claim(self, same: str, url: str, logit: float) -> float:
@@ -208,10 +215,15 @@ class Learn(Policy):
 
     def _trust(self, rule: int, trust: float) -> float:
         """Log-odds of a hypothesis: what its rule is said to be worth, and more and more what became of others."""
-        tried, found = self._rules.get(rule, (0.0, 0.0))
+        tried, found = self._rules.get(rule, _NOTHING)
         return _stretch((found + PATIENCE * trust) / (tried + PATIENCE))
 
-    def _address(self, url: str, host: str) -> list[int]:
+    def _untried(self, shape: int) -> float:
+        """Log-odds that a link gains as long as little like it was asked for."""
+        return UNTRIED / (1 + self._rules.get(shape, _NOTHING)[0])
+
+    def _address(self, url: str, host: str, kind: str) -> tuple[int, list[int]]:
+        """The shape that addresses have on many hosts, as such a link leads there, and the other features."""
         low = url.lower()
         start = low.find("/", 8)
         path, _, query = low[start:].partition("?")
@@ -227,8 +239,9 @@ class Learn(Policy):
         folder = _DIGITS.sub("0", path[:cut]) if cut > 1 else "/"
         found += self._labels[host]
         found.append(self._own[f"{host}{folder}{ending}"])
-        found.append(self._folders[f"{path.count('/')}{ending}"])
-        return found
+        form = f"{path.count('/')}{ending}"
+        found.append(self._folders[form])
+        return self._shapes[f"{kind} {folder[: folder.find('/', 1)]} {form}"], found
 
     # What hosts are worth
 
@@ -274,9 +287,11 @@ class Learn(Policy):
     def _sum(self, lore: bytes, ids: array[int]) -> float:
         """The log-odds of a URL, without those of its host."""
         logit: float
-        _, _, _, logit, trust, *_ = _PACKED.unpack_from(lore)
+        _, _, _, logit, trust, kinds, *_ = _PACKED.unpack_from(lore)
         if trust:
             logit += self._trust(ids[0], trust)
+        elif kinds == _KINDS:
+            logit += self._untried(ids[1])
         return logit + sum(map(self._weights.__getitem__, ids))
 
     # Learning
@@ -294,8 +309,7 @@ class Learn(Policy):
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
             self._learn(sight.lore, ground, worth)
-            if _PACKED.unpack_from(sight.lore)[4]:
-                self._try(sight.lore, worth)
+            self._try(sight.lore, worth)
         self._answers += 1
         ground.pages += 1
         ground.finds += found
@@ -319,9 +333,14 @@ class Learn(Policy):
         self._touched.update(ids)
 
     def _try(self, lore: bytes, worth: float) -> None:
-        """A hypothesis was tried: its rule is worth what that was."""
-        rule = array("H", lore[_HEAD : _HEAD + 2])[0]
-        tried, found = self._rules.get(rule, (0.0, 0.0))
+        """Something was tried: the rule of a hypothesis, or the shape of an address, is worth what that was."""
+        rule, shape = array("H", lore[_HEAD : _HEAD + 4])
+        _, _, _, _, trust, kinds, *_ = _PACKED.unpack_from(lore)
+        if not trust:
+            if kinds != _KINDS:
+                return
+            rule = shape
+        tried, found = self._rules.get(rule, _NOTHING)
         self._rules[rule] = tried + 1, found + worth
         self._note(_RULES | rule, 1.0, worth)
 
@@ -338,7 +357,11 @@ class Learn(Policy):
             return {}
         _, _, _, prior, trust, *sizes = _PACKED.unpack_from(lore)
         ids, at = array("H", lore[_HEAD:]), 0
-        parts = {"prior": prior} | ({"rule": self._trust(ids[0], trust)} if trust else {})
+        parts = {"prior": prior}
+        if trust:
+            parts["rule"] = self._trust(ids[0], trust)
+        elif sizes[0] == _KINDS:
+            parts["little tried"] = self._untried(ids[1])
         for name, size in zip(("kind of link", "anchor", "address", "context"), sizes, strict=True):
             parts[name] = sum(self._weights[i] for i in ids[at : at + size])
             at += size
