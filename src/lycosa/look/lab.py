@@ -22,6 +22,7 @@ from lycosa.model import Link, Sight
 
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
+_SHUFFLE = 4 * AGE  # as in crawl/pilot.py: after this many answers all hosts are looked at anew
 _RISE = 0.01  # as in crawl/intake.py: a better link that is hardly better changes nothing
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
@@ -69,7 +70,7 @@ class Replay:
         self._told: dict[str, float] = {}  # the entry of each host that counts
         self._aged: dict[str, int] = {}
         self._digests: set[str] = set()
-        self._count = 0
+        self._count = self._shuffled = 0
         for seed in reel.seeds:
             self._push(self._meet(seed, urls.host_of(seed), 0), 1.0, b"")
 
@@ -124,6 +125,11 @@ class Replay:
 
     def _next(self) -> _Url | None:
         policy = self._policy
+        if policy.learns and policy.age - self._shuffled >= max(_SHUFFLE, len(self._told)):
+            self._shuffled = policy.age
+            for host in list(self._told):
+                self._score_anew(host)
+                self._announce(host)
         while self._ranks:
             told, _, host = heapq.heappop(self._ranks)
             head = self._head(host)
