@@ -161,6 +161,23 @@ def test_content_that_returns_is_stored_once(web: Careful, tmp_path: Path) -> No
         assert found.place[2] < 600  # the record has no body
 
 
+def test_what_is_known_does_not_spend_a_bound_again(web: Careful, tmp_path: Path) -> None:
+    """A site that stays within the bounds of traps does so in every round: new pages are taken, known links stand."""
+    from lycosa import Collection
+
+    folder = tmp_path / "c"
+    for number in range(33):
+        web[f"a.test/p?id={number}"] = page(text=f"page {number}")
+    first = ("http://a.test/", "--set", "traps.queries_per_path=40")
+    for count, words in ((31, first), (32, ("--recrawl",)), (33, ("--recrawl",))):
+        web["a.test/"] = page(*(f"/p?id={number}" for number in range(count)))
+        crawl(web, folder, *words)
+        assert rows(folder, "SELECT key, count FROM tally") == [("queries:/p", count)]
+        with Collection(folder) as collection:
+            front = collection.page("http://a.test/")
+            assert front is not None and [link.accepted for link in front.links] == [True] * count
+
+
 def test_failures_keep_the_copy(web: Careful, tmp_path: Path) -> None:
     """A page that cannot be had now is none that is gone: its copy stays, and the next round asks again."""
     folder = tmp_path / "c"

@@ -271,6 +271,8 @@ def test_equal_content_is_stored_once(frontier: Frontier) -> None:
     assert frontier.stored() == 1
     assert frontier.content_holder(b"same") == (number(frontier, "http://a.test/a"), "http://a.test/a", 5.0)
     assert frontier.content_holder(b"other") is None
+    assert frontier.recall("http://a.test/c") == (State.DUPLICATE, "")
+    assert frontier.recall("http://a.test/never") is None
     assert (frontier.content_place(b"same"), frontier.content_place(b"other")) == (("w", 0, 10), None)
 
 

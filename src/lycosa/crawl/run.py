@@ -251,7 +251,10 @@ def _starter(
     def work(slot: int) -> None:
         tune()
         frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
-        rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None)
+        rules = Rules(
+            mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None,
+            recall=frontier.recall,
+        )  # fmt: skip
         archive = Archive(
             folder / "archive",
             prefix=f"lycosa-{slot:02d}",

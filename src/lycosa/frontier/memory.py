@@ -423,6 +423,10 @@ class MemoryFrontier:
         known = self._world.by_id.get(urls.url_id(url))
         return None if known is None else make_row(known)
 
+    def recall(self, url: str) -> tuple[int, str] | None:
+        row = self.find(url)
+        return None if row is None else (row.state, row.reason)
+
     def seeds(self) -> list[str]:
         return [self._world.urls[n - 1].found.url for n in sorted(self._world.seeds)]
 

@@ -194,6 +194,9 @@ class Frontier(Protocol):
     def find(self, url: str) -> UrlRow | None:
         """What is known of a normalised URL; None when it was never seen."""
 
+    def recall(self, url: str) -> tuple[int, str] | None:
+        """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""
+
     def robots(self, origin: str) -> RobotsRow | None:
         """The robots.txt kept for an origin."""
 

@@ -349,6 +349,16 @@ class SqliteFrontier:
         return figures.find(desk.db, url) if n is None else figures.read_row(desk.db, n)
 
     @_spoken
+    def recall(self, url: str) -> tuple[int, str] | None:
+        known, ident = self._at.urls, urls.url_id(url)
+        if not known.loaded:
+            known.catch_up()
+        n = known.find(ident, host_key(urls.host_of(url)), ident)
+        sql = "SELECT state, coalesce(reason, '') FROM url WHERE n = ?"
+        row: tuple[int, str] | None = None if n is None else self._at.db.execute(sql, (n,)).fetchone()
+        return row
+
+    @_spoken
     def given_seeds(self) -> list[str]:
         sql = "SELECT url FROM seed CROSS JOIN url USING (n) WHERE given ORDER BY n"
         return [url for (url,) in self._at.db.execute(sql)]

@@ -14,7 +14,7 @@ import re2
 from lycosa.errors import UsageError
 from lycosa.judge.novelty import Novelty
 from lycosa.judge.scope import Scope
-from lycosa.judge.traps import OK, Tallies, Traps
+from lycosa.judge.traps import OK, Recall, Tallies, Traps
 from lycosa.mission.settings import Mission
 from lycosa.model import Verdict
 from lycosa.urls import file_name
@@ -69,14 +69,23 @@ class Rules:
     """The rules of one mission for the addresses that its seeds lead to."""
 
     def __init__(
-        self, mission: Mission, seeds: Iterable[str], *, tallies: Tallies | None = None, spent: bool = True
+        self,
+        mission: Mission,
+        seeds: Iterable[str],
+        *,
+        tallies: Tallies | None = None,
+        spent: bool = True,
+        recall: Recall | None = None,
     ) -> None:
-        """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves."""
+        """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves.
+
+        `recall` tells what became of an address that was met before, so that it is counted once.
+        """
         self.scope = Scope(mission.scope, seeds)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
-        self.traps = Traps(mission.traps, self.tallies)
+        self.traps = Traps(mission.traps, self.tallies, recall)
         self.novelty = Novelty(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length

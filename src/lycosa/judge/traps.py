@@ -3,7 +3,7 @@
 Two bounds look at the address alone (depth and repetition of its path). The others count, for each host, how many
 addresses of one pattern were taken: `Tallies` holds the counts, is filled from what an earlier run has stored, and
 hands over what is new for the next commit. Counts are a worker's own; several workers that find links to one host may
-each spend the bound once.
+each spend the bound once. An address that the collection knows already is not counted again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import xxhash
 
 from lycosa.mission import settings
-from lycosa.model import Verdict
+from lycosa.model import State, Verdict
 from lycosa.urls import registered_domain
 
 OK = Verdict(True)
@@ -159,11 +159,16 @@ _COUNTED = {
 }
 
 
+#: What is known of an address: its state and the reason of that; None if it was never met.
+Recall = Callable[[str], tuple[int, str] | None]
+
+
 class Traps:
     """The bounds of one mission, with the counts they need."""
 
-    def __init__(self, bounds: settings.Traps, tallies: Tallies) -> None:
+    def __init__(self, bounds: settings.Traps, tallies: Tallies, recall: Recall | None = None) -> None:
         self.bounds = bounds
+        self._recall = recall
         self.tallies = tallies
         self._taken: set[str] = set()  # hosts that no longer touch hosts_per_domain
 
@@ -178,6 +183,11 @@ class Traps:
         if not query and host in self._taken and not self.bounds.names_per_folder and not _COUNTABLE.search(path):
             return OK  # most addresses: nothing in them is counted
         charges = self._charges(path, query, host)
+        if charges and self._recall is not None and (known := self._recall(url)) is not None:
+            # It was met by an earlier run, or by another worker, and counted then.
+            state, reason = known
+            refused = state == State.REJECTED and reason in _COUNTED
+            return Verdict(False, reason, "it was refused when it was first met") if refused else OK
         for charge in charges:
             if self.tallies.count(charge.owner, charge.key) >= charge.limit:
                 return self._judge_charge(charge)
