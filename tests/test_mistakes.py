@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -110,6 +111,22 @@ def test_a_crawl_of_something_else_says_which_collection_it_goes_to(
     assert "The collection collection goes on: 1 seed is new to it (--collection DIR" in capsys.readouterr().err
 
 
+def test_an_output_that_is_no_file_stays_what_it_is(home: list[str]) -> None:
+    """A pipe or a device (`-o /dev/null` of root) is written to, not replaced; so is what a link points to."""
+    assert main([*home, "-q"]) == 0
+    for words in (["query", "SELECT 1 AS one", "-o"], ["export", "index", "-o"]):
+        os.mkfifo("pipe")
+        with subprocess.Popen([*PROGRAM, *words, "pipe"], stderr=subprocess.PIPE) as running:
+            told = Path("pipe").read_text()
+            _, complaints = running.communicate(timeout=60)
+        assert running.returncode == 0, complaints
+        assert Path("pipe").is_fifo() and told
+        os.unlink("pipe")
+    Path("link.csv").symlink_to("real.csv")
+    assert main(["query", "SELECT 1 AS one", "-o", "link.csv"]) == 0
+    assert Path("link.csv").is_symlink() and Path("real.csv").read_text().split() == ["one", "1"]
+
+
 @pytest.mark.parametrize("verb", [["lab"], ["analyse", "xml"], ["check-services"]])
 def test_two_collections_are_one_too_many(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Where a collection may be a word or an option, both are not silently one."""
@@ -135,6 +152,7 @@ def test_pages_that_cannot_be_read_leave_no_empty_files(home: list[str], tmp_pat
         ({"seeds": b"http://site.test/"}, "bytes"),
         ({"seeds": [1]}, "int"),
         ({"seeds": "http://site.test/", "quarry": int}, "inherits from lycosa.quarry.Quarry"),
+        ({"seeds": "http://site.test/", "dely": 1}, "did you mean delay"),
     ],
 )
 def test_wrong_types_are_told_in_python(words: dict[str, Any], told: str, home: list[str]) -> None:

@@ -97,7 +97,8 @@ def read_plan(file: str) -> Plan:
     except OSError as problem:
         raise UsageError(f"The plan {file} cannot be read: {problem.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as problem:
-        raise UsageError(f"The plan {file} cannot be used: {problem}.") from None
+        allowed = f"[phases] and [kinds.KIND] with {', '.join(PHASES)}, [clusters] and [clusters.NAME]"
+        raise UsageError(f"The plan {file} cannot be used: {problem}; allowed: {allowed}.") from None
     plan = _at_home(plan, path.resolve().parent)
     for name in plan.plugins():
         step = _load(name)

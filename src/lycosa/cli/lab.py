@@ -8,7 +8,7 @@ import sys
 import click
 
 from lycosa.cli.options import format_option, named_collection, output_option
-from lycosa.cli.output import opened
+from lycosa.cli.output import check_place, opened
 from lycosa.errors import UsageError
 
 
@@ -51,6 +51,10 @@ def lab(
         raise UsageError("Name at least one policy to compare.")
     if limit < 0 or step < 0:
         raise UsageError("--limit and --step are numbers from 0 on.")
+    if chart and not chart.lower().endswith(".svg"):
+        raise UsageError(f"--chart is {chart}; allowed: a file whose name ends in .svg, which every browser shows.")
+    for path in filter(None, (chart, output)):
+        check_place(path)  # before a replay that may take minutes
     tell = sys.stderr.write if sys.stderr.isatty() else None
     points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=tell)
     with opened(output, form) as (out, settled):

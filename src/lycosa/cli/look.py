@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import opened
+from lycosa.cli.output import counted, opened
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def query(
         raise UsageError("Give one query: SQL for the collection, or --sparql (with --thesaurus) for a thesaurus.")
     columns, rows = _ask_thesaurus(sparql, thesaurus, timeout) if sparql else _ask_collection(sql, collection, timeout)
     with opened(output, form) as (out, settled):
-        write(rows, columns, out, form=settled, raw=raw)
+        count = write(rows, columns, out, form=settled, raw=raw)
+    if output != "-":
+        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
 
 
 def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:

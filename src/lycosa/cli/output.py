@@ -42,19 +42,38 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
 
 
+def check_place(output: str) -> None:
+    """Refuse a file that could not be written, before the work is done."""
+    if output == "-":
+        return
+    if os.path.isdir(output):
+        raise UsageError(f"{output} is a folder; name a file.")
+    if os.path.exists(output) and not os.path.isfile(output):
+        return
+    folder = os.path.dirname(output) or "."
+    if not os.path.isdir(folder):
+        raise UsageError(f"{output} cannot be written: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{output} cannot be written: no permission to write to {folder}.")
+
+
 @contextmanager
 def _whole(output: str) -> Iterator[str]:
     """A path to write to that gets its name only when everything went well."""
     if os.path.isdir(output):
         raise UsageError(f"{output} is a folder; name a file.")
-    part = f"{output}.part"
+    if os.path.exists(output) and not os.path.isfile(output):
+        yield output  # a device or a pipe, whose place no file may take: /dev/null
+        return
+    place = os.path.realpath(output)  # what a link points to is written, the link stays
+    part = f"{place}.part"
     try:
         open(part, "wb").close()
     except OSError as problem:
         raise UsageError(f"{output} cannot be written: {problem.strerror}.") from None
     try:
         yield part
-        os.replace(part, output)
+        os.replace(part, place)
     except BaseException:
         os.unlink(part)
         raise

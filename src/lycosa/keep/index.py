@@ -85,6 +85,9 @@ def write_index(entries: Iterable[IndexEntry], to: Path | TextIO) -> int:
     """Write an index to a file, which appears when it is whole, or to a stream; gives the number of pages."""
     if not isinstance(to, Path):
         return _write_entries(entries, to)
+    if to.exists() and not to.is_file() and not to.is_dir():  # a device or a pipe, whose place no file may take
+        with open(to, "w", encoding="utf-8", newline="") as out:
+            return _write_entries(entries, out)
     part = to.with_name(to.name + ".part")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)

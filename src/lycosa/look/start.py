@@ -14,6 +14,7 @@ from lycosa.extract.loader import find_name, loading
 from lycosa.look.collection import Collection
 from lycosa.look.export import finish
 from lycosa.mission import Mission, find_mission, load, read_seeds
+from lycosa.mission.fields import field_at, is_table, nearest
 from lycosa.mission.layers import OPTIONS
 from lycosa.quarry import Quarry
 
@@ -101,5 +102,13 @@ def _flatten(settings: dict[str, Any]) -> dict[str, object]:
         elif isinstance(value, dict):
             flat |= {f'hosts."{host}".{key}': item for host, rule in value.items() for key, item in rule.items()}
         else:
-            flat[SHORT.get(name, name)] = value
+            flat[_key(name)] = value
     return flat
+
+
+def _key(name: str) -> str:
+    """The dotted key of a setting that is given by a short name, or by its own."""
+    key = SHORT.get(name, name)
+    if "." not in key and field_at((key,)) is None and not is_table((key,)) and (meant := nearest(name, SHORT)):
+        raise UsageError(f"crawl() has no setting {name} (did you mean {meant}?).")
+    return key
