@@ -160,6 +160,19 @@ def test_a_type_that_nobody_knows_is_missing(copies: Path, tmp_path: Path) -> No
     assert '/data "" - - - -\n' in (tmp_path / "index").read_text()
 
 
+def test_a_collection_without_html_has_pages_too(web: Web, tmp_path: Path) -> None:
+    """Readers of a WACZ file begin with its pages: XHTML among them, and any document where there is no other."""
+    web["a.test/"] = Reply(b"<a><b>words</b></a>", headers={"Content-Type": "application/xml"})
+    crawl(web, tmp_path / "c", "http://a.test/")
+    web["a.test/x"] = Reply(
+        b'<html xmlns="http://www.w3.org/1999/xhtml"><p/></html>', headers={"Content-Type": "application/xhtml+xml"}
+    )
+    crawl(web, tmp_path / "d", "http://a.test/x", "http://a.test/")
+    for name in "cd":
+        with Collection(tmp_path / name) as collection:
+            assert export_wacz(collection, tmp_path / "some.wacz").pages == 1
+
+
 @pytest.mark.parametrize("text", ['"', '"quoted" words', 'a "b" c', '""'])
 def test_tsv_is_read_as_it_was_written(text: str) -> None:
     """A cell that begins with a quotation mark swallows neither its neighbour nor the next row."""

@@ -21,6 +21,7 @@ from lycosa.look.listing import Filter
 from lycosa.mission import Mission
 
 EVERYTHING = Filter()
+HTML = ("text/html", "application/xhtml+xml")
 
 
 def export_mirror(collection: Collection, folder: Path, wanted: Filter = EVERYTHING) -> MirrorCount:
@@ -86,7 +87,10 @@ def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str,
 
 def export_wacz(collection: Collection, to: Path) -> WaczCount:
     """Write the archive with an index and the list of its pages, as replay tools open it."""
-    pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in collection.pages(mime="text/html"))
+    # Of a collection without such pages, as one of XML, a reader begins with any document.
+    mixed = any(collection.query("SELECT 1 FROM pages WHERE mime IN (?, ?) LIMIT 1", HTML))
+    found = (page for page in collection.pages() if page.mime in HTML or not mixed)
+    pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in found)
     seed = next(collection.query("SELECT url FROM urls WHERE seed LIMIT 1"), ("",))[0]
     about = WaczAbout(title=collection.path.resolve().name, software=f"lycosa {__version__}", main_url=str(seed))
     archives = [(path, size) for path, size in _archives(collection) if f"-{ASIDE}-" not in path.name]
