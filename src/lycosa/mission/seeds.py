@@ -83,7 +83,9 @@ def as_url(text: str) -> str:
     url = normalise(word)
     if not url or not url.startswith(("http://", "https://")):
         if word.lower().startswith("file:"):
-            raise Wrong("http:// or https://; a folder of files is served by python3 -m http.server --directory DIR")
+            raise Wrong(
+                "a URL of http:// or https://; a folder of files is served by python3 -m http.server --directory DIR"
+            )
         raise Wrong("a valid URL that begins with http:// or https://, or a host such as example.org")
     return url
 
