@@ -177,7 +177,7 @@ def find_damage(folder: Path) -> list[str]:
     for url, warc, offset, digest in pages:
         if places.get((warc, offset)) != (url, digest):
             problems.append(f"{url}: {warc} at {offset} holds {places.get((warc, offset))}")
-    leftovers = {path.name for path in folder.iterdir()} & {"tmp", "crawl.db.new"}
+    leftovers = {path.name for path in folder.iterdir()} & {"lycosa.tmp", "crawl.db.new"}
     if leftovers:
         problems.append(f"left behind: {sorted(leftovers)}")
     return problems

@@ -390,6 +390,21 @@ def test_a_crawl_killed_before_it_had_a_database(web: Web, tmp_path: Path) -> No
     assert "not a collection" in crawl(web, tmp_path / "d", "http://a.test/", code=2)
 
 
+def test_nothing_of_others_is_removed(web: Web, tmp_path: Path) -> None:
+    """A folder named tmp may be anybody's, and an empty file named crawl.db makes no collection of a home folder."""
+    chain(web, "a.test", 3)
+    home = tmp_path / "home"
+    (home / "tmp").mkdir(parents=True)
+    (home / "tmp/thesis.txt").touch()
+    (home / "crawl.db").touch()
+    (home / "letter.txt").touch()
+    assert "not a collection" in crawl(web, home, "http://a.test/", code=2)
+    for name in ("letter.txt", "crawl.db"):
+        (home / name).unlink()
+    crawl(web, home, "http://a.test/")
+    assert (home / "tmp/thesis.txt").exists() and len(stored(home)) == 3
+
+
 def test_no_worker_outlives_its_supervisor(web: Web, tmp_path: Path) -> None:
     """If the parent alone is killed, its workers end with it; nobody goes on writing, the next run begins at once."""
     chain(web, "a.test", 60)

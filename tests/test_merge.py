@@ -374,7 +374,7 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
         db.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
     with pytest.raises(CollectionError, match="newer lycosa"):
         merge_collections([one, two], into=into)
-    assert not into.exists() and not (tmp_path / "c.merging").exists()
+    assert not into.exists() and not (tmp_path / "c.lycosa-merging").exists()
     assert dump(one) == before
 
 
@@ -400,7 +400,7 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
             assert done.returncode == 3, done.stderr
             assert dump(one) == before
             assert sorted(path.name for path in (one / "archive").iterdir()) == files
-            assert not (tmp_path / "c").exists() and not (tmp_path / "c.merging").exists()
+            assert not (tmp_path / "c").exists() and not (tmp_path / "c.lycosa-merging").exists()
     merge_collections([one, two])
     check(one)
 
@@ -418,7 +418,7 @@ def test_a_killed_merge_is_done_anew(tmp_path: Path) -> None:
     """What a killed one left is cleared away, by the next merge or the next crawl."""
     one = crawl_half(tmp_path / "a", [(0, "fetched")])
     two = crawl_half(tmp_path / "b", [(0, "fetched"), (2, "fetched")], at=AT + 1, tag=" two")
-    part = tmp_path / "c.merging"
+    part = tmp_path / "c.lycosa-merging"
     shutil.copytree(one, part)
     (part / "archive/half-20240101000000-00000.warc.gz").write_bytes(b"half")
     merge_collections([one, two], into=tmp_path / "c")

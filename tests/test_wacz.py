@@ -91,7 +91,7 @@ def test_a_wacz_has_every_required_part(tmp_path: Path, warcs: list[tuple[Path, 
         assert digest["path"] == "datapackage.json"
         assert digest["hash"] == "sha256:" + hashlib.sha256(package.read("datapackage.json")).hexdigest()
         assert {f"archive/{warc.name}" for warc, _ in warcs} <= members.keys()
-    assert not list(path.parent.glob("*.part"))
+    assert not list(path.parent.glob("*part"))
 
 
 def test_the_index_leads_to_every_record(tmp_path: Path, warcs: list[tuple[Path, int]]) -> None:

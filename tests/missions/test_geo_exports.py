@@ -251,7 +251,7 @@ def test_folders_are_replaced_only_if_they_are_ours(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         write_folder(tmp_path / "new", fail())
-    assert not (tmp_path / "new").exists() and not (tmp_path / "new.part").exists()
+    assert not (tmp_path / "new").exists() and not (tmp_path / "new.lycosa-part").exists()
 
 
 def test_hostile_texts_stay_texts() -> None:

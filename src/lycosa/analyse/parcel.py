@@ -77,7 +77,7 @@ def _opened(output: str) -> Iterator[Put]:
 
 @contextmanager
 def _opened_archive(output: str) -> Iterator[Put]:
-    part = f"{output}.part"
+    part = f"{output}.lycosa-part"
     try:
         with open(part, "wb") as file:
             if output.lower().endswith(".zip"):
@@ -112,7 +112,7 @@ def _opened_folder(folder: Path) -> Iterator[Put]:
     """A folder is made beside its name, and takes the place of an earlier one of ours."""
     if folder.exists() and not (folder / INDEX).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty and was not made by an export: name another folder.")
-    part = folder.with_name(f"{folder.name}.part")
+    part = folder.with_name(f"{folder.name}.lycosa-part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:

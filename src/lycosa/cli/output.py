@@ -66,7 +66,7 @@ def _whole(output: str) -> Iterator[str]:
         yield output  # a device or a pipe, whose place no file may take: /dev/null
         return
     place = os.path.realpath(output)  # what a link points to is written, the link stays
-    part = f"{place}.part"
+    part = f"{place}.lycosa-part"
     try:
         open(part, "wb").close()
     except OSError as problem:

@@ -15,7 +15,9 @@ from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
 #: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is.
-_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "tmp"})
+_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "lycosa.tmp", "tmp"})
+#: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
+SPOOL = "lycosa.tmp"
 
 Open = Callable[[Path], Frontier]
 
@@ -40,8 +42,10 @@ class Plan(Struct, frozen=True):
 def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
     """Make the folder and what must be in it; nothing is written before every check passed."""
     try:
-        exists = (folder / "crawl.db").exists()
-        foreign = not exists and folder.is_dir() and not _is_collection(folder)
+        database = folder / "crawl.db"
+        exists = database.exists()
+        blank = not exists or not database.stat().st_size  # which proves nothing
+        foreign = blank and folder.is_dir() and not _is_collection(folder)
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be read: {error.strerror or error}.") from None
     if exists and new:

@@ -21,6 +21,7 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lycosa.crawl.folder import SPOOL
 from lycosa.crawl.mend import MERGING, clear_merge
 from lycosa.crawl.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
@@ -102,7 +103,7 @@ def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy
 
 
 def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, began: float) -> MergeReport:
-    spool = target / "tmp"
+    spool = target / SPOOL
     spool.mkdir(exist_ok=True)
     mission = replace(_mission_of(target), keep=replace(_mission_of(target).keep, collection=str(name)))
     merged: dict[str, Merged] = {}
@@ -200,7 +201,7 @@ def _unborn(into: Path) -> Iterator[Path]:
     """A folder that gets its name when everything in it is whole and on the disk, or is gone."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise CollectionError(f"{into} exists already: name a new folder, or a collection first to merge into it.")
-    part = into.with_name(f"{into.name}.merging")
+    part = into.with_name(f"{into.name}.lycosa-merging")
     try:
         part.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -337,7 +338,7 @@ def _place(source: Path, path: Path, size: int, *, copy: bool) -> None:
         with contextlib.suppress(OSError):  # another disk, or one without links
             os.link(source, path)
             return
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}.lycosa-part")
     try:
         with open(source, "rb") as old, open(part, "wb") as new:
             _copy_bytes(old.fileno(), new.fileno(), size)

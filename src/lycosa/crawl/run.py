@@ -21,7 +21,7 @@ from lycosa import __version__, urls
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
-from lycosa.crawl.folder import Plan, open_folder
+from lycosa.crawl.folder import SPOOL, Plan, open_folder
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.mend import mend_archive, mend_database
@@ -214,7 +214,7 @@ def _run_open(
 
 
 def _make_spool(folder: Path) -> Path:
-    spool = folder / "tmp"
+    spool = folder / SPOOL
     shutil.rmtree(spool, ignore_errors=True)
     try:
         spool.mkdir()
@@ -270,7 +270,7 @@ def _starter(
                 mission, rules, archive=archive, frontier=frontier, visits=Visits(mission.recrawl, frontier.rounds()),
                 scout=scout, log_file=log_file, helm=Helm(mission, scout) if is_steered(mission) else None,
             )  # fmt: skip
-            client = Client(mission, gate, spool_folder=str(folder / "tmp"))
+            client = Client(mission, gate, spool_folder=str(folder / SPOOL))
             post = Post(
                 slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent, browsers=browsers
             )

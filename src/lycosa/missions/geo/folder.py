@@ -17,7 +17,7 @@ MANIFEST = "~files.txt"
 def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
     """Write files below a folder in place of those that an earlier export left there; returns how many."""
     _refuse_foreign(folder)
-    part, old = (folder.with_name(f"{folder.name}{suffix}") for suffix in (".part", ".old"))
+    part, old = (folder.with_name(f"{folder.name}{suffix}") for suffix in (".lycosa-part", ".lycosa-old"))
     try:
         for rest in (part, old):
             shutil.rmtree(rest, ignore_errors=True)
