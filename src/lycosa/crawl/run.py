@@ -154,26 +154,13 @@ def _run_open(
     plan: Plan, options: CrawlOptions, frontier: Frontier, *, created: bool, progress: Progress, notes: list[str]
 ) -> Report:
     folder, mission = plan.folder, plan.mission
-    notes = [*notes, *mend_archive(plan, frontier)]
-    notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
-    known = 0 if created else len(frontier.given_seeds())
-    seeds = _plant(mission, frontier, options.written)
-    given = frontier.given_seeds()
-    gate = _make_gate(mission, given)  # a seed that moved opens no private address
-    if not created:
-        notes += _note_others(plan, frontier, more=len(given) - known)
-        notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
-    if is_steered(mission):
-        Helm(mission, None).own_lessons(frontier)
-    frontier.set_meta("mission", to_toml(mission))
-    replace_text(folder / "lycosa.toml", to_toml(mission))
-    frontier.clear_leases()
+    seeds, gate, more = _enter(plan, options, frontier, created=created)
     workers = mission.workers or os.cpu_count() or 1
     spool = _make_spool(folder)
     board = Board(workers, folder=str(spool))
     before = frontier.stored()
     board.set_limit(before, mission.limits.pages)
-    for note in notes:
+    for note in (*notes, *more):
         progress.say(note)
     started = time.time()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
@@ -211,6 +198,28 @@ def _run_open(
     with spare:
         frontier.set_meta("last_run", report.as_json())
     return report
+
+
+def _enter(
+    plan: Plan, options: CrawlOptions, frontier: Frontier, *, created: bool
+) -> tuple[list[str], Gate, list[str]]:
+    """Bring a collection to what this run wants of it; gives the seeds, the gate, and what people should know."""
+    mission = plan.mission
+    notes = mend_archive(plan, frontier)
+    notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
+    known = 0 if created else len(frontier.given_seeds())
+    seeds = _plant(mission, frontier, options.written)
+    given = frontier.given_seeds()
+    gate = _make_gate(mission, given)  # a seed that moved opens no private address
+    if not created:
+        notes += _note_others(plan, frontier, more=len(given) - known)
+        notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
+    if is_steered(mission):
+        Helm(mission, None).own_lessons(frontier)
+    frontier.set_meta("mission", to_toml(mission))
+    replace_text(plan.folder / "lycosa.toml", to_toml(mission))
+    frontier.clear_leases()
+    return seeds, gate, notes
 
 
 def _make_spool(folder: Path) -> Path:
