@@ -30,6 +30,20 @@ def load(shared: Path, name: str) -> list[dict[str, Any]]:
     return [case for case in json.loads((shared / "data/conformance" / name).read_text())["cases"] if case]
 
 
+def expected_fields(case: dict[str, Any]) -> dict[str, str]:
+    """The fields that the suite's parser reports: names in lower case, values with single blanks."""
+    fields: dict[str, list[str]] = {}
+    values = re.findall(r'span\[header_value\]="(.*)"$|(off=\d+ header_value complete)', case["log"], re.MULTILINE)
+    names, text = iter(case["header_fields"]), ""
+    for value, complete in values:
+        if complete:
+            fields.setdefault(next(names).lower(), []).append(" ".join(text.replace("\\t", " ").split()))
+            text = ""
+        else:
+            text += value
+    return {name: ", ".join(found) for name, found in fields.items()}
+
+
 def test_heads(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every response of the suites has a head that can be read; those of sound ones have the fields they should."""
     sound = right = 0
@@ -40,7 +54,7 @@ def test_heads(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
         once = raw.count(b"HTTP/") == 1 and b"\n\r\n" in raw
         if case["error"] is None and once and "lenient" not in case["name"]:
             sound += 1
-            right += [name for name, _ in found.lines] == case["header_fields"] and found.status > 0
+            right += found.fields == expected_fields(case) and found.status > 0
     others = [base64.b64decode(case["response_b64"]) for case in load(shared, "http/wpt_h1_parsing.json")]
     others += [b"HTTP/1.1 200 OK\r\n" + case["input"].encode() for case in load(shared, "http/content_length.json")]
     for raw in others:
