@@ -14,10 +14,11 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
 
-#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is.
-_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", "lycosa.tmp", "tmp"})
 #: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
 SPOOL = "lycosa.tmp"
+#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is; the
+#: first versions had their spool in tmp.
+_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", SPOOL, "tmp"})
 
 Open = Callable[[Path], Frontier]
 
