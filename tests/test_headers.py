@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.fetch.headers import MAX_WAIT_S, content_type, link_header, parse_date, parse_head, retry_after
+from lycosa.fetch.headers import MAX_WAIT_S, link_header, parse_date, parse_head, retry_after
 
 NOON = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC).timestamp()
 
@@ -168,31 +168,6 @@ def test_retry_after(value: str, wait_s: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "mime", "params"),
-    [
-        ("text/html", "text/html", {}),
-        ("Text/HTML; Charset=UTF-8", "text/html", {"charset": "UTF-8"}),
-        ('text/html;charset="utf-8"', "text/html", {"charset": "utf-8"}),
-        (' text/xml ; a="b\\"c;d" ; a=2;;e', "text/xml", {"a": 'b"c;d'}),
-        ('text/html;x="open, text/plain', "text/html", {"x": "open, text/plain"}),
-        ('text/html;x="";y=', "text/html", {"x": ""}),
-        ("text/html, image/png", "image/png", {}),
-        ("text/html;charset=gbk, text/html", "text/html", {"charset": "gbk"}),
-        ("text/html;charset=gbk, */*, bad", "text/html", {"charset": "gbk"}),
-        ("application/atom+xml;type=feed", "application/atom+xml", {"type": "feed"}),
-        ("", "", {}),
-        ("html", "", {}),
-        ("text/", "", {}),
-        ("te xt/html", "", {}),
-        ("text;;/html==,,", "", {}),
-    ],
-)
-def test_content_type(value: str, mime: str, params: dict[str, str]) -> None:
-    """Types and parameters as browsers read them; of several types the last valid one."""
-    assert content_type(value) == (mime, params)
-
-
-@pytest.mark.parametrize(
     ("value", "links"),
     [
         ('<http://h/>; rel="canonical"', [("http://h/", "canonical")]),
@@ -217,7 +192,6 @@ def test_long_values_take_linear_time(piece: str) -> None:
     value = piece * (200_000 // len(piece))
     for text in (value, "<a>" + value, "text/html;x=" + value):
         assert link_header(text) is not None
-        assert content_type(text) is not None
         assert parse_date(text) is None
         assert retry_after(text, 0.0) is None
 
@@ -228,8 +202,6 @@ def test_nothing_raises(raw: bytes, text: str) -> None:
     """Whatever comes, there is an answer."""
     for data in (raw, b"HTTP/1.1 200 OK\r\n" + raw):
         assert all(name == name.lower() for name in parse_head(data).fields)
-    mime, _ = content_type(text)
-    assert mime == mime.lower()
     assert (retry_after(text, NOON) or 0.0) >= 0.0
     assert (parse_date(text) or 0.0) >= 0.0
     link_header(text)

@@ -7,6 +7,8 @@ import io
 import zipfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lycosa.parse import read
 from lycosa.parse.charset import find_declared, resolve_label, settle
@@ -147,6 +149,48 @@ def test_mime_of_repeated_headers() -> None:
     assert extract_mime("text/html;charset=gbk, text/plain").charset == ""
     assert extract_mime("text/plain, */*, nonsense").essence == "text/plain"
     assert extract_mime("").essence == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "essence", "parameters"),
+    [
+        ("text/html", "text/html", {}),
+        ("Text/HTML; Charset=UTF-8", "text/html", {"charset": "UTF-8"}),
+        ('text/html;charset="utf-8"', "text/html", {"charset": "utf-8"}),
+        (' text/xml ; a="b\\"c;d" ; a=2;;e', "text/xml", {"a": 'b"c;d'}),
+        ('text/html;x="open, text/plain', "text/html", {"x": "open, text/plain"}),
+        ('text/html;x="";y=', "text/html", {"x": ""}),
+        ("text/html, image/png", "image/png", {}),
+        ("text/html;charset=gbk, text/html", "text/html", {"charset": "gbk"}),
+        ("text/html;charset=gbk, */*, bad", "text/html", {"charset": "gbk"}),
+        ("application/atom+xml;type=feed", "application/atom+xml", {"type": "feed"}),
+        ("", "", {}),
+        ("html", "", {}),
+        ("text/", "", {}),
+        ("te xt/html", "", {}),
+        ("text;;/html==,,", "", {}),
+    ],
+)
+def test_content_type(value: str, essence: str, parameters: dict[str, str]) -> None:
+    """Types and parameters as browsers read them; of several types the last valid one."""
+    mime = extract_mime(value)
+    assert (mime.essence, dict(mime.parameters)) == (essence, parameters)
+
+
+@pytest.mark.parametrize("piece", ["<", ";", "; ", ",", '"', '\\"', "a/b;", "a/b;x=", 'a/b;x="'])
+def test_long_content_types_are_read(piece: str) -> None:
+    """Values made to send a careless pattern into backtracking are read."""
+    value = piece * (200_000 // len(piece))
+    for text in (value, "text/html;x=" + value):
+        assert extract_mime(text).essence in ("", "a/b", "text/html")
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=60))
+def test_any_content_type_is_read(text: str) -> None:
+    """Whatever comes, there is an answer, in lower case."""
+    mime = extract_mime(text)
+    assert mime.essence == mime.essence.lower()
 
 
 def test_labels() -> None:

@@ -1,4 +1,4 @@
-"""Heads, types, dates and codings against the published suites."""
+"""Heads, dates and codings against the published suites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.fetch.decode import decode
-from lycosa.fetch.headers import content_type, parse_date, parse_head
+from lycosa.fetch.headers import parse_date, parse_head
 
 pytestmark = pytest.mark.acceptance
 
@@ -92,28 +92,6 @@ def test_cookie_dates(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\ncookie dates: {right}/{len(dates)}")
     assert right >= 65
-
-
-def serialise(value: str) -> str | None:
-    mime, params = content_type(value)
-    parts = [mime]
-    for name, text in params.items():
-        plain = re.fullmatch(r"[!#-'*+.^_`|~0-9A-Za-z-]+", text)
-        parts.append(f"{name}={text}" if plain else '{}="{}"'.format(name, re.sub(r'(["\\])', r"\\\1", text)))
-    return ";".join(parts) if mime else None
-
-
-def test_content_types(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """MIME types, and Content-Type headers that several were joined in, are read as browsers read them."""
-    pairs = [(case["input"], case["output"]) for case in load(shared, "mime/mime_types.json") if "output" in case]
-    pairs += [(case["input"], case["output"]) for case in load(shared, "mime/generated_mime_types.json")]
-    pairs = [pair for pair in pairs if "," not in pair[0]]  # as a header, that would be two types
-    joined = load(shared, "mime/content_type_headers.json")
-    pairs += [(", ".join(case["contentType"]), case["mimeType"]) for case in joined]
-    right = sum(serialise(text) == expected for text, expected in pairs)
-    with capsys.disabled():
-        print(f"\ncontent types: {right}/{len(pairs)}")
-    assert right == len(pairs)
 
 
 CONF = """

@@ -254,7 +254,7 @@ def feed_head(data: bytes, _chance: random.Random, _folder: Path) -> None:
     head = headers.parse_head(data)
     for name, value in [*head.fields.items(), ("", data[:20_000].decode("latin-1"))]:
         assert name == name.lower()
-        headers.parse_date(value), headers.retry_after(value, 1.7e9), headers.content_type(value)
+        headers.parse_date(value), headers.retry_after(value, 1.7e9)
         headers.link_header(value), mime.extract_mime(value).essence, parse_refresh(value[:8192])
         parse_robots_header(value, "lycosa")
 

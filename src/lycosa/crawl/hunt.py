@@ -26,7 +26,6 @@ class Hunt:
         self._grown: set[str] = set()  # hosts whose quota has grown since the last commit
         self.external = mission.fetch.follow == "external"
         self._quota = Quota(mission.limits, tallies) if mission.limits.host_urls else None
-        self._vouched = vouched
         self._free = vouched | _FORCED
 
     def refuse(self, target: Target) -> Verdict | None:

@@ -16,7 +16,6 @@ from lycosa.frontier import Frontier
 from lycosa.mission.settings import Recrawl
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
-NEXT = "next_round"  # kept with the collection while a round is waited for
 
 Say = Callable[[str], None]
 

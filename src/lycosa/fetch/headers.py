@@ -1,4 +1,4 @@
-"""Header fields read: the bytes of an answer's head flow in, names, dates, types and links flow out.
+"""Header fields read: the bytes of an answer's head flow in, names, dates and links flow out.
 
 Servers break every rule of this format. What can be understood is, the rest is left out; nothing here raises, and the
 time is linear in the size of what came.
@@ -169,54 +169,6 @@ def retry_after(value: str, now: float) -> float | None:
         return min(max(float(match[1]), 0.0), MAX_WAIT_S)
     date = parse_date(value.strip())
     return None if date is None else max(date - now, 0.0)
-
-
-_MAX_TYPE = 4096  # characters; boundary parameters have some hundred
-_TOKEN = r"[!#-'*+\-.^_`|~0-9A-Za-z]+"
-_PLAIN_TYPE = re.compile(rf"({_TOKEN}/{_TOKEN})(?:; ?charset=({_TOKEN}))?")
-_ESSENCE = re.compile(rf"[\t\n\r ]*({_TOKEN}/{_TOKEN})[\t\n\r ]*(?:;|$)")
-_MEMBER = re.compile(r'(?:[^",]++|"(?:[^"\\]|\\.)*+(?:"|\\?$))++', re.DOTALL)  # of a list, commas in quotes apart
-_PARAMETER = re.compile(r';[\t\n\r ]*([^;="]*+)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|(\\?)$)[^;]*|([^;]*)))?', re.DOTALL)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_IS_TOKEN = re.compile(_TOKEN)
-_IS_VALUE = re.compile(r"[\t -~\x80-\xff]*")
-
-
-def content_type(value: str) -> tuple[str, dict[str, str]]:
-    """MIME type and parameters of a Content-Type header, as browsers extract them; "" when there is none."""
-    match = _PLAIN_TYPE.fullmatch(value)
-    if match:
-        return match[1].lower(), {"charset": match[2]} if match[2] else {}
-    mime = ""
-    found: dict[str, str] = {}
-    for member in _MEMBER.findall(value[:_MAX_TYPE]):
-        name, params = _parse_mime(member)
-        if not name or name == "*/*":
-            continue
-        # The same type said again without a charset keeps the one it had (Fetch, "extract a MIME type").
-        if name == mime and "charset" in found and "charset" not in params:
-            params["charset"] = found["charset"]
-        mime, found = name, params
-    return mime, found
-
-
-def _parse_mime(text: str) -> tuple[str, dict[str, str]]:
-    """One MIME type with its parameters (MIME Sniffing, 4.4)."""
-    match = _ESSENCE.match(text)
-    if not match:
-        return "", {}
-    params: dict[str, str] = {}
-    for part in _PARAMETER.finditer(text.rstrip("\t\n\r "), match.end() - 1):
-        name, quoted, dangling, plain = part.groups()
-        if quoted is not None:
-            value = _ESCAPED.sub(r"\1", quoted) + (dangling or "")
-        else:
-            value = (plain or "").rstrip("\t\n\r ")
-        empty = quoted is None and not value
-        name = name.lower()
-        if not empty and name not in params and _IS_TOKEN.fullmatch(name) and _IS_VALUE.fullmatch(value):
-            params[name] = value
-    return match[1].lower(), params
 
 
 _LINK = re.compile(r'<([^<>]*)>((?:[^",]++|"(?:[^"\\]|\\.)*+"?)*+)', re.DOTALL)

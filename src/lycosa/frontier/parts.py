@@ -26,11 +26,6 @@ def host_key(name: str) -> int:
     return url_id(name)
 
 
-def part_of_key(key: int) -> int:
-    """The partition of a host's key."""
-    return (key >> _SHIFT) + _MIDDLE
-
-
 def part_of(name: str) -> int:
     """The partition of a host, from 0 to 255."""
     return (host_key(name) >> _SHIFT) + _MIDDLE

@@ -11,8 +11,6 @@ from lycosa.judge.traps import OK
 from lycosa.mission.settings import Mission
 from lycosa.model import Verdict
 
-#: The codes of a page that was read and not stored.
-UNSTORED = ("not-quarry", "dropped-type")
 _NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')
 
 

@@ -40,7 +40,6 @@ class StoredAnswer(Struct, gc=False):
     digest: str = ""  # of the payload, as written: "sha1:…"
     truncated: str = ""
     address: str = ""
-    record_id: str = ""
     profile: str = ""
     refers_to_url: str = ""
     refers_to_date: str = ""
@@ -136,7 +135,6 @@ def _read_warc_fields(tape: Tape) -> tuple[StoredAnswer, int]:
         digest=get("warc-payload-digest", ""),
         truncated=get("warc-truncated", ""),
         address=get("warc-ip-address", ""),
-        record_id=get("warc-record-id", ""),
         profile=get("warc-profile", ""),
         refers_to_url=get("warc-refers-to-target-uri", ""),
         refers_to_date=get("warc-refers-to-date", ""),
