@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.errors import CollectionError
+from lycosa.errors import CollectionError, UsageError
 from lycosa.keep.index import IndexEntry, date_of, format_entry, read_index, write_index
 
 URL = "https://example.org/"
@@ -110,7 +110,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
 def test_an_index_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     """One sentence, and no half of a file."""
     (tmp_path / "folder").mkdir()
-    with pytest.raises(CollectionError, match="cannot be written"):
+    with pytest.raises(UsageError, match="is a folder"):
         write_index([IndexEntry(URL, URL)], tmp_path / "folder")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 

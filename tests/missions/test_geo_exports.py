@@ -18,11 +18,9 @@ from lxml import etree
 
 from lycosa import Collection
 from lycosa.cli.main import main
-from lycosa.errors import UsageError
 from lycosa.missions.geo import iso, land, shapes, stac
 from lycosa.missions.geo.bounds import make_box
 from lycosa.missions.geo.chart import write_map
-from lycosa.missions.geo.folder import write_folder
 from lycosa.missions.geo.inventory import Item, Service
 from lycosa.missions.geo.stock import Entry, Layer, Source, Stock
 from lycosa.missions.geo.tongues import name_language, write_language
@@ -233,25 +231,12 @@ def test_originals(atlas: Path, tmp_path: Path) -> None:
             assert hashlib.sha256(body).hexdigest() == row["sha256"] and len(body) == int(row["bytes"])
 
 
-def test_folders_are_replaced_only_if_they_are_ours(tmp_path: Path) -> None:
-    """An earlier export gives way whole; anything else stays, and the export is refused."""
-    folder = tmp_path / "out"
-    assert write_folder(folder, [("a.json", b"1"), ("b/c.json", b"2")]) == 2
-    assert write_folder(folder, [("d.json", b"3")]) == 1
-    assert sorted(path.name for path in folder.rglob("*")) == ["d.json", "~files.txt"]
-    (folder / "mine.txt").write_text("precious")
-    with pytest.raises(UsageError, match="holds mine.txt"):
-        write_folder(folder, [("e.json", b"4")])
-    with pytest.raises(UsageError, match="is a file"):
-        write_folder(folder / "mine.txt", [])
-
-    def fail() -> Iterator[tuple[str, bytes]]:
-        yield "a.json", b"1"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_folder(tmp_path / "new", fail())
-    assert not (tmp_path / "new").exists() and not (tmp_path / "new.lycosa-part").exists()
+def test_a_catalogue_of_somebody_else_stays(atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Originals do not replace a catalogue that they did not write."""
+    (tmp_path / "catalogue.csv").write_text("mine")
+    assert export(atlas, "originals", "-o", str(tmp_path)) == 2
+    assert "holds catalogue.csv" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["catalogue.csv"]
 
 
 def test_hostile_texts_stay_texts() -> None:

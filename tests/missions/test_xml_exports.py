@@ -14,7 +14,7 @@ from lxml import etree
 from stock import stock
 from warcio.archiveiterator import ArchiveIterator
 
-from lycosa.analyse.parcel import escape_key, escape_value
+from lycosa.analyse.parcel import escape_key, escape_value, write_parcel
 from lycosa.cli.main import program
 
 XSD = "http://www.w3.org/2001/XMLSchema"
@@ -154,10 +154,27 @@ def test_what_was_not_analysed_is_told(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> None:
-    """Only what an export made is replaced."""
+    """A folder that no export made is refused; in one of ours, files of others stay."""
     (tmp_path / "mine.txt").write_text("x")
-    assert "is not empty" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
-    assert (tmp_path / "mine.txt").exists()
+    assert "holds mine.txt and was not made by" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    out = tmp_path / "out"
+    for words in (("folder",), ("schema", SITE + "a.xsd")):
+        target = out / words[0]
+        run("export", *words, "-c", str(made), "-o", str(target))
+        (target / "mine.txt").write_text("x")
+        before = sorted(path.name for path in target.rglob("*"))
+        run("export", *words, "-c", str(made), "-o", str(target))
+        assert sorted(path.name for path in target.rglob("*")) == before
+        assert (target / "mine.txt").read_text() == "x"
+
+
+def test_the_index_names_what_may_be_replaced(tmp_path: Path) -> None:
+    """Names with marks that mean something in the index are found in it again."""
+    pages = [("http://e.org/a=b%3A %23!é😀.xml", "text/xml", b"1"), ("http://e.org/%23c.xml", "text/xml", b"2")]
+    write_parcel(pages, str(tmp_path / "f"))
+    write_parcel([], str(tmp_path / "f"))
+    assert [path.name for path in (tmp_path / "f").iterdir()] == ["_INDEX_METADATA"]
 
 
 def test_java_properties() -> None:

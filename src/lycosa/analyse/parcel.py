@@ -6,8 +6,7 @@ The index is a Java properties file, `<file name>=<URL>` a line. A folder or arc
 from __future__ import annotations
 
 import io
-import os
-import shutil
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +15,18 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from lycosa.disk import make_fault
-from lycosa.errors import UsageError
 from lycosa.keep.names import add_suffix, fold, path_of
+from lycosa.outlet import whole_file
+from lycosa.tray import Listing, Place, opened_tray
 
 INDEX = "_INDEX_METADATA"
+_HEAD = f"# {INDEX}: file name = address\n"
+_KEY = re.compile(r"(?:[^\\=]|\\.)*")
+_ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
 #: The date of every file in an archive, so that equal documents make equal archives: the first that zip can hold.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-Put = Callable[[str, bytes], object]
+Put = Callable[[str, bytes, str], object]
+"""Takes a file's name, its bytes and its line in the index."""
 
 
 class Parcel(NamedTuple):
@@ -37,18 +41,15 @@ def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str
     """Pack URL, media type and bytes of documents into a folder, or a .zip, .tar or .tar.gz file."""
     files = size = lost = 0
     names: set[str] = set()
-    index = [f"# {INDEX}: file name = address\n"]
     with _opened(output) as put:
         for url, mime, body in documents:
             if body is None:
                 lost += 1
                 continue
             name = _name(url, mime, names)
-            put(name, body)
-            index.append(f"{escape_key(name)}={escape_value(url)}\n")
+            put(name, body, f"{escape_key(name)}={escape_value(url)}\n")
             files += 1
             size += len(body)
-        put(INDEX, "".join(index).encode("latin-1"))
     return Parcel(files, size, lost)
 
 
@@ -63,34 +64,32 @@ def _name(url: str, mime: str, taken: set[str]) -> str:
 
 @contextmanager
 def _opened(output: str) -> Iterator[Put]:
-    lower = output.lower()
+    if not output.lower().endswith((".zip", ".tar", ".tar.gz", ".tgz")):
+        with _opened_folder(Path(output)) as put:
+            yield put
+        return
     try:
-        if lower.endswith((".zip", ".tar", ".tar.gz", ".tgz")):
-            with _opened_archive(output) as put:
-                yield put
-        else:
-            with _opened_folder(Path(output)) as put:
-                yield put
+        with whole_file(output) as part, open(part, "wb") as file, _opened_archive(file, output.lower()) as pack:
+            index = [_HEAD]
+
+            def take(name: str, body: bytes, line: str) -> None:
+                pack(name, body)
+                index.append(line)
+
+            yield take
+            pack(INDEX, "".join(index).encode("latin-1"))
     except OSError as problem:
         raise make_fault(problem, output) from None
 
 
 @contextmanager
-def _opened_archive(output: str) -> Iterator[Put]:
-    part = f"{output}.lycosa-part"
-    try:
-        with open(part, "wb") as file:
-            if output.lower().endswith(".zip"):
-                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                    yield lambda name, body: archive.writestr(_describe_zip(name), body)
-            else:
-                squeezed = not output.lower().endswith(".tar")
-                with tarfile.open(fileobj=file, mode="w:gz" if squeezed else "w") as tar:
-                    yield lambda name, body: tar.addfile(_describe_tar(name, body), io.BytesIO(body))
-        os.replace(part, output)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+def _opened_archive(file: BinaryIO, name: str) -> Iterator[Callable[[str, bytes], object]]:
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            yield lambda name, body: archive.writestr(_describe_zip(name), body)
+    else:
+        with tarfile.open(fileobj=file, mode="w" if name.endswith(".tar") else "w:gz") as tar:
+            yield lambda name, body: tar.addfile(_describe_tar(name, body), io.BytesIO(body))
 
 
 def _describe_zip(name: str) -> zipfile.ZipInfo:
@@ -109,20 +108,22 @@ def _describe_tar(name: str, body: bytes) -> tarfile.TarInfo:
 
 @contextmanager
 def _opened_folder(folder: Path) -> Iterator[Put]:
-    """A folder is made beside its name, and takes the place of an earlier one of ours."""
-    if folder.exists() and not (folder / INDEX).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not empty and was not made by an export: name another folder.")
-    part = folder.with_name(f"{folder.name}.lycosa-part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
-        yield lambda name, body: (part / name).write_bytes(body)
-        if folder.exists():
-            shutil.rmtree(folder)
-        part.rename(folder)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    with opened_tray(folder, _LISTING) as tray:
+        places: list[Place] = []
+        yield lambda name, body, line: places.append((tray.add(body), name, line))
+        tray.settle(places)
+
+
+def _read_key(line: str) -> str:
+    """The name in a line of the index; of a comment, nothing."""
+    found = _KEY.match(line)
+    if found is None or line.startswith("#"):
+        return ""
+    units = _ESCAPED.sub(lambda mark: chr(int(mark[1], 16)) if mark[1] else mark[2], found[0])
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two units may be one character
+
+
+_LISTING = Listing(INDEX, _read_key, _HEAD)
 
 
 def escape_key(text: str) -> str:

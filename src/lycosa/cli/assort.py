@@ -124,10 +124,7 @@ def _write_schema(picker: Picker, wish: Wish) -> str:
     import importlib
 
     offline = importlib.import_module("lycosa.missions.xml.offline")
-    folder = Path(wish.output)
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "catalog.xml").exists())):
-        raise UsageError(f"{folder} is not empty and was not made by an export: name another folder.")
-    made = offline.export_schema(picker, wish.address, folder)
+    made = offline.export_schema(picker, wish.address, Path(wish.output))
     lines = [f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}"]
     if made.missing:
         shown = "".join(f"\n  {address}" for address in made.missing[:10])

@@ -86,7 +86,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     import msgspec
 
     from lycosa.missions.geo import stac
-    from lycosa.missions.geo.folder import write_folder
+    from lycosa.tray import write_folder
 
     entries, layers = _found(stock, wanted), _layers(stock, wanted)
     if output == "-" or output.endswith((".jsonl", ".ndjson")):
@@ -97,7 +97,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
 def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     from lycosa.missions.geo import iso
-    from lycosa.missions.geo.folder import write_folder
+    from lycosa.tray import write_folder
 
     layers = _layers(stock, wanted)
     records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)

@@ -10,6 +10,7 @@ from typing import BinaryIO, TextIO
 
 from lycosa.errors import UsageError
 from lycosa.look.table import FORMATS, Format
+from lycosa.outlet import refuse_own, whole_file
 
 
 def counted(number: int, noun: str) -> str:
@@ -26,7 +27,7 @@ def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
         return
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
     settled = _settle(form, suffix if suffix in FORMATS else "jsonl")
-    with _whole(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
+    with whole_file(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
         yield out, settled
 
 
@@ -34,7 +35,7 @@ def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
 def opened_bytes(output: str) -> Iterator[BinaryIO]:
     """The same for what is not text; a terminal does not get it."""
     if output != "-":
-        with _whole(output) as part, open(part, "wb") as out:
+        with whole_file(output) as part, open(part, "wb") as out:
             yield out
     elif sys.stdout.isatty():
         raise UsageError("This is not for a terminal: name a file with -o, or a program with |.")
@@ -50,33 +51,12 @@ def check_place(output: str) -> None:
         raise UsageError(f"{output} is a folder; name a file.")
     if os.path.exists(output) and not os.path.isfile(output):
         return
+    refuse_own(output)
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
         raise UsageError(f"{output} cannot be written: there is no folder {folder}.")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{output} cannot be written: no permission to write to {folder}.")
-
-
-@contextmanager
-def _whole(output: str) -> Iterator[str]:
-    """A path to write to that gets its name only when everything went well."""
-    if os.path.isdir(output):
-        raise UsageError(f"{output} is a folder; name a file.")
-    if os.path.exists(output) and not os.path.isfile(output):
-        yield output  # a device or a pipe, whose place no file may take: /dev/null
-        return
-    place = os.path.realpath(output)  # what a link points to is written, the link stays
-    part = f"{place}.lycosa-part"
-    try:
-        open(part, "wb").close()
-    except OSError as problem:
-        raise UsageError(f"{output} cannot be written: {problem.strerror}.") from None
-    try:
-        yield part
-        os.replace(part, place)
-    except BaseException:
-        os.unlink(part)
-        raise
 
 
 def _settle(form: str | None, default: str) -> Format:

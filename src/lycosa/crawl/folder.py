@@ -13,12 +13,7 @@ from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
 from lycosa.mission import Mission
-
-#: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
-SPOOL = "lycosa.tmp"
-#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is; the
-#: first versions had their spool in tmp.
-_OURS = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", SPOOL, "tmp"})
+from lycosa.outlet import CRAWL_MAKES, refuse_own
 
 Open = Callable[[Path], Frontier]
 
@@ -86,6 +81,8 @@ def check_targets(mission: Mission) -> None:
             raise UsageError(f"{key} is {name}, which cannot be: {place} is a file; allowed: the path of a {kind}.")
         if not os.access(place, os.W_OK):
             raise CollectionError(f"{key} is {name}, which cannot be written: no permission to write to {place}.")
+        if key != "log.file":
+            refuse_own(name)
 
 
 def _is_collection(folder: Path) -> bool:
@@ -95,4 +92,4 @@ def _is_collection(folder: Path) -> bool:
 
 
 def _is_ours(path: Path) -> bool:
-    return path.name in _OURS or path.name.startswith("crawl.db")
+    return path.name in CRAWL_MAKES or path.name.startswith("crawl.db")

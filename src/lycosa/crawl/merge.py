@@ -21,7 +21,6 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.crawl.folder import SPOOL
 from lycosa.crawl.mend import MERGING, clear_merge
 from lycosa.crawl.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
@@ -31,6 +30,7 @@ from lycosa.frontier.fault import translate
 from lycosa.frontier.merge import Merged, merge
 from lycosa.keep import links
 from lycosa.mission import Mission, Settled, describe, load, to_toml
+from lycosa.outlet import SPOOL
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection

@@ -21,7 +21,7 @@ from lycosa import __version__, urls
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
-from lycosa.crawl.folder import SPOOL, Plan, open_folder
+from lycosa.crawl.folder import Plan, open_folder
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.mend import mend_archive, mend_database
@@ -48,6 +48,7 @@ from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
+from lycosa.outlet import SPOOL
 from lycosa.quarry import Quarry
 from lycosa.words import shelf
 

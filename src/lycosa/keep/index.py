@@ -13,7 +13,6 @@ outside texts a space is `\\s` and a value that is itself a `-` is `\\-`.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC
@@ -26,6 +25,7 @@ from msgspec import Struct
 from lycosa.disk import make_fault
 from lycosa.errors import CollectionError
 from lycosa.keep.types import type_of
+from lycosa.outlet import whole_file
 
 __all__ = ["IndexEntry", "date_of", "format_entry", "read_index", "type_of", "write_index"]
 
@@ -85,18 +85,11 @@ def write_index(entries: Iterable[IndexEntry], to: Path | TextIO) -> int:
     """Write an index to a file, which appears when it is whole, or to a stream; gives the number of pages."""
     if not isinstance(to, Path):
         return _write_entries(entries, to)
-    if to.exists() and not to.is_file() and not to.is_dir():  # a device or a pipe, whose place no file may take
-        with open(to, "w", encoding="utf-8", newline="") as out:
-            return _write_entries(entries, out)
-    part = to.with_name(to.name + ".part")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "w", encoding="utf-8", newline="") as out:
-            count = _write_entries(entries, out)
-        os.replace(part, to)
-        return count
+        with whole_file(to) as part, open(part, "w", encoding="utf-8", newline="") as out:
+            return _write_entries(entries, out)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise make_fault(error, f"The index {to}") from error
 
 

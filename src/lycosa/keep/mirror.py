@@ -13,26 +13,19 @@ Where pages stand depends on which pages there are, never on their order. A page
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import apsw
 from msgspec import Struct
 
-from lycosa.disk import make_fault
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.keep.types import type_of
+from lycosa.tray import Listing, Place, opened_tray
 
 MANIFEST = "~urls.tsv"
-_PARTS = "~parts"
-_PART_FOLDER = 1000  # files in one folder of parts
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LISTING = Listing(MANIFEST, lambda line: line.partition("\t")[0])
 
 
 class MirrorCount(Struct, frozen=True, gc=False):
@@ -111,127 +104,19 @@ class Plan:
 
 def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> MirrorCount:
     """Write (url, mime, decoded body) pages below a folder, in place of what an earlier mirror left there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(folder / _PARTS, ignore_errors=True)
-        (folder / _PARTS).mkdir()
-        with _Tree(folder) as tree:
-            plan = Plan(str(folder / _PARTS / "plan.db"))
-            size = _write_parts(pages, plan, folder / _PARTS)
-            tree.remove_former()
-            files, moved = _place(plan, tree, folder / _PARTS)
-            plan.close()
-        return MirrorCount(files, size, moved)
-    except (OSError, apsw.FullError) as error:
-        cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))
-        raise make_fault(cause, f"The mirror in {folder}") from error
-    finally:
-        shutil.rmtree(folder / _PARTS, ignore_errors=True)
+    size = moved = 0
+    with opened_tray(folder, _LISTING, shared=True) as tray:
+        plan = Plan(str(tray.parts / "plan.db"))  # where a page stands is known only when all pages are
+        for url, mime, body in pages:
+            plan.add(url, mime, part=tray.add(body))
+            size += len(body)
 
+        def places() -> Iterator[Place]:
+            nonlocal moved
+            for url, path, part, is_moved in plan:
+                moved += is_moved
+                yield part, path, f"{path}\t{' '.join(url.split())}\n"
 
-def _write_parts(pages: Iterable[tuple[str, str, bytes]], plan: Plan, parts: Path) -> int:
-    """Write the bodies under numbers, because their names are known only when all pages are."""
-    size = 0
-    for part, (url, mime, body) in enumerate(pages):
-        if part % _PART_FOLDER == 0:
-            (parts / str(part // _PART_FOLDER)).mkdir()
-        (parts / str(part // _PART_FOLDER) / str(part)).write_bytes(body)
-        plan.add(url, mime, part=part)
-        size += len(body)
-    return size
-
-
-def _place(plan: Plan, tree: _Tree, parts: Path) -> tuple[int, int]:
-    """Give every part its name, and write down which is which."""
-    files = moved = 0
-    with open(parts / MANIFEST, "w", encoding="utf-8", errors="backslashreplace", newline="") as manifest:
-        for url, path, part, is_moved in plan:
-            tree.put(parts / str(part // _PART_FOLDER) / str(part), path)
-            manifest.write(f"{path}\t{' '.join(url.split())}\n")
-            files += 1
-            moved += is_moved
-    tree.put(parts / MANIFEST, MANIFEST)
-    return files, moved
-
-
-class _Tree:
-    """A folder that is only ever entered part by part, so that no symbolic link in it leads elsewhere."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._open: list[tuple[str, int]] = []  # the folders of the last path: pages come folder by folder
-
-    def put(self, source: Path, path: str) -> None:
-        """Move a file to a path below the root, in place of a file that is there."""
-        *folders, name = path.split("/")
-        parent = self._enter(folders, make=True)
-        try:
-            os.rename(source, name, dst_dir_fd=parent)
-        except IsADirectoryError:
-            # Only an empty folder that nobody listed can stand here; anything in it is not ours to remove.
-            os.rmdir(name, dir_fd=parent)
-            os.rename(source, name, dst_dir_fd=parent)
-
-    def remove_former(self) -> None:
-        """Remove the files that an earlier mirror listed, and the folders that this leaves empty."""
-        try:
-            listed = os.open(MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._root)
-        except OSError:
-            return
-        with open(listed, encoding="utf-8", errors="replace", newline="") as manifest:
-            for line in manifest:
-                self._remove(line.partition("\t")[0].split("/"))
-        self._leave(0)
-
-    def _remove(self, parts: list[str]) -> None:
-        # The list may come from anywhere: it names files inside, or nothing.
-        if any(part in ("", ".", "..") or "\0" in part for part in parts):
-            return
-        try:
-            os.unlink(parts[-1], dir_fd=self._enter(parts[:-1], make=False))
-            for depth in range(len(parts) - 1, 0, -1):
-                self._leave(depth - 1)
-                os.rmdir(parts[depth - 1], dir_fd=self._enter(parts[: depth - 1], make=False))
-        except OSError:
-            return
-
-    def _enter(self, folders: list[str], *, make: bool) -> int:
-        """Open a folder below the root, link by link."""
-        shared = 0
-        for (name, _), wanted in zip(self._open, folders, strict=False):
-            if name != wanted:
-                break
-            shared += 1
-        self._leave(shared)
-        for name in folders[shared:]:
-            parent = self._open[-1][1] if self._open else self._root
-            self._open.append((name, _open_folder(name, parent, make=make)))
-        return self._open[-1][1] if self._open else self._root
-
-    def _leave(self, depth: int) -> None:
-        while len(self._open) > depth:
-            os.close(self._open.pop()[1])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._leave(0)
-        os.close(self._root)
-
-
-def _open_folder(name: str, parent: int, *, make: bool) -> int:
-    try:
-        return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
-    except FileNotFoundError:
-        if not make:
-            raise
-    except OSError as error:
-        if not make or error.errno not in (errno.ENOTDIR, errno.ELOOP):
-            raise
-        # A file or a symbolic link where a folder must be gives way; what the link points to is not touched.
-        os.unlink(name, dir_fd=parent)
-    os.mkdir(name, dir_fd=parent)
-    return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
+        files = tray.settle(places())
+        plan.close()
+    return MirrorCount(files, size, moved)

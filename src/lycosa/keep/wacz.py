@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import time
 import zipfile
@@ -25,6 +24,8 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.keep.surt import surt_of
 from lycosa.keep.warc import StoredAnswer, iter_records
+from lycosa.outlet import whole_file
+from lycosa.tray import Place, Tray, opened_tray
 
 WaczPath = tuple[Path, int]
 """An archive file and how many of its bytes count: a running crawl may have written more than it committed."""
@@ -64,10 +65,9 @@ def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], a
     """Write a WACZ file, which appears when it is whole."""
     if to.suffix != ".wacz":
         raise UsageError(f"The file {to} must have a name that ends in .wacz.")
-    part = to.with_name(to.name + ".part")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(part, "w", allowZip64=True) as archive:
+        with whole_file(to) as part, zipfile.ZipFile(part, "w", allowZip64=True) as archive:
             package = _Package(archive)
             records = _write_index(package, warcs)
             for path, size in warcs:
@@ -76,30 +76,34 @@ def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], a
             with package.add("pages/pages.jsonl", deflate=True) as out:
                 count = _write_pages(pages, out)
             package.close(about)
-        os.replace(part, to)
         return WaczCount(records, count, to.stat().st_size)
     except OSError as error:
         raise make_fault(error, f"The file {to}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
     """Copy archive files, into one if `to` is named *.warc.gz, else into a folder of that name; gives their number."""
-    count = 0
-    single = to.name.endswith(".warc.gz")
     try:
-        (to.parent if single else to).mkdir(parents=True, exist_ok=True)
-        part = to.with_name(to.name + ".part") if single else to
-        for path, size in warcs:
-            with open(part if single else to / path.name, "ab" if single and count else "wb") as out:
+        if not to.name.endswith(".warc.gz"):
+            with opened_tray(to, shared=True) as tray:
+                return tray.settle(_copy_each(warcs, tray))
+        count = 0
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(to) as part, open(part, "wb") as out:
+            for path, size in warcs:
                 _copy(path, size, out)
-            count += 1
-        if single and count:
-            os.replace(part, to)
+                count += 1
         return count
     except OSError as error:
         raise make_fault(error, f"The copy {to}") from error
+
+
+def _copy_each(warcs: Iterable[WaczPath], tray: Tray) -> Iterator[Place]:
+    for path, size in warcs:
+        part = tray.new()
+        with open(tray.at(part), "wb") as out:
+            _copy(path, size, out)
+        yield part, path.name, f"{path.name}\n"
 
 
 class _Package:

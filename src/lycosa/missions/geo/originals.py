@@ -8,24 +8,27 @@ FOLDER/catalogue.json    the same
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from lycosa.disk import make_fault
+from lycosa.errors import UsageError
 from lycosa.fetch.decode import decode
 from lycosa.keep import read_record
 from lycosa.keep.mirror import MANIFEST, write_mirror
 from lycosa.look.collection import Collection
 from lycosa.look.table import write
 from lycosa.missions.geo.stock import Entry, Source
+from lycosa.outlet import refuse_own, whole_file
 
 COLUMNS = (
     "file", "url", "service", "type", "version", "kind", "title", "provider", "endpoint", "layers", "state", "fetched",
     "mime", "bytes", "sha256",
 )  # fmt: skip
-_DOCUMENTS = "documents"
+_DOCUMENTS, _CSV, _JSON = "documents", "catalogue.csv", "catalogue.json"
 _BODY_BYTES = 256 << 20
 _GUEST = "SELECT warc, offset, length FROM guest WHERE id = ?"
 
@@ -37,18 +40,18 @@ class _Facts(dict[str, tuple[Entry, Source, str, int, str]]):
 def write_originals(collection: Collection, entries: Iterable[Entry], folder: Path) -> tuple[int, int]:
     """Write every description and the catalogue; returns how many files and bytes there are."""
     facts = _Facts()
+    refuse_own(folder)
+    ours = (folder / _DOCUMENTS / MANIFEST).is_file()
+    if foreign := [name for name in (_CSV, _JSON) if not ours and os.path.lexists(folder / name)]:
+        raise UsageError(f"{folder} holds {foreign[0]}, which no export wrote: name another folder.")
     count = write_mirror(_read_all(collection, entries, facts), folder / _DOCUMENTS)
     try:
         rows = list(_list_rows(folder, facts))
-        for name, form in (("catalogue.csv", "csv"), ("catalogue.json", "json")):
-            part = folder / f"{name}.part"
-            with open(part, "w", encoding="utf-8", newline="") as out:
-                if form == "csv":
-                    write(rows, COLUMNS, out, form="csv")
-                else:
-                    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-                    out.write(msgspec.json.format(msgspec.json.encode(named).decode(), indent=1) + "\n")
-            part.replace(folder / name)
+        with whole_file(folder / _CSV) as part, open(part, "w", encoding="utf-8", newline="") as out:
+            write(rows, COLUMNS, out, form="csv")
+        named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+        with whole_file(folder / _JSON) as part:
+            Path(part).write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=1) + b"\n")
     except OSError as error:
         raise make_fault(error, f"The catalogue in {folder}") from None
     return count.files, count.bytes

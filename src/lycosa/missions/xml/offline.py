@@ -18,6 +18,7 @@ from lycosa.analyse.pick import Document, Picker
 from lycosa.errors import UsageError
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.missions.xml.closure import NEEDS, Closures
+from lycosa.tray import write_folder
 
 CATALOG = "catalog.xml"
 MISSING = "missing.txt"
@@ -46,18 +47,21 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
         if row[0] in closure
     }
     places = _lay_out(picker, documents)
-    size = 0
-    for number, paths in places.items():
-        body = picker.read(documents[number]) or b""
-        for path in dict.fromkeys(path for _, path in paths):
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(body)
-            size += len(body)
-    _write_catalog(folder / CATALOG, [item for paths in places.values() for item in paths])
     missing = sorted(closures.missing(closure))
-    if missing:
-        (folder / MISSING).write_text("".join(f"{each}\n" for each in missing), encoding="utf-8")
+    size = 0
+
+    def list_files() -> Iterator[tuple[str, bytes]]:
+        nonlocal size
+        for number, paths in places.items():
+            body = picker.read(documents[number]) or b""
+            for path in dict.fromkeys(path for _, path in paths):
+                size += len(body)
+                yield path, body
+        yield CATALOG, _write_catalog([item for paths in places.values() for item in paths])
+        if missing:
+            yield MISSING, "".join(f"{each}\n" for each in missing).encode()
+
+    write_folder(folder, list_files())
     files = {path for paths in places.values() for _, path in paths}
     return Offline(places[root][0][1], len(files), size, missing)
 
@@ -109,13 +113,13 @@ def _list_addresses(picker: Picker, documents: dict[int, Document]) -> Iterator[
             yield number, target
 
 
-def _write_catalog(file: Path, entries: list[tuple[str, str]]) -> None:
+def _write_catalog(entries: list[tuple[str, str]]) -> bytes:
     lines = [_HEAD]
     for address, path in sorted(entries):
         name, where = quoteattr(address), quoteattr(_as_uri(path))
         lines.append(f"  <system systemId={name} uri={where}/>\n  <uri name={name} uri={where}/>\n")
     lines.append("</catalog>\n")
-    file.write_text("".join(lines), encoding="utf-8")
+    return "".join(lines).encode()
 
 
 def _as_uri(path: str) -> str:

@@ -1,0 +1,58 @@
+"""Where a command's output may go: a path goes in, a path to write to comes out, or a refusal.
+
+A file gets its name when it is whole; until then there is what was there before. Nothing that belongs to a collection
+is ever written over, whichever collection is meant: its archive cannot be brought back by anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lycosa.disk import make_fault
+from lycosa.errors import UsageError
+
+#: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
+SPOOL = "lycosa.tmp"
+#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is; the
+#: first versions had their spool in tmp.
+CRAWL_MAKES = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", SPOOL, "tmp"})
+#: Databases beside that of the crawl, made by other verbs.
+_DATABASES = ("crawl.db", "near.db", "analysis.db", "search.db", "checks.db")
+
+
+def refuse_own(output: str | os.PathLike[str]) -> None:
+    """Refuse a path that is a collection, or something of one that lycosa itself made and needs."""
+    place = Path(os.path.realpath(output))
+    if os.path.isfile(place / "crawl.db"):
+        raise UsageError(f"{output} is a collection: name another folder.")
+    for folder in place.parents:
+        first = place.relative_to(folder).parts[0]
+        if (first in CRAWL_MAKES or first.startswith(_DATABASES)) and os.path.isfile(folder / "crawl.db"):
+            raise UsageError(f"{output} belongs to the collection {folder}: name another place.")
+
+
+@contextmanager
+def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
+    """A path to write to that gets its name only when everything went well."""
+    if os.path.isdir(output):
+        raise UsageError(f"{output} is a folder; name a file.")
+    if os.path.exists(output) and not os.path.isfile(output):
+        yield os.fspath(output)  # a device or a pipe, whose place no file may take: /dev/null
+        return
+    refuse_own(output)
+    place = os.path.realpath(output)  # what a link points to is written, the link stays
+    part = f"{place}.lycosa-part"
+    try:
+        open(part, "wb").close()
+    except OSError as problem:
+        raise make_fault(problem, str(output)) from None
+    try:
+        yield part
+        os.replace(part, place)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
