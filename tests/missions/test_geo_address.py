@@ -124,6 +124,7 @@ def test_endpoints() -> None:
         == "http://x.org/a/rest/services/R/MapServer"
     )
     assert find_endpoint("http://x.org/api/collections?f=json", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api?f=json", "OGCAPI") == "http://x.org/api"
 
 
 def test_names_of_services() -> None:

@@ -235,6 +235,11 @@ def test_catalogue() -> None:
     for upcoming, matched in ((0, 250), (251, 250), (101, 100), (101, 250)):
         rules = {hint.rule for hint in xml(RECORDS.format(upcoming, matched, ENDPOINT), following)}
         assert "next records of a catalogue" not in rules
+    silent = re.sub(r'nextRecord="\d+"', "", RECORDS.format(0, 250, ENDPOINT))
+    following = re.sub("startPosition=1$", "startPosition=101", first.url)
+    assert proposed(xml(silent, first.url))[following] == "next records of a catalogue"
+    last = re.sub("startPosition=1$", "startPosition=250", first.url)
+    assert "next records of a catalogue" not in proposed(xml(silent, last)).values()
 
 
 def test_contexts() -> None:
@@ -316,6 +321,8 @@ def test_apis() -> None:
     relations = ["self", "conformance", "data", "service-desc", "license"]
     body = {"links": [{"rel": rel, "href": f"/api/{rel}", "type": "application/json"} for rel in relations]}
     doc = read("http://a.org/api?f=json", {}, json.dumps(body).encode())
+    assert proposed(find_hints(doc)) == {"http://a.org/api/data?f=json": "ogcapi data"}  # as the page itself was asked
+    doc = read("http://a.org/api", {}, json.dumps(body).encode())
     assert proposed(find_hints(doc)) == {"http://a.org/api/data": "ogcapi data"}
     stac = {
         "stac_version": "1.0.0",

@@ -85,6 +85,9 @@ def test_layers_inherit() -> None:
     assert rivers.crs == ("EPSG:3857", "EPSG:4326", "EPSG:25830")
     assert [style.name for style in rivers.styles] == ["azul", "base"]
     assert (rivers.box, rivers.box_from) == ((-10.0, 35.0, 4.0, 44.0), "parent")
+    metres = '<BoundingBox CRS="EPSG:25830" minx="1" miny="2" maxx="3" maxy="4"/>'
+    boxed = stock(WMS_130.replace("<Style><Name>base", f"{metres}<Style><Name>base"))
+    assert boxed.items[1].extents[0].crs == "EPSG:25830"
     assert (rivers.time, rivers.formats) == ("2019/2020", ("image/png", "image/jpeg"))
     assert (rivers.metadata[0].url, rivers.metadata[0].type) == ("http://example.org/rios.xml", "TC211")
     assert (lakes.box, lakes.box_from) == ((-5.0, 40.0, -3.0, 42.0), "computed")
@@ -316,8 +319,39 @@ def test_json_services() -> None:
     rest = stock(json.dumps(arcgis), "http://x.org/a/rest/services/M/MapServer?f=json")
     assert (rest.service.type, rest.service.version, rest.service.title) == ("ARCGIS", "10.9", "M")
     assert rest.items[0].box is not None and round(rest.items[0].box[2], 3) == 1.0
+    first = stock(
+        json.dumps({"title": "A", "links": [{"rel": "conformance"}, {"rel": "data"}]}), "http://x.org/api?f=json"
+    )
+    assert first.service.endpoint == "http://x.org/api"
     tiles = stock(json.dumps({"tilejson": "2.0.0", "name": "T", "tiles": ["t"], "bounds": [1, 2, 3, 4]}))
     assert tiles.items[0].box == (1.0, 2.0, 3.0, 4.0)
+
+
+def test_arcgis_groups_tables_and_names() -> None:
+    """Layers stand below their groups, tables have no box, markup is dropped, and a service without a name has that of
+    its address.
+    """
+    arcgis = {
+        "currentVersion": 10.9,
+        "mapName": "Layers",
+        "serviceDescription": "<p>All&nbsp;<b>wells</b></p>",
+        "copyrightText": "<a href='x'>CC BY 4.0</a>",
+        "layers": [
+            {"id": 0, "name": "Water", "parentLayerId": -1, "subLayerIds": [1]},
+            {"id": 1, "name": "Wells", "parentLayerId": 0},
+            {"id": 7, "name": "Own", "parentLayerId": 7},
+            {"id": 8, "name": "Odd", "parentLayerId": [7]},
+        ],
+        "tables": [{"id": 9, "name": "Readings"}],
+        "fullExtent": {"xmin": 1, "ymin": 2, "xmax": 3, "ymax": 4, "spatialReference": {"wkid": 4326}},
+    }
+    rest = stock(json.dumps(arcgis), "http://x.org/a/rest/services/Agua/Pozos%20viejos/MapServer?f=json")
+    assert (rest.service.title, rest.service.abstract) == ("Pozos viejos", "All wells")
+    assert (rest.service.constraints, rest.service.licence) == ("CC BY 4.0", "CC-BY-4.0")
+    water, wells, own, odd, readings = rest.items
+    assert (water.group, wells.path, wells.box) == (True, ("Water",), (1.0, 2.0, 3.0, 4.0))
+    assert set(own.path) == {"Own"} and odd.path == ()
+    assert (readings.type, readings.box) == ("table", None)
 
 
 @pytest.mark.parametrize(
@@ -479,6 +513,23 @@ def test_licences() -> None:
     assert find_licence("https://creativecommons.org/licenses/by-nc-sa/3.0/") == "CC-BY-NC-SA-3.0"
     assert find_licence("Open Government Licence") == "OGL"
     assert find_licence("ask us") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Creative Commons Attribution-NonCommercial-ShareAlike 4.0 International", "CC-BY-NC-SA-4.0"),
+        ("Creative Commons Attribution Share Alike 3.0", "CC-BY-SA-3.0"),
+        ("Licencia Creative Commons Reconocimiento-NoComercial-SinObraDerivada 4.0", "CC-BY-NC-ND-4.0"),
+        ("Creative Commons Namensnennung - Weitergabe unter gleichen Bedingungen 4.0", "CC-BY-SA-4.0"),
+        ("Creative Commons BY-NC", "CC-BY-NC"),
+        ("Creative Commons (BY) 4.0 International", "CC-BY-4.0"),
+        ("Creative Commons Zero", ""),
+    ],
+)
+def test_licences_written_out(text: str, name: str) -> None:
+    """Restrictions of a licence are never left out, however it is written."""
+    assert find_licence(text) == name
 
 
 _leaves = st.none() | st.booleans() | st.floats() | st.text(max_size=8)

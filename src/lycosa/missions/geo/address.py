@@ -214,7 +214,8 @@ def find_endpoint(url: str, service: str) -> str:
     if service == "ARCGIS" and (found := _REST.match(head)):
         server = _REST_SERVER.match(found[2] or "")
         return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
-    if service == "OGCAPI" and (found := _API.match(head)):
+    # What ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
+    if service == "OGCAPI" and not head.endswith(("/api", "/api/")) and (found := _API.match(head)):
         return found[1]
     return strip_request(url) if service in SERVICES else head
 
@@ -332,7 +333,7 @@ def _infer_api(site: str, path: str, query: str) -> tuple[Hint, ...]:
         return ()
     if found := _API.match("/" + path):
         formatted = any(name == "f" for name, _ in pairs)
-        if named or formatted or found[2] or low.endswith("conformance"):
+        if named or (formatted and parts[-1] != "api") or found[2] or low.endswith("conformance"):
             kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] == "token"], request=True)
             trust = 0.8 if named or found[2] else 0.5
             return _make("OGCAPI", kept.rstrip("/"), "collections", trust)

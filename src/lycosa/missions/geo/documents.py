@@ -247,6 +247,8 @@ def _ask_next(doc: Doc, root: Element) -> Iterator[Hint]:
         int(value) if (value := attribute(results, name)).isdigit() and len(value) < 10 else 0
         for name in ("nextRecord", "numberOfRecordsMatched", "numberOfRecordsReturned")
     )
+    if not attribute(results, "nextRecord"):  # it may be left out, and then says nothing
+        upcoming = _asked_start(doc.url) + returned
     # Servers that never say 0 would be asked for ever; and what returns nothing has nothing left.
     if not returned or upcoming <= 1 or upcoming > matched or upcoming <= _asked_start(doc.url):
         return
@@ -303,6 +305,14 @@ def _go(endpoint: str, rule: str, trust: float) -> Iterator[Hint]:
         yield Hint(f"{normal}?f=json", "ESRI-REST", normal, rule, trust)
 
 
+def _keep_form(url: str, asked: str) -> str:
+    """An address for which JSON is promised, asked for in the way in which its host was just told to give JSON."""
+    form = re.search(r"[?&](f=[^&#]{1,60})", asked)
+    if form is None or urls.host_of(url) != urls.host_of(asked) or re.search(r"[?&]f=", url):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{form[1]}"
+
+
 _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "processes": 0.6, "root": 0.3, "parent": 0.3}
 
 
@@ -315,6 +325,7 @@ def _read_api(doc: Doc, family: str) -> Iterator[Hint]:
         if relation not in _FOLLOWED or (kind and "json" not in kind):
             continue
         url = urls.normalise(objects.word(link.get("href")), doc.base)
+        url = _keep_form(url, doc.url) if url and kind else url
         if url and url != doc.url:
             service = "STAC" if family.startswith("stac:") else "OGCAPI"
             yield Hint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])

@@ -160,10 +160,21 @@ _LICENCES = (
 )
 _CREATIVE = re.compile(
     r"\bcc[- ]by((?:[- ](?:nc|sa|nd))*)(?:[- /]v?([1-4]\.[0-9]))?|"
-    r"creativecommons\.org/licenses/by((?:-(?:nc|sa|nd))*)/([1-4]\.[0-9])|"
-    r"creative commons attribution()(?:[a-z ]{0,24}([1-4]\.[0-9]))?",
+    r"creativecommons\.org/licenses/by((?:-(?:nc|sa|nd))*)/([1-4]\.[0-9])",
     re.IGNORECASE,
 )
+#: The same written out, in the languages in which services mostly write it.
+_SPELLED = re.compile(
+    r"creative\s+commons\b.{0,30}?\b(?:by|attribution|reconocimiento|atribuci[oó]n|atribuição|namensnennung|attribuzione)\b"
+    r"(.{0,120})",
+    re.IGNORECASE | re.DOTALL,
+)
+_TERMS = (
+    (r"\bnc\b|non?[- ]?com+erc|nicht[- ]?kommerz|utilisation commerciale|não[- ]?comerc", "-NC"),
+    (r"\bsa\b|share[- ]?alike|compart(?:ir|il)|gleichen bedingungen|m[eê]mes conditions|stesso modo", "-SA"),
+    (r"\bnd\b|no[- ]?deriv|sin[- ]?obra|sem[- ]?deriv|keine bearbeitung|pas de modification|non opere", "-ND"),
+)
+_NUMBER = re.compile(r"\b([1-4]\.[05])\b")
 
 
 def find_licence(*texts: str) -> str:
@@ -175,6 +186,10 @@ def find_licence(*texts: str) -> str:
             extra = next((part for part in parts if part[0] in "- "), "").replace(" ", "-").upper()
             number = next((part for part in parts if part[0].isdigit()), "")
             return f"CC-BY{extra}" + (f"-{number}" if number else "")
+        if found := _SPELLED.search(text):
+            extra = "".join(name for pattern, name in _TERMS if re.search(pattern, found[1], re.IGNORECASE))
+            version = _NUMBER.search(found[1])
+            return f"CC-BY{extra}" + (f"-{version[1]}" if version else "")
         for pattern, name in _LICENCES:
             if pattern.search(text):
                 return name

@@ -4,8 +4,11 @@ items flow out. Every value is checked before it is used: anything may stand any
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -25,6 +28,11 @@ from lycosa.missions.geo.kinds import FAULTS, strip_json
 from lycosa.missions.geo.tree import fold, unique
 
 Table = dict[str, Any]
+
+#: What ArcGIS calls a map that nobody named.
+_UNNAMED = "Layers"
+_MAX_PATH = 12
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
 
 
 def read_object(body: bytes) -> Table:
@@ -191,12 +199,14 @@ def read_stac(found: Table, service: Service) -> list[Item]:
 def read_arcgis(found: Table, service: Service) -> list[Item]:
     """A directory, a service or a layer of ArcGIS REST."""
     information = table(found.get("documentInfo"))
-    service.title = word(information.get("Title")) or word(found.get("mapName")) or word(found.get("name"))
+    named = word(found.get("mapName"))
+    service.title = word(information.get("Title")) or ("" if named == _UNNAMED else named) or word(found.get("name"))
+    service.title = service.title or _name_server(service.endpoint) or named
     described = (found.get(key) for key in ("serviceDescription", "description"))
     service.abstract = next((text for text in map(_prose, described) if text), "")
     service.keywords = words(information.get("Keywords"))
     service.provider = word(information.get("Author"))
-    service.constraints = word(found.get("copyrightText"), MAX_TEXT)
+    service.constraints = _prose(found.get("copyrightText"))
     asked = words(found.get("capabilities"))
     formats = words(found.get("supportedImageFormatTypes")) or words(found.get("supportedQueryFormats"))
     service.operations = tuple(Operation(name) for name in asked)
@@ -212,16 +222,36 @@ def read_arcgis(found: Table, service: Service) -> list[Item]:
         return [item]
     items = [Item("folder", word(name), word(name)) for name in words(found.get("folders"))]
     items += [_read_child(part) for part in tables(found.get("services"))]
-    for part in [*tables(found.get("layers")), *tables(found.get("tables"))]:
+    groups = {part.get("id"): part for part in tables(found.get("layers")) if isinstance(part.get("id"), int)}
+    for part in tables(found.get("layers")):
         layer = _read_layer(part)
+        layer.path = _climb(part, groups)
         layer.crs, layer.crs_count, layer.formats = service.crs, len(service.crs), formats
         layer.box, layer.box_from = box, "parent" if box else ""
         items.append(layer)
+    items += [_read_layer({**part, "type": "Table"}) for part in tables(found.get("tables"))]
     return items[:MAX_ITEMS]
 
 
+def _climb(part: Table, groups: dict[Any, Table]) -> tuple[str, ...]:
+    """The names of the groups around a layer, the outermost first."""
+    path: list[str] = []
+    while isinstance(above := part.get("parentLayerId"), int) and above in groups and len(path) < _MAX_PATH:
+        part = groups[above]
+        path.append(word(part.get("name")))
+    return tuple(reversed(path))
+
+
+def _name_server(endpoint: str) -> str:
+    """The name of a service in its address: Wells of …/rest/services/Water/Wells/MapServer."""
+    parts = endpoint.rstrip("/").split("/")
+    return unquote(parts[-2]) if len(parts) > 2 and parts[-1].endswith("Server") else ""
+
+
 def _prose(value: object) -> str:
-    return word(value, MAX_TEXT)
+    """A text without the markup that ArcGIS lets people write in it."""
+    text = word(value, MAX_TEXT)
+    return fold(unescape(_TAG.sub(" ", text)), MAX_TEXT) if "<" in text or "&" in text else text
 
 
 def _read_child(found: Table) -> Item:
@@ -237,7 +267,7 @@ def _read_layer(found: Table) -> Item:
         word(found.get("name")),
         _prose(found.get("description")),
         group=bool(below),
-        attribution=word(found.get("copyrightText")),
+        attribution=_prose(found.get("copyrightText"))[:MAX_NAME],
     )
 
 

@@ -52,6 +52,7 @@ class Inherited(Struct, frozen=True):
 
     path: tuple[str, ...] = ()
     box: Box | None = None
+    extents: tuple[Extent, ...] = ()
     crs: tuple[str, ...] = ()
     styles: tuple[Style, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
@@ -191,12 +192,13 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> tuple
     item.crs, item.crs_count = crs[:MAX_ITEM_CRS], len(crs)
     item.extents = _read_extents(layer)
     place_box(item, find_box(layer), given.box, latitude_first=latitude_first)
+    item.extents = item.extents or given.extents
     styles = [_read_style(style) for style in children(layer, "Style")][:MAX_LIST]
     item.styles = (*styles, *given.styles)[:MAX_LIST]
     item.dimensions = _read_dimensions(layer, given.dimensions)
     item.time = next((d.extent for d in item.dimensions if d.name.lower() == "time"), "")
     path = (*given.path, item.title or item.name)[:_MAX_PATH]
-    return item, Inherited(path, item.box, crs, item.styles, item.dimensions, item.attribution)
+    return item, Inherited(path, item.box, item.extents, crs, item.styles, item.dimensions, item.attribution)
 
 
 def place_box(item: Item, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
