@@ -312,6 +312,43 @@ def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
     web.close()
 
 
+def test_an_api_that_lists_its_collections_in_pages_is_one_service(tmp_path: Path) -> None:
+    """Its figures are those of all pages, its description is the first of them, and JSON is asked for to the end."""
+    web = Web()
+
+    def put(address: str, content: dict[str, object]) -> None:
+        web[address] = Reply(json.dumps(content).encode(), headers={"Content-Type": "application/json"})
+
+    links = [
+        {"rel": rel, "href": f"http://maps.test/api/{rel}", "type": "application/json"} for rel in ("conformance",)
+    ]
+    links.append({"rel": "data", "href": "http://maps.test/api/collections", "type": "application/json"})
+    put("maps.test/api?f=json", {"title": "Weather", "links": links})
+    for first in (0, 10, 20):
+        extents = {n: {"spatial": {"bbox": [[n, n, n + 1, n + 1]]}} for n in range(first, min(first + 10, 23))}
+        parts = [{"id": f"c{n}", "title": f"C{n}", "extent": extent, "links": []} for n, extent in extents.items()]
+        after = {
+            "rel": "next",
+            "href": f"http://maps.test/api/collections?offset={first + 10}",
+            "type": "application/json",
+        }
+        asked = f"?offset={first}&f=json" if first else "?f=json"
+        put(f"maps.test/api/collections{asked}", {"collections": parts, "links": [after] if first < 20 else []})
+    web["maps.test/"] = html('<a href="/api?f=json">OGC API</a>')
+    with crawl(
+        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
+        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
+    ) as collection:  # fmt: skip
+        stock = Stock(collection)
+        (entry,) = stock.live
+        service = entry.service
+        assert (service.title, service.endpoint, service.items) == ("Weather", "http://maps.test/api", 23)
+        assert service.box == (0.0, 0.0, 23.0, 23.0)
+        assert entry.sources[0].url == "http://maps.test/api/collections?f=json"
+        assert len({layer.id for layer in stock.layers()}) == 23
+    web.close()
+
+
 def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -> None:
     """What was extracted from archive files of another tool is listed, and its originals are written."""
     folder, (archive, *_) = tmp_path / "c", sorted((atlas / "archive").glob("*.warc.gz"))

@@ -16,6 +16,7 @@ from lycosa import urls
 from lycosa.look.collection import Collection
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.address import find_endpoint, strip_request
+from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.complaint import Complaint
 from lycosa.missions.geo.history import last_outcomes
 from lycosa.missions.geo.identity import (
@@ -29,7 +30,7 @@ from lycosa.missions.geo.identity import (
     mirror_keys,
     spell,
 )
-from lycosa.missions.geo.inventory import Item, Service
+from lycosa.missions.geo.inventory import MAX_LIST, Item, Service
 from lycosa.model import State
 
 QUARRY = "geo"
@@ -43,6 +44,8 @@ _NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
 _ADDRESSES = _LAYERS.replace("json FROM", "json ->> 'address' FROM")
 #: Kinds that describe themselves in a tree of documents, each naming those below it.
 _TREES = ("ATOM", "STAC")
+#: Kinds of which each document lists a part of what the service offers.
+_IN_PARTS = (*_TREES, "OGCAPI")
 #: One pass over all addresses: those with the content of a description, those that were hypotheses, and those that may
 #: have been one by their looks.
 _FATES = f"""
@@ -81,11 +84,12 @@ class Source(Struct):
     part: bool = False  # another document of the service names it
 
     @property
-    def rank(self) -> tuple[bool, int, str, float, str]:
-        """The fullest description of a service comes last."""
+    def rank(self) -> tuple[bool, int, str, int, float, str]:
+        """The fullest description of a service comes last; of the pages of a list, the first one."""
         service = self.service
         whole = not self.part and not service.kind.startswith("arcgis:layer")
-        return whole, service.items, service.version, self.at or 0.0, self.url
+        paged = len(self.url) if service.type in _IN_PARTS else 0
+        return whole, service.items, service.version, -paged, self.at or 0.0, self.url
 
 
 class Entry(Struct):
@@ -141,6 +145,9 @@ class Stock:
         self._redirects: dict[str, str] = {}
         failures = self._read_fates(sources)
         self.entries = self._merge(sources)
+        for entry in self.entries:
+            if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
+                self._add_up(entry)
         self.entries += self._find_failures(failures)
         outcomes = last_outcomes(collection.path)
         for entry in self.entries if outcomes else ():
@@ -167,24 +174,34 @@ class Stock:
 
     def _items(self) -> Iterator[tuple[Entry, Item, int]]:
         """The items, and how many before each are called the same without having a name to ask for."""
-        for entry in self.live:
-            seen: dict[tuple[str, ...], int] = {}
-            below = {spell(url) for source in entry.sources if source.part for url in source.pages}
-            for source in entry.sources:
-                if source.part and source.service.type == "ATOM":
-                    continue  # the feed above names the data set; here are the files that it comes in
-                for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
-                    item = _read_item(data)
-                    if item.group and not item.name:  # a heading, which cannot be asked for
-                        continue
-                    if below and not item.name and spell(_resolve(item.address, source.url)) in below:
-                        continue  # it describes itself
-                    key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
-                    repeats = seen.get(key, 0)
-                    if repeats and (item.name or len(entry.sources) > 1):
-                        continue
-                    seen[key] = repeats + 1
-                    yield entry, item, repeats
+        return ((entry, item, repeats) for entry in self.live for item, repeats in self._items_of(entry))
+
+    def _items_of(self, entry: Entry) -> Iterator[tuple[Item, int]]:
+        seen: dict[tuple[str, ...], int] = {}
+        below = {spell(url) for source in entry.sources if source.part for url in source.pages}
+        for source in entry.sources:
+            if source.part and source.service.type == "ATOM":
+                continue  # the feed above names the data set; here are the files that it comes in
+            for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
+                item = _read_item(data)
+                if item.group and not item.name:  # a heading, which cannot be asked for
+                    continue
+                if below and not item.name and spell(_resolve(item.address, source.url)) in below:
+                    continue  # it describes itself
+                key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
+                repeats = seen.get(key, 0)
+                if repeats and (item.name or len(entry.sources) > 1):
+                    continue
+                seen[key] = repeats + 1
+                yield item, repeats
+
+    def _add_up(self, entry: Entry) -> None:
+        """What a service offers in all that it lists page by page, or document by document."""
+        service, parts = entry.service, [source.service for source in entry.sources]
+        service.items = sum(1 for _ in self._items_of(entry))
+        service.box = unite([part.box for part in parts if part.box])
+        service.crs = tuple(dict.fromkeys(crs for part in parts for crs in part.crs))[:MAX_LIST]
+        service.formats = tuple(dict.fromkeys(form for part in parts for form in part.formats))[:MAX_LIST]
 
     def _group(self) -> dict[int, tuple[int, tuple[str, ...]]]:
         """By the number of an item, the group that it shares with items of other services."""
