@@ -105,6 +105,16 @@ def test_a_page_lowered_while_under_way_passes_it_on(frontier: Frontier) -> None
     assert state_of(frontier, "http://a.test/2") == (State.PENDING, "", 2)
 
 
+def test_a_page_lowered_while_it_is_refused_is_opened(frontier: Frontier) -> None:
+    """The worker refuses a target for the depth that it was handed out with; a shorter way was found meanwhile."""
+    put(frontier, found("http://a.test/1", depth=5))
+    put(frontier, found("http://a.test/1", depth=1), max_depth=3)
+    refused = Done(number(frontier, "http://a.test/1"), "a.test", State.REJECTED, "depth")
+    assert put(frontier, done=(refused,), max_depth=3).hosts == {"a.test"}
+    assert state_of(frontier, "http://a.test/1") == (State.PENDING, "", 1)
+    assert frontier.counts() == {State.PENDING: 1}
+
+
 def test_a_cycle_of_pages_ends(frontier: Frontier) -> None:
     """Pages that link to each other are lowered once around."""
     put(frontier, found("http://a.test/1", depth=5), found("http://a.test/2", depth=6))

@@ -210,10 +210,12 @@ class Worker:
                 self.intake.journal.tell("ended", f"{target.url} {lane.down[origin]}: {origin} is given up")
                 self._reject(target, lane.down[origin], state=State.FAILED)
                 continue
-            robots = self.rulebook.rules_for(lane, target)
-            if robots is None:
-                return lane.errands.pop(0) if lane.errands else None
-            if (refusal := self.intake.refuse(target, robots)) is not None:
+            refusal = self.intake.rules.review(target)
+            if refusal is None:
+                if (robots := self.rulebook.rules_for(lane, target)) is None:
+                    return lane.errands.pop(0) if lane.errands else None
+                refusal = self.intake.refuse(target, robots)
+            if refusal is not None:
                 lane.queue.popleft()
                 self.intake.journal.tell("ended", f"{target.url} {refusal.reason}: {refusal.detail}")
                 self._reject(target, refusal.reason)

@@ -65,7 +65,11 @@ class Depths:
             return
         for n in ns:
             if self._db.execute("DELETE FROM lowered WHERE n = ? RETURNING n", (n,)).get is not None:
-                self._todo.append((n, self._db.execute("SELECT depth FROM url WHERE n = ?", (n,)).get))
+                state, _, depth, _ = self._db.execute(_ROW, (n,)).get
+                if state == State.REJECTED:
+                    self._lower(n, depth, fits=False)  # for a depth that it has no longer
+                else:
+                    self._todo.append((n, depth))
         self._spread()
 
     def spread(self, n: int) -> None:

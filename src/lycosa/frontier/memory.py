@@ -16,8 +16,7 @@ from lycosa.frontier.figures import explain
 from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import part_of
 from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
-from lycosa.frontier.rounds import POISON, REASONS
-from lycosa.frontier.world import Lease, Url, World, make_row, make_target, open_url
+from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
 from lycosa.frontier.writer import REOPENED
 from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
 
@@ -98,26 +97,12 @@ class MemoryFrontier:
         if world.opened[-1]:
             return 0
         world.opened[-1] = True
-        opens = [url for url in world.urls if url.round < self._round and self._is_visited(url, max_s)]
+        opens = [url for url in world.urls if url.round < self._round and is_visited(url, world.rounds, max_s)]
         for url in opens:
             url.was = url.state if url.state < State.FAILED else url.was
             url.retries = 0
             open_url(url)
         return len(opens)
-
-    def _is_visited(self, url: Url, max_s: float) -> bool:
-        rows = self._world.rounds
-        now = rows[-1].at + (rows[-1].at - rows[-2].at) / 2
-        due = (
-            rows[-1].everything
-            or url.found.via == "sitemap"
-            or min(url.past.interval, max_s) <= now - rows[max(url.round, 1) - 1].at
-        )
-        if url.state == State.FAILED:
-            return url.reason != POISON and (due or not 400 <= url.http <= 499 or url.http in (408, 429))
-        if url.state == State.REJECTED:
-            return url.reason in REASONS
-        return State.FETCHED <= url.state <= State.GONE and due
 
     def end_round(self, *, now: float | None, why: str) -> None:
         self._world.rounds[-1].ended, self._world.rounds[-1].why = now, why
@@ -210,7 +195,10 @@ class MemoryFrontier:
             url = world.urls[done.n - 1]
             if url.lowered and max_depth >= 0:
                 url.lowered = False
-                self._spread(url, woken, max_depth)
+                if url.state == State.REJECTED:
+                    self._lower(url, url.depth, woken, max_depth)  # for a depth that it has no longer
+                else:
+                    self._spread(url, woken, max_depth)
         for found in batch.found:
             if found.seed:
                 self._crown(found, woken, given=False)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from lycosa.frontier.events import Before
 from lycosa.frontier.parts import PARTITIONS
 from lycosa.frontier.protocol import RoundRow, UrlRow
+from lycosa.frontier.rounds import POISON, REASONS
 from lycosa.model import Found, Glimpse, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
 
 
@@ -86,6 +87,19 @@ class World:
 def open_url(url: Url) -> None:
     """Make it pending."""
     url.state, url.reason, url.due = State.PENDING, "", 0.0
+
+
+def is_visited(url: Url, rounds: list[RoundRow], max_s: float) -> bool:
+    """Whether the last of the rounds visits it."""
+    last = rounds[-1]
+    now = last.at + (last.at - rounds[-2].at) / 2
+    since = now - rounds[max(url.round, 1) - 1].at
+    due = last.everything or url.found.via == "sitemap" or min(url.past.interval, max_s) <= since
+    if url.state == State.FAILED:
+        return url.reason != POISON and (due or not 400 <= url.http <= 499 or url.http in (408, 429))
+    if url.state == State.REJECTED:
+        return url.reason in REASONS
+    return State.FETCHED <= url.state <= State.GONE and due
 
 
 def make_target(url: Url) -> Target:

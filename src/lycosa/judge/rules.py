@@ -16,7 +16,7 @@ from lycosa.judge.novelty import Novelty
 from lycosa.judge.scope import Scope
 from lycosa.judge.traps import OK, Recall, Tallies, Traps
 from lycosa.mission.settings import Mission
-from lycosa.model import Verdict
+from lycosa.model import Target, Verdict
 from lycosa.urls import file_name
 
 #: Bytes of memory for the automaton of one list of patterns; what RE2 takes by default is meant for one pattern.
@@ -99,6 +99,23 @@ class Rules:
             return self._judge_scheme(url)
         if seed:
             return OK
+        verdict = self._judge_settings(url, depth, host)
+        if verdict is not None:
+            return verdict
+        verdict = self.novelty.judge(url, host)
+        return self.traps.admit(url, host) if verdict.ok else verdict
+
+    def review(self, target: Target) -> Verdict | None:
+        """Why a target is out by now, which an earlier run with other settings may have found; nothing is counted."""
+        if target.seed:
+            return None
+        if target.via == "sitemap":
+            verdict = self.scope.admits(target.url, target.host)
+            return None if verdict.ok else verdict
+        return self._judge_settings(target.url, target.depth, target.host) or self.traps.review(target.url)
+
+    def _judge_settings(self, url: str, depth: int, host: str) -> Verdict | None:
+        """The refusal by a rule that depends on nothing but the address and the settings."""
         if 0 < self._length < len(url):
             return self._judge_length(url)
         verdict = self.scope.admits(url, host)
@@ -112,8 +129,7 @@ class Rules:
                 return self._judge_accept(texts)
         if 0 <= self._depth < depth:
             return self._judge_depth(depth)
-        verdict = self.novelty.judge(url, host)
-        return self.traps.admit(url, host) if verdict.ok else verdict
+        return None
 
     def explain(self, url: str, *, depth: int, host: str, seed: bool = False) -> list[tuple[str, Verdict]]:
         """Every rule in order, by the code of its refusal, with its verdict; nothing is counted."""

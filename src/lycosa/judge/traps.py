@@ -175,11 +175,9 @@ class Traps:
     def admit(self, url: str, host: str) -> Verdict:
         """Whether an address that was not seen before stays within the bounds; if so, it is counted."""
         path, query = split(url)
-        segments = path.split("/")
-        if 0 < self.bounds.path_depth < len(segments) - 1 and not (verdict := self._judge_depth(segments)).ok:
-            return verdict
-        if len(set(segments)) < len(segments) and not (verdict := self._judge_repeats(segments)).ok:
-            return verdict
+        refusal = self._judge_form(path.split("/"))
+        if refusal is not None:
+            return refusal
         if not query and host in self._taken and not self.bounds.names_per_folder and not _COUNTABLE.search(path):
             return OK  # most addresses: nothing in them is counted
         charges = self._charges(path, query, host)
@@ -196,6 +194,17 @@ class Traps:
             if charge.also:
                 self.tallies.add(charge.owner, charge.also)
         return OK
+
+    def review(self, url: str) -> Verdict | None:
+        """Why an address is refused whatever was counted; None: it is not."""
+        return self._judge_form(split(url)[0].split("/"))
+
+    def _judge_form(self, segments: list[str]) -> Verdict | None:
+        if 0 < self.bounds.path_depth < len(segments) - 1 and not (verdict := self._judge_depth(segments)).ok:
+            return verdict
+        if len(set(segments)) < len(segments) and not (verdict := self._judge_repeats(segments)).ok:
+            return verdict
+        return None
 
     def explain(self, url: str, host: str) -> list[tuple[str, Verdict]]:
         """Every bound in turn with its verdict; nothing is counted."""
