@@ -217,9 +217,14 @@ def test_a_query_cannot_write(made: Path, sql: str) -> None:
 
 
 def test_a_query_is_one_statement(made: Path) -> None:
-    """A second statement is refused, an empty one as well."""
-    with pytest.raises(UsageError, match="one statement"):
-        list(select(made, "SELECT 1; SELECT 2").rows)
+    """A second statement is refused before the first is run, an empty one as well; comments are none."""
+    for sql in ("SELECT 1; SELECT 2", "SELECT '😀'; -- two\nSELECT 2;", ";; SELECT 1; /* two */ SELECT 2"):
+        with pytest.raises(UsageError, match="one statement"):
+            select(made, sql)
+    for sql in ("-- one\n SELECT 1 AS n; -- and only", "SELECT 1 AS n;;; /* done */ ;"):
+        assert (select(made, sql).columns, list(select(made, sql).rows)) == (("n",), [(1,)])
+    with pytest.raises(UsageError, match="only read"):
+        select(made, "SELECT 1; DELETE FROM url")
     with pytest.raises(UsageError, match="empty"):
         select(made, " -- nothing")
 

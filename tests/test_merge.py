@@ -214,7 +214,7 @@ def test_a_collection_merged_with_itself_is_itself(
     report = merge_collections([first, folder / "b"], into=folder / "c")
     assert dump(folder / "c") == before
     assert [done.new for done in report.merged.values()] == [0]
-    merge_collections([first, folder / "b", first])
+    merge_collections([first, folder / "b"])
     assert dump(first) == before
     check(first)
 
@@ -368,6 +368,13 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
         merge_collections([one, two])
     with pytest.raises(UsageError, match="name it first"):
         merge_collections([one, two], into=two)
+    (tmp_path / "link").symlink_to("a")
+    for same in (one, tmp_path / "b/../a", tmp_path / "link"):
+        for target in (None, into, one):
+            with pytest.raises(UsageError, match="are the same collection: name each once"):
+                merge_collections([one, two, same], into=target)
+    with pytest.raises(UsageError, match="belongs to the collection"):
+        merge_collections([one, two], into=one / "archive/c")
     with pytest.raises(CollectionError, match="exists already"):
         merge_collections([one, two], into=tmp_path)
     with closing(apsw.Connection(str(two / "crawl.db"))) as db:
@@ -433,6 +440,20 @@ def test_a_killed_merge_is_done_anew(tmp_path: Path) -> None:
     merge_collections([one, two])
     clear_merge(one, set())
     check(one)
+
+
+def test_what_stays_behind_is_told(tmp_path: Path) -> None:
+    """What an analysis found is not merged, whoever had it; a mission brings its own."""
+    one = crawl_half(tmp_path / "a", [(0, "fetched")])
+    two = crawl_half(tmp_path / "b", [(1, "fetched")])
+    (two / "analysis.db").touch()
+
+    def bring(into: Path, folder: Path, name: str) -> list[str]:
+        return [f"{folder.name} into {name}"]
+
+    report = merge_collections([one, two], into=tmp_path / "c", beside=bring)
+    assert report.notes[:2] == ["a into c", "b into c"] and "analyse found" in report.notes[2]
+    assert merge_collections([one, two], beside=bring).notes[0] == "b into a"
 
 
 def test_two_crawls_become_one_that_goes_on(web: Web, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,9 @@ import click
 from msgspec import Struct
 
 from lycosa.cli.analyse import load_part
-from lycosa.cli.output import counted, opened, opened_bytes
+from lycosa.cli.output import opened, opened_bytes
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.analyse.pick import Pick, Picker

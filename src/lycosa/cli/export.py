@@ -12,9 +12,10 @@ import click
 
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option
-from lycosa.cli.output import counted, opened, opened_bytes
+from lycosa.cli.output import opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection

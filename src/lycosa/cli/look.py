@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import counted, opened
+from lycosa.cli.output import opened
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     #: The names of the columns, and the rows.

@@ -32,8 +32,17 @@ def merge(collections: tuple[str, ...], into: str, copy: bool, form: str | None)
     from lycosa.crawl.merge import merge_collections
     from lycosa.look.table import printable
 
-    report = merge_collections([Path(name) for name in collections], into=Path(into) if into else None, copy=copy)
+    folders = [Path(name) for name in collections]
+    report = merge_collections(folders, into=Path(into) if into else None, copy=copy, beside=_bring_checks)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
         click.echo(msgspec.json.encode(report).decode())
     else:
         click.echo("\n".join(printable(line) for line in report.text.splitlines()))
+
+
+def _bring_checks(into: Path, folder: Path, name: str) -> list[str]:
+    if not (folder / "checks.db").exists():  # of most collections no service was ever checked
+        return []
+    from lycosa.missions.geo.history import merge_rounds
+
+    return merge_rounds(into, folder, name=name)

@@ -13,12 +13,6 @@ from lycosa.look.table import FORMATS, Format
 from lycosa.outlet import refuse_own, whole_file
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`, `3 addresses`."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number:,} {noun}{ending}"
-
-
 @contextmanager
 def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
     """The stream to write to and the format; a file appears under its name only when it is whole."""

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -30,7 +30,7 @@ from lycosa.frontier.fault import translate
 from lycosa.frontier.merge import Merged, merge
 from lycosa.keep import links
 from lycosa.mission import Mission, Settled, describe, load, to_toml
-from lycosa.outlet import SPOOL
+from lycosa.outlet import SPOOL, refuse_own
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection
@@ -70,7 +70,14 @@ class MergeReport(Struct):
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 
 
-def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy: bool = False) -> MergeReport:
+Beside = Callable[[Path, Path, str], list[str]]
+"""Brings what a mission keeps beside a collection (the second folder) into another one (the first, which will have this
+name), and returns what there is to say of it. Done twice it is as done once."""
+
+
+def merge_collections(
+    folders: Sequence[Path], *, into: Path | None = None, copy: bool = False, beside: Beside | None = None
+) -> MergeReport:
     """Merge collections into a new one, or without `into` into the first of them.
 
     Archive files are linked where the disk can, so that they need no room; `copy` makes copies.
@@ -85,13 +92,14 @@ def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy
         if not os.path.samefile(into, first):
             raise UsageError(f"{into} is one of the collections: name it first to merge the others into it.")
         into = None
-    others = [folder for folder in folders[1:] if not (into is None and os.path.samefile(folder, first))]
+    _refuse_twice(folders)
+    others = folders[1:]
     with contextlib.ExitStack() as stack:
         for folder in others if into is None else folders:
             stack.enter_context(_hold(folder))
         if into is None:
             hold = stack.enter_context(lock(first))
-            report = _merge(first, others, name=first, copy=copy, began=began)
+            report = _merge(first, others, name=first, copy=copy, began=began, beside=beside)
             hold.leave(first / "crawl.db")
             return report
         with _unborn(into) as part:
@@ -99,10 +107,14 @@ def merge_collections(folders: Sequence[Path], *, into: Path | None = None, copy
             _place_archives(first, part, copy=copy)
             (part / MERGING).unlink()
             (part / "lycosa.toml").write_text(to_toml(_mission_of(first)), encoding="utf-8")
-            return _merge(part, others, name=into, copy=copy, began=began)
+            notes = _bring_beside(part, first, name=into, beside=beside)
+            report = _merge(part, others, name=into, copy=copy, began=began, beside=beside)
+            return replace(report, notes=notes + report.notes)
 
 
-def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, began: float) -> MergeReport:
+def _merge(
+    target: Path, others: Sequence[Path], *, name: Path, copy: bool, began: float, beside: Beside | None
+) -> MergeReport:
     spool = target / SPOOL
     spool.mkdir(exist_ok=True)
     mission = replace(_mission_of(target), keep=replace(_mission_of(target).keep, collection=str(name)))
@@ -125,6 +137,7 @@ def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, bega
                 if merged and isinstance(error, LycosaError) and target == name:
                     raise type(error)(f"{error} Before that, {', '.join(merged)} was merged into it.") from error
                 raise
+            notes += _bring_beside(target, folder, name=name, beside=beside)
             notes += [*placed.notes, *_differences(mission, source)]
             seeds = dict.fromkeys((*mission.seeds, *source.mission.seeds))
             mission = replace(mission, seeds=tuple(seeds))
@@ -132,6 +145,14 @@ def _merge(target: Path, others: Sequence[Path], *, name: Path, copy: bool, bega
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     return _report(target, name, merged=merged, notes=notes, began=began)
+
+
+def _bring_beside(target: Path, folder: Path, *, name: Path, beside: Beside | None) -> list[str]:
+    """What stands beside a collection's database: what can be made again stays behind, and is named."""
+    notes = beside(target, folder, name.absolute().name) if beside else []
+    if (folder / "analysis.db").exists():
+        notes.append(f"What lycosa analyse found of {folder} is not merged: run it again, on {name}.")
+    return notes
 
 
 def _report(target: Path, name: Path, *, merged: dict[str, Merged], notes: list[str], began: float) -> MergeReport:
@@ -160,6 +181,17 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} was made by a newer lycosa (its schema is {version}, this one knows {schema.VERSION}):"
             " upgrade lycosa."
         )
+
+
+def _refuse_twice(folders: Sequence[Path]) -> None:
+    """Refuse a collection that is named more than once, however it is spelled."""
+    seen: dict[tuple[int, int], Path] = {}
+    for folder in folders:
+        found = folder.stat()
+        place = found.st_dev, found.st_ino
+        if place in seen:
+            raise UsageError(f"{seen[place]} and {folder} are the same collection: name each once.")
+        seen[place] = folder
 
 
 @contextlib.contextmanager
@@ -201,7 +233,9 @@ def _unborn(into: Path) -> Iterator[Path]:
     """A folder that gets its name when everything in it is whole and on the disk, or is gone."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise CollectionError(f"{into} exists already: name a new folder, or a collection first to merge into it.")
-    part = into.with_name(f"{into.name}.lycosa-merging")
+    refuse_own(into)
+    place = Path(os.path.realpath(into))
+    part = place.with_name(f"{place.name}.lycosa-merging")
     try:
         part.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -217,8 +251,8 @@ def _unborn(into: Path) -> Iterator[Path]:
             yield part
             hold.leave(part / "crawl.db")
             sync_folder(part)
-            part.rename(into)
-            sync_folder(into.parent)
+            part.rename(place)
+            sync_folder(place.parent)
         except OSError as error:
             raise make_fault(error, str(into)) from error
         finally:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,10 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.look import database
 from lycosa.look.database import Row
 from lycosa.look.table import Value
+
+_READS = "A query can only read: SELECT … or WITH … SELECT."
+#: What says nothing: blanks, comments, empty statements.
+_BLANK = re.compile(r"(?:[\s;]|--[^\n]*|(?>/\*.*?(?:\*/|\Z)))*", re.DOTALL)
 
 
 class Result(NamedTuple):
@@ -28,22 +34,40 @@ def select(folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (
     if "analysis." in sql and (found := Path(folder) / "analysis.db").exists():
         connection.execute("ATTACH ? AS analysis", (str(found),))  # what `lycosa analyse` left
     database.guard(connection, seconds=seconds)
-    columns: list[tuple[str, ...]] = []
+    cursor = connection.cursor()
+    try:
+        with _translated(connection, seconds):
+            statement, columns = _find_statement(cursor, sql, values)
+    except BaseException:
+        connection.close(True)
+        raise
+    rows = _rows(connection, cursor, statement, values, seconds=seconds)
+    first = next(rows, None)
+    return Result(columns, iter(()) if first is None else _chain(first, rows))
+
+
+def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> tuple[str, tuple[str, ...]]:
+    """The one statement of a text with the names of its columns, before it is run; comments around it do not count."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    rest = sql
 
     def meet(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
-        # Here the names are known even where no row follows.
-        if columns:
-            raise UsageError("A query is one statement; this is more than one.")
-        columns.append(tuple(name for name, *_ in cursor.get_description()))
-        return True
+        nonlocal rest
+        rest = rest[max(len(statement), 1) :]  # or it would never end
+        if not _BLANK.fullmatch(statement):
+            found.append((statement, tuple(name for name, *_ in cursor.get_description())))
+        return False
 
-    cursor = connection.cursor()
     cursor.exec_trace = meet
-    rows = _rows(connection, cursor, sql, values, seconds=seconds)
-    first = next(rows, None)
-    if not columns or not columns[0]:
-        raise UsageError("The query is empty.")
-    return Result(columns[0], iter(()) if first is None else _chain(first, rows))
+    while rest:
+        with suppress(apsw.ExecTraceAbort):
+            cursor.execute(rest, values)
+    cursor.exec_trace = None
+    if len(found) != 1:
+        raise UsageError("A query is one statement; this is more than one." if found else "The query is empty.")
+    if not found[0][1]:
+        raise UsageError(_READS)
+    return found[0]
 
 
 def _names(connection: apsw.Connection) -> str:
@@ -61,17 +85,25 @@ def _rows(
     connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Value], *, seconds: float
 ) -> Iterator[Row]:
     try:
-        yield from cursor.execute(sql, values)
+        with _translated(connection, seconds):
+            yield from cursor.execute(sql, values)
+    finally:
+        cursor.close(True)
+        connection.close(True)
+
+
+@contextmanager
+def _translated(connection: apsw.Connection, seconds: float) -> Iterator[None]:
+    """Let errors of SQLite leave as sentences."""
+    try:
+        yield
     except apsw.InterruptError:
         raise LycosaError(f"The query took longer than {seconds:g} s and was ended; --timeout allows more.") from None
     except (apsw.AuthError, apsw.ReadOnlyError):
-        raise UsageError("A query can only read: SELECT … or WITH … SELECT.") from None
+        raise UsageError(_READS) from None
     except apsw.BindingsError as problem:
         raise UsageError(f"The query needs other values than it was given ({problem}).") from None
     except apsw.SQLError as problem:
         raise UsageError(f"The query cannot be run: {problem}. {_names(connection)}") from None
     except apsw.Error as problem:
         raise LycosaError(f"The query ended with an error: {problem}.") from None
-    finally:
-        cursor.close(True)
-        connection.close(True)

@@ -6,8 +6,10 @@ continued: what it holds is not asked again.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from msgspec import Struct
 
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.fault import translate
+from lycosa.plural import counted
 
 NAME = "checks.db"
 _VERSION = 1
@@ -35,6 +38,15 @@ CREATE TABLE result (
 ) WITHOUT ROWID;
 PRAGMA user_version = {_VERSION};
 """
+_COLUMNS = (
+    "type", "endpoint", "title", "version", "outcome", "reason", "described", "items", "names", "address", "answer_s",
+    "operation", "request", "request_s", "at",
+)  # fmt: skip
+#: A result of another collection, unless there is one of this service in this round that is as new.
+_TAKE = f"""
+INSERT INTO result VALUES ({", ".join(f"?{at}" for at in range(1, 18))})
+ON CONFLICT (round, id) DO UPDATE SET
+{", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)} WHERE excluded.at > at"""
 
 
 class Result(Struct):
@@ -85,8 +97,11 @@ class History:
         if not path.exists() and not write:
             raise UsageError(f"The services of {folder} were never checked: lycosa check-services does it.")
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
+        # Where SQLite may not make its -shm file, it is a file that nobody changes.
+        still = not write and not os.access(folder, os.W_OK) and not path.with_name(f"{NAME}-wal").exists()
+        uri = f"{path.resolve().as_uri()}{'?immutable=1' if still else ''}"
         try:
-            self._database = apsw.Connection(str(path), flags=flags)
+            self._database = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
             self._database.set_busy_timeout(_BUSY_MS)
             self._prepare(write=write)
         except apsw.Error as problem:
@@ -126,6 +141,34 @@ class History:
     def end(self, number: int, *, now: float) -> None:
         """A round is complete."""
         self._write("UPDATE round SET ended = ? WHERE round = ?", [(now, number)])
+
+    def take(self, other: History, *, name: str, other_name: str) -> int:
+        """Put the rounds of another collection among those of this one, by their times; returns how many are new.
+
+        The names are those of the collections. Where each has rounds of its own, a round of either asked for a part of
+        what is together now: it says so, or services of the other would seem to have vanished.
+        """
+        mine, theirs = ({row.started: row for row in history.rounds()} for history in (self, other))
+        number_of = {started: number for number, started in enumerate(sorted(mine | theirs), 1)}
+        mixed = bool(mine.keys() - theirs.keys() and theirs.keys() - mine.keys())
+        try:
+            with self._database as db:
+                if mixed:
+                    db.execute("UPDATE round SET filter = ? WHERE filter = ''", (f"services of {name}",))
+                for table in ("round", "result"):  # below 0 nothing is in the way
+                    renumbered = ((-number_of[started], row.round) for started, row in mine.items())
+                    db.executemany(f"UPDATE {table} SET round = ? WHERE round = ?", renumbered)
+                    db.execute(f"UPDATE {table} SET round = -round")
+                for started, row in theirs.items():
+                    wanted = row.filter or (f"services of {other_name}" if mixed else "")
+                    number = number_of[started]
+                    db.execute("INSERT OR IGNORE INTO round VALUES (?, ?, ?, ?)", (number, started, row.ended, wanted))
+                    db.execute("UPDATE round SET ended = coalesce(ended, ?) WHERE round = ?", (row.ended, number))
+                    found = other._rows("SELECT * FROM result WHERE round = ?", [row.round])
+                    db.executemany(_TAKE, ((number, *result[1:]) for result in found))
+        except apsw.Error as problem:
+            raise _translate(problem, self._path) from None
+        return len(theirs.keys() - mine.keys())
 
     def rounds(self) -> list[RoundRow]:
         """Every round with its figures, the first one first."""
@@ -183,6 +226,21 @@ class History:
                 self._database.executemany(sql, rows)
         except apsw.Error as problem:
             raise _translate(problem, self._path) from None
+
+
+def merge_rounds(into: Path, folder: Path, *, name: str) -> list[str]:
+    """Bring the rounds of a collection into another one, called `name`; returns what there is to say of it."""
+    if not (folder / NAME).exists():
+        return []
+    try:
+        with closing(History(folder, write=False)) as other, closing(History(into, write=True)) as history:
+            new = history.take(other, name=name, other_name=folder.resolve().name)
+            total = len(history.rounds())
+    except CollectionError as problem:
+        return [f"The rounds of checks of {folder} are left behind: {problem}"]
+    if not new:
+        return []
+    return [f"{folder} brought {counted(new, 'round')} of checks; there are {total:,}, numbered by their times."]
 
 
 def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
