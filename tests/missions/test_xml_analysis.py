@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import shutil
@@ -238,6 +239,71 @@ def test_what_is_packed_in_archives(tmp_path: Path) -> None:
         program, ["export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"), "--select", "member"]
     )
     assert run.exit_code == 0 and (tmp_path / "o/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
+
+
+def test_links_that_leave_an_archive(tmp_path: Path) -> None:
+    """They lead to where they would if the archive were unpacked where it lies."""
+    packed = gzip.compress(instance("7", "../a.xsd"))
+    pages = [(f"{SITE}get/good.xml.gz", "application/gzip", packed)]
+    pages += [(SITE + name, "text/xml", PAGES[name]) for name in ("a.xsd", "parts/types.xsd")]
+    folder = stock(tmp_path / "c", pages)
+    for _ in range(2):
+        analyse(folder)
+        assert facts(folder, "closure", "validity")["get/good.xml.gz!/good.xml"] == ("complete", "valid")
+
+
+FAR = "http://far.test/"
+ENTRIES = f"""<catalog xmlns="{CATALOG}" xml:base="dtds/">
+    <public publicId="-//X//DTD  P//EN" uri="p.dtd"/>
+    <rewriteSystem systemIdStartString="{FAR}" rewritePrefix="wrong/"/>
+    <rewriteSystem systemIdStartString="{FAR}moved/" rewritePrefix="here/"/>
+    <systemSuffix systemIdSuffix="end.dtd" uri="e.dtd"/></catalog>"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_catalogs_say(tmp_path: Path, packed: bool) -> None:
+    """Public identifiers, beginnings (the longest counts) and ends of addresses; also in an archive."""
+    pages = {
+        "catalog.xml": ENTRIES.encode(),
+        "dtds/p.dtd": b"<!ELEMENT p EMPTY>",
+        "dtds/here/r.dtd": b"<!ELEMENT r EMPTY>",
+        "dtds/e.dtd": b"<!ELEMENT e EMPTY>",
+        "p.xml": f'<!DOCTYPE p PUBLIC "-//X//DTD P//EN" "{FAR}p.dtd"><p/>'.encode(),
+        "r.xml": f'<!DOCTYPE r SYSTEM "{FAR}moved/r.dtd"><r/>'.encode(),
+        "e.xml": f'<!DOCTYPE e SYSTEM "{FAR}the-end.dtd"><e>no</e>'.encode(),
+        "none.xml": f'<!DOCTYPE n SYSTEM "{FAR}none.dtd"><n/>'.encode(),
+    }
+    stored = [(SITE + name, "text/xml", body) for name, body in pages.items()]
+    if packed:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, body in pages.items():
+                archive.writestr(name, body)
+        stored = [(f"{SITE}all.zip", "application/zip", file.getvalue())]
+    folder = stock(tmp_path / "c", stored)
+    analyse(folder)
+    found = facts(folder, "closure", "validity")
+    lead = "all.zip!/" if packed else ""
+    assert found[f"{lead}p.xml"] == found[f"{lead}r.xml"] == ("complete", "valid")
+    assert found[f"{lead}e.xml"] == ("complete", "invalid")
+    assert found[f"{lead}none.xml"] == ("incomplete", None)
+
+
+def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:
+    """libxml2 knows 1.0 alone: nobody is told that such a schema is wrong."""
+    newer = schema('<xs:complexType name="t"><xs:sequence/><xs:assert test="true()"/></xs:complexType>')
+    folder = stock(tmp_path / "c", [(f"{SITE}a.xsd", "text/xml", newer)])
+    analyse(folder)
+    assert facts(folder, "validity_error")["a.xsd"].startswith("it is XML Schema 1.1")
+
+
+def test_what_is_missing_is_what_is_needed(tmp_path: Path) -> None:
+    """Pictures and stylesheets, without which a document can be used, are not fetched for it."""
+    page = f'<?xml-stylesheet href="a.css"?><a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="a.xsd"/>'
+    folder = stock(tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page.encode())])
+    analyse(folder)
+    run = CliRunner().invoke(program, ["export", "addresses", "--missing", "-c", str(folder), "-o", "-"])
+    assert run.output.split() == [f"{SITE}a.xsd"]
 
 
 PLAN = """

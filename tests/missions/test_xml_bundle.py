@@ -8,6 +8,7 @@ import io
 import lzma
 import tarfile
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
@@ -41,7 +42,7 @@ def opened(body: bytes, url: str = URL, bounds: Bounds | None = None) -> Bundle:
     return bundle
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_a_zip_is_opened(method: int) -> None:
     """Each member has the address of its archive and its own path; pictures are not opened."""
     bundle = opened(zipped(("a.xsd", XSD), ("dir name/é.xml", b"<a/>"), ("b.png", b"x"), ("dir/", b""), method=method))
@@ -59,7 +60,10 @@ def test_a_zip_is_opened(method: int) -> None:
         (gzip.compress(XSD), "http://a/b.xsd.gz", "gz", "http://a/b.xsd.gz!/b.xsd"),
         (gzip.compress(XSD[:20]) + gzip.compress(XSD[20:]), "http://a/b.xsd.gz", "gz", "http://a/b.xsd.gz!/b.xsd"),
         (bz2.compress(XSD), "http://a/b.xsd.bz2", "bz2", "http://a/b.xsd.bz2!/b.xsd"),
+        (bz2.compress(XSD[:20]) + bz2.compress(XSD[20:]), "http://a/b.xsd.bz2", "bz2", "http://a/b.xsd.bz2!/b.xsd"),
+        (bz2.compress(XSD) + b"signature", "http://a/b.xsd.bz2", "bz2", "http://a/b.xsd.bz2!/b.xsd"),
         (lzma.compress(XSD), "http://a/b.xsd.xz", "xz", "http://a/b.xsd.xz!/b.xsd"),
+        (lzma.compress(XSD[:20]) + lzma.compress(XSD[20:]), "http://a/b.xsd.xz", "xz", "http://a/b.xsd.xz!/b.xsd"),
         (tarred(("d/b.xsd", XSD)), "http://a/b.tar", "tar", "http://a/b.tar!/d/b.xsd"),
         (gzip.compress(tarred(("d/b.xsd", XSD))), "http://a/b.tgz", "gz+tar", "http://a/b.tgz!/d/b.xsd"),
         (zipped(("in.zip", zipped(("b.xsd", XSD)))), "http://a/b.zip", "zip", "http://a/b.zip!/in.zip!/b.xsd"),
@@ -104,6 +108,14 @@ def test_archives_that_explode_are_bounded() -> None:
     for _ in range(6):
         nested = gzip.compress(nested)
     assert "within archives" in opened(nested, "http://a/b.gz").problem
+
+
+@pytest.mark.parametrize("squeeze", [gzip.compress, bz2.compress, lzma.compress])
+def test_streams_without_number_end(squeeze: Callable[[bytes], bytes]) -> None:
+    """A file of very many streams, each of nothing, is left after some."""
+    bundle = opened(squeeze(b"<a>") + squeeze(b"") * 30_000, "http://a/b.xml.gz")
+    assert bundle.problem == "more than 20,000 streams"
+    assert bundle.members[0].body == b"<a>"
 
 
 def test_broken_archives_have_a_problem() -> None:

@@ -70,6 +70,18 @@ def test_words_and_filters(made: Path, words: str, urls: set[str]) -> None:
     assert set(find(made, *words.split())) == urls
 
 
+def test_every_encoding_and_what_is_broken_is_read(tmp_path: Path) -> None:
+    """EBCDIC and UTF-32, which no page of HTML is in, and the words behind an error."""
+    declared = '<?xml version="1.0" encoding="{}"?><a>tarantula</a>'
+    pages = [
+        (f"{SITE}e.xml", "text/xml", declared.format("IBM037").encode("cp037")),
+        (f"{SITE}u.xml", "text/xml", declared.format("UTF-32").encode("utf-32")),
+        (f"{SITE}b.xml", "text/xml", b"<a>this & that <b>tarantula</a>"),
+    ]
+    folder = stock(tmp_path / "c", pages)
+    assert set(find(folder, "tarantula")) == {"e.xml", "u.xml", "b.xml"}
+
+
 def test_a_phrase(made: Path) -> None:
     """What the shell gives as one word is one."""
     assert find(made, "they wait") == ["net.xml"]

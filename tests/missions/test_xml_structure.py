@@ -46,3 +46,18 @@ def test_a_dtd_is_counted_by_its_declarations() -> None:
     """Comments do not count."""
     found = measure_dtd("<!-- <!ELEMENT x ANY> --><!ELEMENT a ANY><!ATTLIST a b CDATA #IMPLIED>")
     assert (found.elements, found.attributes) == (1, 1)
+
+
+def test_every_attribute_of_a_list_is_counted() -> None:
+    """One list declares several attributes; defaults, enumerations and entities are none."""
+    found = measure_dtd(
+        """<!ELEMENT a ANY><!ATTLIST a b CDATA #IMPLIED c (x|y) "x" d NMTOKEN #FIXED "CDATA (z)"
+           e %type; #REQUIRED %more; f NOTATION (g|h) #IMPLIED><!ATTLIST a.b id ID #IMPLIED b IDREFS #REQUIRED>"""
+    )
+    assert (found.attributes, found.attribute_names) == (7, 6)
+
+
+def test_text_is_a_share_of_characters() -> None:
+    """Characters are counted, not the bytes that they take."""
+    found = measure("<r>日本語</r>".encode())
+    assert (found.text_chars, found.chars) == (3, 10)

@@ -117,7 +117,7 @@ def make_extract(setup: Setup, quarry: Quarry) -> Extract:
             doc = read_doc(job, setup)
             for case in (Case(doc), *quarry.members(doc)):
                 case.kind = quarry.detect(case) or case.doc.kind
-                yield Record("words", msgspec.structs.asdict(read_words(case)))
+                yield Record("words", msgspec.structs.asdict(read_words(case, quarry.spell(case))))
 
         return spell
     phases = Phases(quarry, brief.plan)

@@ -109,6 +109,8 @@ class Part(Quarry):
     clusters: Mapping[str, str] = {}
     #: Facets that its documents may have.
     facets: Sequence[str] = ()
+    #: Kinds of strong links that a document can be used without.
+    spare: Sequence[str] = ()
 
     def members(self, doc: Doc) -> Iterable[Case]:
         """The documents that are packed in this one."""
@@ -120,6 +122,10 @@ class Part(Quarry):
 
     def correct(self, case: Case) -> Corrected | None:
         """The document put right; None where nothing is wrong with it."""
+        return None
+
+    def spell(self, case: Case) -> bytes | None:
+        """The document in UTF-8, put right as far as can be, for finding its words; None: as it is."""
         return None
 
     def trace(self, case: Case) -> Iterable[Lead]:

@@ -81,9 +81,12 @@ class Picker:
     def find_missing(self, pick: Pick) -> Iterator[str]:
         """The addresses that documents need, and that were not collected."""
         condition = self.condition(pick)
+        spare = ", ".join("?" * len(self.part.spare))
         sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''
+                  AND kind NOT IN ({spare})
                   AND document IN (SELECT id FROM document WHERE {condition.sql}) ORDER BY document, nth"""
-        return (row[0] for row in self.db.execute(sql, condition.values) if urls.normalise(row[0]))
+        rows = self.db.execute(sql, (*self.part.spare, *condition.values))
+        return (row[0] for row in rows if urls.normalise(row[0]))
 
     def condition(self, pick: Pick) -> Condition:
         """What a choice means in SQL."""

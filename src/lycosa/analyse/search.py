@@ -28,7 +28,7 @@ from lycosa.look.collection import Collection
 
 NAME = "search.db"
 #: Raised when a table, or what counts as a word, changes.
-_VERSION = 1
+_VERSION = 2
 _CONTEXT = 80  # characters on each side of the first word that was found
 FILTERS = ("kind", "ns", "host", "element", "url", "title")
 
@@ -191,7 +191,8 @@ class Index:
         case = Case(page.doc)
         if member:
             case = next((each for each in self.part.members(page.doc) if each.member == member), case)
-        return mark_words(read_words(case).text, words)
+        case.kind = self.part.detect(case) or case.doc.kind
+        return mark_words(read_words(case, self.part.spell(case)).text, words)
 
 
 def _from(question: Question) -> str:

@@ -31,11 +31,13 @@ class Words(Struct):
     spaces: list[str]
 
 
-def read_words(case: Case) -> Words:
-    """The words of a document; `case.kind` is known."""
+def read_words(case: Case, markup: bytes | None = None) -> Words:
+    """The words of a document; `case.kind` is known. `markup` is what the mission makes of it, in UTF-8."""
     doc = case.doc
-    if doc.tree is None and (doc.kind in _MARKUP or case.body.lstrip()[:1] == b"<" or case.body[:2] in _UTF16):
-        found = _Reader().read(xml.transcode(case.body, doc.charset or xml.find_charset(case.body, "")))
+    if markup is None and doc.tree is None and (doc.kind in _MARKUP or case.body.lstrip()[:1] == b"<"):
+        markup = xml.transcode(case.body, doc.charset or xml.find_charset(case.body, ""))
+    if markup is not None:
+        found = _Reader().read(markup)
         if found.names:
             title = doc.title or found.title
             return Words(
@@ -43,9 +45,6 @@ def read_words(case: Case) -> Words:
                 " ".join(found.names), list(found.spaces),
             )  # fmt: skip
     return Words(case.member, case.url, case.kind, doc.title[:500], doc.text[:MAX_CHARS], "", [])
-
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 class _Full(Exception):

@@ -16,7 +16,7 @@ from lycosa.analyse.store import Store
 from lycosa.look.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.bundle import unpack
-from lycosa.missions.xml.encoding import read_plain, read_text
+from lycosa.missions.xml.encoding import Text, read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, recognise
 from lycosa.missions.xml.links import trace
 from lycosa.missions.xml.mending import find_fault, mend_text
@@ -48,7 +48,7 @@ class XmlPart(Part):
     """What the xml mission knows of a collection."""
 
     name = "xml"
-    version = "2"
+    version = "3"
     columns = {
         "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
@@ -59,6 +59,7 @@ class XmlPart(Part):
         "closure": "TEXT", "closure_size": "INTEGER",
     }  # fmt: skip
     facets = ("uses",)
+    spare = closure.SPARE
     tables = _TABLES
     clusters = {"kind": "kind", "validity": "validity", "closure": "closure", "namespace": "namespace", "host": "host"}
 
@@ -103,6 +104,12 @@ class XmlPart(Part):
         case.scratch["fault"] = (fault, line)
         return mended
 
+    def spell(self, case: Case) -> bytes | None:
+        """What has tags, whatever its encoding, with what stands behind an error."""
+        mended = self.correct(case)
+        text: Text | None = case.scratch.get("text")
+        return mended.data if mended is not None else text.data if text is not None else None
+
     def trace(self, case: Case) -> Iterable[Lead]:
         """The strong links, typed."""
         kind: Kind | None = case.scratch.get("kind")
@@ -126,7 +133,7 @@ class XmlPart(Part):
             "root": kind.root.name if kind.root else "", "namespace": kind.root.namespace if kind.root else "",
             "encoding": kind.encoding, "well_formed": None if kind.root is None else int(not fault), "fault": fault,
             "fault_line": line, "mean_fanout": round(found.mean_fanout, 3),
-            "text_share": round(min(1.0, found.text_chars / max(1, len(case.data))), 4),
+            "text_share": round(min(1.0, found.text_chars / max(1, found.chars)), 4),
             "namespaces": sum(1 for namespace in found.namespaces if namespace),
             "dtd": found.public_id or found.system_id or found.doctype, "internal_subset": int(found.internal_subset),
             "schema_use": " ".join(dict.fromkeys(used)), "target_namespace": _find_target(kind),

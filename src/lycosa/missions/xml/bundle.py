@@ -15,6 +15,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from typing import Protocol
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -32,8 +33,11 @@ _EOCD = b"PK\x05\x06"
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _UTF8_NAME, _ENCRYPTED = 0x800, 0x1
-_STORED, _DEFLATED = 0, 8
+_STORED, _DEFLATED, _BZIPPED = 0, 8, 12
 _PEEK_BYTES = 512
+#: Of a stream that is fed first, and streams of one file: bgzip makes one of 64 KB, others larger ones.
+_PIECE_BYTES = 4096
+_MAX_STREAMS = 20_000
 
 
 #: What the readers raise on archives that are broken or hostile.
@@ -220,6 +224,8 @@ def _reader(body: bytes, begin: int, *, flags: int, method: int, packed: int) ->
         end = start + packed if packed or not flags & 8 else len(body)
         if method == _STORED:
             return body[start : min(end, start + room)], "" if end - start <= room else "cut off"
+        if method == _BZIPPED:
+            return _bunzip(body[start:end], room)
         if method != _DEFLATED:
             return b"", f"is packed by method {method}"
         inflate = zlib.decompressobj(-15)
@@ -251,32 +257,55 @@ def _tar_reader(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Callable[[in
     return read
 
 
-def _gunzip(body: bytes, room: int) -> tuple[bytes, str]:
-    """All members of a gzip file, one after the other, as gzip itself reads them."""
+class _Inflate(Protocol):
+    """What zlib, bz2 and lzma have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def _chain(open_one: Callable[[], _Inflate], body: bytes, room: int) -> tuple[bytes, str]:
+    """All streams of a file, one after the other: who compresses on several processors writes many.
+
+    They are fed in pieces, because what is left over of each is copied.
+    """
     parts: list[bytes] = []
-    left: bytes | memoryview = memoryview(body)
-    while len(left) > 18 and room > 0:
-        inflate = zlib.decompressobj(31)
-        try:
-            part = inflate.decompress(left, room)
-        except zlib.error as error:
-            return b"".join(parts), "" if parts else str(error)
-        parts.append(part)
-        room -= len(part)
+    at = 0
+    for number in range(_MAX_STREAMS):
+        inflate = open_one()
+        size, fed, had = _PIECE_BYTES, at, len(parts)
+        while not inflate.eof and room > 0 and fed < len(body):
+            try:
+                part = inflate.decompress(body[fed : fed + size], room)
+            except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+                # What stands behind the last stream need not be another one.
+                return b"".join(parts), "" if number and len(parts) == had else str(error)
+            fed += len(body[fed : fed + size])
+            room -= len(part)
+            size = min(4 * size, 1 << 20)
+            if part:
+                parts.append(part)
         if not inflate.eof:
             return b"".join(parts), "cut off"
-        left = inflate.unused_data
-    return b"".join(parts), "" if room > 0 else "cut off"
+        at = fed - len(inflate.unused_data)
+        if not body[at : at + _PIECE_BYTES].strip(b"\0"):
+            return b"".join(parts), ""
+    return b"".join(parts), f"more than {_MAX_STREAMS:,} streams"
+
+
+def _gunzip(body: bytes, room: int) -> tuple[bytes, str]:
+    return _chain(lambda: zlib.decompressobj(31), body, room)
 
 
 def _bunzip(body: bytes, room: int) -> tuple[bytes, str]:
-    inflate = bz2.BZ2Decompressor()
-    return inflate.decompress(body, max(1, room)), "" if inflate.eof else "cut off"
+    return _chain(bz2.BZ2Decompressor, body, room)
 
 
 def _unxz(body: bytes, room: int) -> tuple[bytes, str]:
-    inflate = lzma.LZMADecompressor(memlimit=128 << 20)
-    return inflate.decompress(body, max(1, room)), "" if inflate.eof else "cut off"
+    return _chain(lambda: lzma.LZMADecompressor(memlimit=128 << 20), body, room)
 
 
 _STREAMS = {"gz": _gunzip, "bz2": _bunzip, "xz": _unxz}

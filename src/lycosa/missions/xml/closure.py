@@ -6,17 +6,19 @@ A closure is everything that a document needs, directly or through others; it is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from lycosa import urls
 from lycosa.analyse.store import Store
 from lycosa.look.collection import Collection
-from lycosa.missions.xml.catalog import NAMESPACE, read_catalog
+from lycosa.missions.xml.bundle import unpack
+from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, Entry, fold_public, read_catalog, resolve
 
 #: Kinds that others are written in, or checked against.
 SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
 GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
 #: Strong links that a document can be used without.
-_SPARE = ("pi:xml-stylesheet", "ndata-entity")
+SPARE = ("pi:xml-stylesheet", "ndata-entity")
 #: What schemas and stylesheets say of themselves as documents, and no processor of them follows.
 _OF_INSTANCES = ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation", "pi:xml-model")
 #: Links that make the target a part of the source, not a neighbour of it.
@@ -33,7 +35,7 @@ def quote(names: Iterable[str]) -> str:
 
 
 _NEEDED = f"""
-link.strong AND link.kind NOT IN ({quote(_SPARE)}) AND link.kind NOT LIKE 'catalog:%'
+link.strong AND link.kind NOT IN ({quote(SPARE)}) AND link.kind NOT LIKE 'catalog:%'
 AND NOT (document.kind IN ({quote(GRAMMARS)}) AND link.kind IN ({quote(_OF_INSTANCES)}))
 AND NOT (document.kind = 'xsd' AND link.kind = 'doctype-system')"""
 
@@ -43,14 +45,17 @@ SELECT document.id, link.found, link.target, link.href FROM link JOIN document O
 WHERE {_NEEDED}"""
 
 
+_LEAD = """
+UPDATE link SET found = (
+    SELECT min(id) FROM document WHERE document.url = link.target AND document.kind NOT IN ('', 'html'))
+WHERE found IS NULL AND target <> ''"""
+
+
 def resolve_links(store: Store, collection: Collection) -> None:
     """Find the collected document that each link leads to, also through redirects and catalogs."""
     with store.transaction():
-        store.db.execute(
-            """UPDATE link SET found = (
-                   SELECT min(id) FROM document WHERE document.url = link.target AND document.kind NOT IN ('', 'html'))
-               WHERE found IS NULL AND target <> ''"""
-        )
+        store.db.execute(_LEAD)
+    _move_out(store)
     sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
     ends = {target: target for (target,) in store.rows(sql)}  # where each leads, as far as is known
     found: list[tuple[int, str]] = []
@@ -68,20 +73,59 @@ def resolve_links(store: Store, collection: Collection) -> None:
         store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ? AND found IS NULL", found)
 
 
+def _move_out(store: Store) -> None:
+    """Lead what members of archives refer to, and what is not in there, to where it is for who unpacks the archive."""
+    sql = """SELECT link.document, link.nth, link.href, link.target, document.url
+             FROM link JOIN document ON document.id = link.document
+             WHERE link.strong AND link.found IS NULL AND document.member <> ''"""
+    moved = []
+    for document, nth, href, target, url in store.rows(sql):
+        archive, inner = url.partition("!/")[0], url.rpartition("!/")[2]
+        outside = urls.normalise(href, archive[: archive.rfind("/") + 1] + inner)
+        if outside and outside != target and urls.normalise(href, url) == target:
+            moved.append((outside, document, nth))
+    if moved:
+        with store.transaction():
+            store.db.executemany("UPDATE link SET target = ? WHERE document = ? AND nth = ?", moved)
+            store.db.execute(_LEAD)
+
+
 def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
     """What collected catalogs know of addresses and names that were not collected themselves."""
-    catalogs = list(store.rows("SELECT n FROM document WHERE namespace = ? AND member = ''", (NAMESPACE,)))
-    for (n,) in catalogs[:_MAX_CATALOGS]:
+    entries = list(_read_catalogs(store, collection))
+    if not entries:
+        return
+    sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
+    wanted = {target for (target,) in store.rows(sql)}
+    found = [*resolve(entries, wanted), *_ask_public(store, entries)]
+    for target, address in found:
+        sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
+        document = store.value(sql, (address,))
+        if document is not None:
+            yield document, target
+
+
+def _ask_public(store: Store, entries: list[Entry]) -> Iterator[tuple[str, str]]:
+    """Document types whose public identifier a catalog knows."""
+    known = {entry.name: entry.address for entry in reversed(entries) if entry.kind == PUBLIC}
+    sql = """SELECT DISTINCT document.dtd, link.target FROM link JOIN document ON document.id = link.document
+             WHERE link.kind = 'doctype-system' AND link.found IS NULL AND link.target <> ''"""
+    for public, target in store.rows(sql) if known else ():
+        if (address := known.get(fold_public(public or ""))) is not None:
+            yield target, address
+
+
+def _read_catalogs(store: Store, collection: Collection) -> Iterator[Entry]:
+    """The entries of all catalogs, also of those in archives, each of which is opened once."""
+    sql = "SELECT n, member, url FROM document WHERE namespace = ? ORDER BY n, id LIMIT ?"
+    for n, rows in groupby(list(store.rows(sql, (NAMESPACE, _MAX_CATALOGS))), key=lambda row: row[0]):
         page = collection.page_at(n)
-        for name, address in read_catalog(page.body, page.url) if page is not None else ():
-            wanted = urls.normalise(name) or name
-            sql = "SELECT 1 FROM link WHERE strong AND target = ? AND found IS NULL LIMIT 1"
-            if store.value(sql, (wanted,)):
-                document = store.value(
-                    "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (address,)
-                )
-                if document is not None:
-                    yield document, wanted
+        if page is None:
+            continue
+        bundle = unpack(page.body, page.url)
+        bodies = {each.address: each.body for each in bundle.members} if bundle is not None else {}
+        for _, member, url in rows:
+            yield from read_catalog(bodies.get(url, b"") if member else page.body, url)
 
 
 def _find_redirects(collection: Collection, wanted: set[str]) -> Iterator[tuple[str, str]]:

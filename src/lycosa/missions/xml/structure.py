@@ -13,8 +13,14 @@ from msgspec import Struct
 
 from lycosa.parse import xml
 
-_DECLARED = re.compile(rb"<!(ELEMENT|ATTLIST|ENTITY|NOTATION)\s")
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_ELEMENT = re.compile(r"<!ELEMENT\s+([^\s<>]+)")
+_LIST = re.compile(r"<!ATTLIST\s+[^\s<>]+((?:[^<>\"']|\"[^\"]*\"|'[^']*')*+)")
+#: A name and the type behind it; what stands in quotation marks is dropped before.
+_ATTRIBUTE = re.compile(
+    r"(?<![^\s;\"])([^\s()|%;\"'#]+)\s+(?:(?:CDATA|ID(?:REFS?)?|ENTIT(?:Y|IES)|NMTOKENS?)(?![\w.-])|(?:NOTATION\s*)?\(|%[^\s;]+;)"
+)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 #: Names and namespaces that are told apart; what comes after them is counted, but not by name.
 MAX_NAMES = 20_000
 
@@ -29,6 +35,7 @@ class Structure(Struct):
     parents: int = 0  # elements that have children
     recursion: int = 0  # how often an element of one name stands within another of it, at most
     mixed: int = 0  # elements that hold text beside children
+    chars: int = 0  # of the document, with its tags
     text_chars: int = 0  # characters of text, blanks around tags not counted
     comments: int = 0
     instructions: int = 0
@@ -54,10 +61,13 @@ def measure(data: bytes) -> Structure:
 
 
 def measure_dtd(text: str) -> Structure:
-    """Count the declarations of a DTD: its elements, attribute lists and entities."""
-    bare = _COMMENT.sub(b"", text.encode("utf-8", "replace"))
-    counts = Counter(found[1] for found in _DECLARED.finditer(bare))
-    return Structure(elements=counts[b"ELEMENT"], attributes=counts[b"ATTLIST"], names=counts[b"ELEMENT"])
+    """Count the elements and attributes that a DTD declares; those in parameter entities are not expanded."""
+    bare = _COMMENT.sub("", text)
+    elements = _ELEMENT.findall(bare)
+    lists = (_QUOTED.sub('""', found[1]) for found in _LIST.finditer(bare))
+    attributes = [name for each in lists for name in _ATTRIBUTE.findall(each)]
+    names, attribute_names = len(set(elements)), len(set(attributes))
+    return Structure(len(elements), len(attributes), names=names, attribute_names=attribute_names)
 
 
 class _Counter:
@@ -85,6 +95,7 @@ class _Counter:
         if b"<!ENTITY" in self.data:
             parser.DefaultHandler = _ignore  # with it expat does not expand entities in the text
         found = self.found
+        found.chars = len(self.data) if self.data.isascii() else len(self.data.decode("utf-8", "replace"))
         try:
             parser.Parse(self.data, True)
         except (expat.ExpatError, ValueError) as error:

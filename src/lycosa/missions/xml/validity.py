@@ -38,6 +38,11 @@ _CROWDED = "amplification"
 _NO_ROOT = "No matching global declaration available for the validation root"
 #: libxml2 says so of its own failure, where a field of xs:unique, xs:key or xs:keyref is nil.
 _UNCOMPUTED = "No precomputed value available"
+#: What version 1.1 of XML Schema has and 1.0 has not.
+_VERSION_11 = re.compile(
+    rb"""<(?:[\w.-]+:)?(?:override|assert|assertion|alternative|openContent|defaultOpenContent)\b"""
+    rb"""|:minVersion\s*=\s*["']1\.1"""
+)
 _UNLOADED = re.compile(r"could not load|[Ff]ailed to load|Failed to locate")
 
 #: Says what is wrong with a document; empty: nothing.
@@ -173,7 +178,9 @@ class Inspector:
         try:
             schema = etree.XMLSchema(etree.ElementTree(etree.fromstring(source, parser, base_url=address or None)))
         except etree.XMLSchemaParseError as error:
-            raise Unusable(_explain(error.error_log, resolver.missing)) from None
+            newer = any(_VERSION_11.search(self._source(root)[0]) for root in grammar.roots)
+            told = _explain(error.error_log, resolver.missing)
+            raise Unusable(f"it is XML Schema 1.1, and 1.0 is what is known here: {told}" if newer else told) from None
 
         def check(body: bytes, url: str) -> str:
             tree = _parse(body, url)
