@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from loopback import Web, html
+from stock import stock
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
@@ -125,6 +126,51 @@ def test_an_output_that_is_no_file_stays_what_it_is(home: list[str]) -> None:
     Path("link.csv").symlink_to("real.csv")
     assert main(["query", "SELECT 1 AS one", "-o", "link.csv"]) == 0
     assert Path("link.csv").is_symlink() and Path("real.csv").read_text().split() == ["one", "1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "report mime -o x.html",
+            "which this does not write: name a file that ends in .csv, .tsv, .jsonl, or a",
+        ),
+        ("report xml -o x.csv", "name a file that ends in .html, .htm."),
+        ("query SELECT+1 -o x.JSON", "ends in .json"),
+        ("export pages -o x.csv.gz", "ends in .csv.gz"),
+        ("export links -o x.graphml", "ends in .graphml"),
+        ("export mirror -o x.zip", "name a folder."),
+        ("export warc -o x.warc", "name a file that ends in .warc.gz."),
+        ("export wacz -o x.zip", "name a file that ends in .wacz."),
+        ("export folder -o x.rar", "name a file that ends in .zip, .tar, .tar.gz, .tgz."),
+        ("export map -o x.png", "name a file that ends in .html, .htm."),
+        ("export iso -o x.csv", "name a file that ends in .xml."),
+        ("search word -o x.pdf", "ends in .pdf"),
+        ("extract --quarry a:B x.warc.gz -o x.csv", "name a file that ends in .jsonl."),
+        ("merge a b --into x.zip", "name a folder."),
+    ],
+)
+def test_a_name_that_promises_something_else_is_refused(
+    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file would not open as what it is called."""
+    monkeypatch.chdir(tmp_path)
+    stock(Path("collection"), [("http://a.test/", "text/html", b"")])
+    assert main([word.replace("+", " ") for word in words.split()]) == 2
+    assert told in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["collection"]
+
+
+def test_endings_that_promise_nothing_are_any_names(tmp_path: Path) -> None:
+    """And those of the lists name their formats; --format has the last word."""
+    where = stock(tmp_path / "c", [("http://a.test/", "text/html", b"")])
+    for name, form, begins in (
+        ("a.2026-11-16", None, "{"), ("a.ndjson", None, "{"), ("a.TAB", None, "url\t"), ("a.json", "csv", "url,"),
+    ):  # fmt: skip
+        out = tmp_path / name
+        words = ["--format", form] if form else []
+        assert main(["query", "SELECT url, http FROM urls", "-c", str(where), "-o", str(out), *words]) == 0
+        assert out.read_text().startswith(begins)
 
 
 @pytest.mark.parametrize("verb", [["lab"], ["analyse", "xml"], ["check-services"]])

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from lycosa.cli.analyse import load_part
-from lycosa.cli.output import opened, opened_bytes
+from lycosa.cli.output import check_ending, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.plural import counted
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 KINDS = ("folder", "addresses", "dependencies", "schema")
 #: Other exports that can be of chosen documents alone.
 OF_DOCUMENTS = (*KINDS, "warc")
+#: How names of files may end; a name without such an ending is a folder.
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "folder": ("zip", "tar", "tar.gz", "tgz"),
+    "addresses": ("txt", "csv"),
+    "schema": (),
+    "warc": ("warc.gz",),
+}
 
 
 class Wish(Struct, frozen=True):
@@ -74,6 +81,8 @@ def _check(kind: str, wish: Wish) -> None:
     if kind in ("folder", "schema") and wish.output == "-":
         what = "a folder, or a .zip, .tar or .tar.gz file," if kind == "folder" else "its folder"
         raise UsageError(f"A {kind} cannot go into a pipe: name {what} with -o.")
+    if kind in _ENDINGS:
+        check_ending(wish.output, _ENDINGS[kind])
 
 
 def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> str:

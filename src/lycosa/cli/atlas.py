@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.output import opened_bytes
+from lycosa.cli.output import check_ending, opened_bytes
 from lycosa.cli.services import stock_of, write_listing
 from lycosa.errors import UsageError
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 #: Kinds that are folders; stac and iso may also be one file or a pipe.
 _FOLDERS = ("originals",)
 _LISTS = ("services", "layers")
+#: How names of files may end; other names of stac and iso are folders.
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "footprints": ("geojson", "json"),
+    "map": ("html", "htm"),
+    "stac": ("jsonl", "ndjson"),
+    "iso": ("xml",),
+    "healthcheck": ("json",),
+    "originals": (),
+}
 #: What is one feature, or one record, of kinds that leave the choice; the default.
 _BY = {"footprints": "layer", "iso": "service"}
 
@@ -48,6 +57,7 @@ def write_export(
         raise UsageError(f"{'--format' if form else '--raw'} goes with {', '.join(_LISTS)}, not with {kind}.")
     if output == "-" and kind in _FOLDERS:
         raise UsageError(f"{kind} cannot go into a pipe: name a folder with -o.")
+    check_ending(output, _ENDINGS[kind])
     with stock_of(collection, chosen) as stock:
         said = _WRITERS[kind](stock, output, chosen, by=by)
     if output != "-":
@@ -89,7 +99,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     from lycosa.tray import write_folder
 
     entries, layers = _found(stock, wanted), _layers(stock, wanted)
-    if output == "-" or output.endswith((".jsonl", ".ndjson")):
+    if output == "-" or output.lower().endswith((".jsonl", ".ndjson")):
         lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
         return f"{_write_parts(output, lines):,} documents"
     return f"{write_folder(Path(output), stac.list_files(entries, layers)):,} files"
@@ -101,7 +111,7 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
     layers = _layers(stock, wanted)
     records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)
-    if output == "-" or output.endswith(".xml"):
+    if output == "-" or output.lower().endswith(".xml"):
         return f"{_write_parts(output, iso.write_transaction(records)) - 3:,} records"
     return f"{write_folder(Path(output), iso.write_files(records)):,} records"
 

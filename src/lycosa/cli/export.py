@@ -12,7 +12,7 @@ import click
 
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option
-from lycosa.cli.output import opened, opened_bytes
+from lycosa.cli.output import check_ending, check_place, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
 from lycosa.plural import counted
@@ -286,6 +286,7 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
     from lycosa.look.near import COLUMNS
     from lycosa.look.table import write
 
+    check_place(output, form)  # before every page is read
     tell = (lambda words: click.echo(f"lycosa: {words}", err=True)) if sys.stderr.isatty() else None
     with Collection(folder) as collection:
         found = collection.near_duplicates(host=wanted.host, tell=tell)
@@ -306,6 +307,7 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
         )
     if kind == "wacz" and wanted != Filter():
         raise UsageError("A wacz holds the whole archive: --host and --mime go with the other exports.")
+    check_ending(output, {"mirror": (), "index": ("txt",), "wacz": ("wacz",), "warc": ("warc.gz",)}[kind])
     with Collection(folder) as collection:
         if kind == "mirror":
             count = export_mirror(collection, Path(output), wanted)

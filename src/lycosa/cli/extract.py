@@ -9,7 +9,7 @@ import click
 
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import default_collection
-from lycosa.cli.output import opened
+from lycosa.cli.output import check_ending, check_place, opened
 from lycosa.errors import UsageError
 from lycosa.mission import Mission, load
 
@@ -52,6 +52,9 @@ def extract(
     alone = bool(files) and collection is None  # files without a collection
     if alone and (again or retry):
         raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
+    if alone and output:
+        check_ending(output, ("jsonl", "ndjson"))
+    check_place(output or "-", "jsonl" if alone else None)  # before work that may take hours
     mission = _settle(None if alone else folder / "lycosa.toml", quarry, sets)
     if alone:
         with opened(output or "-", "jsonl") as (out, _):

@@ -53,8 +53,8 @@ def lab(
         raise UsageError("--limit and --step are numbers from 0 on.")
     if chart and not chart.lower().endswith(".svg"):
         raise UsageError(f"--chart is {chart}; allowed: a file whose name ends in .svg, which every browser shows.")
-    for path in filter(None, (chart, output)):
-        check_place(path)  # before a replay that may take minutes
+    check_place(chart or "-", "svg")  # before a replay that may take minutes
+    check_place(output, form)
     tell = sys.stderr.write if sys.stderr.isatty() else None
     points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=tell)
     with opened(output, form) as (out, settled):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from lycosa.cli.output import check_ending
+
 
 @click.command(short_help="Put several collections together.")
 @click.argument("collections", nargs=-1, required=True, metavar="A B…")
@@ -32,6 +34,7 @@ def merge(collections: tuple[str, ...], into: str, copy: bool, form: str | None)
     from lycosa.crawl.merge import merge_collections
     from lycosa.look.table import printable
 
+    check_ending(into)
     folders = [Path(name) for name in collections]
     report = merge_collections(folders, into=Path(into) if into else None, copy=copy, beside=_bring_checks)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
 from lycosa.errors import UsageError
 from lycosa.look.table import FORMATS, Format
 from lycosa.outlet import refuse_own, whole_file
+
+_ALIASES = {"ndjson": "jsonl", "tab": "tsv"}
+LISTS = ("csv", "tsv", "jsonl", *_ALIASES)
+#: Endings by which people and programs tell what is in a file; others may be part of any name.
+_PROMISES = (
+    *LISTS, "warc.gz", "tar.gz", "csv.gz", "gz", "tgz", "tar", "zip", "bz2", "xz", "zst", "7z", "rar", "json",
+    "geojson", "html", "htm", "svg", "graphml", "xml", "gml", "kml", "xlsx", "xls", "ods", "parquet", "db", "sqlite",
+    "sqlite3", "pdf", "png", "jpg", "jpeg", "warc", "wacz", "docx", "doc", "odt", "md", "yaml", "yml", "ttl", "rdf",
+)  # fmt: skip
 
 
 @contextmanager
@@ -19,8 +28,10 @@ def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
     if output == "-":
         yield sys.stdout, _settle(form, "table" if sys.stdout.isatty() else "jsonl")
         return
+    if form is None:
+        check_ending(output, LISTS, choice=True)
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
-    settled = _settle(form, suffix if suffix in FORMATS else "jsonl")
+    settled = _settle(form, _ALIASES.get(suffix, suffix if suffix in FORMATS else "jsonl"))
     with whole_file(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
         yield out, settled
 
@@ -37,10 +48,25 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
 
 
-def check_place(output: str) -> None:
-    """Refuse a file that could not be written, before the work is done."""
+def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = False) -> None:
+    """Refuse a name that promises something else than what would be written: none of these endings, or of a folder any.
+
+    With `choice` there is an option --format, which settles it.
+    """
+    promised = next((ending for ending in _PROMISES if output.lower().endswith(f".{ending}")), "")
+    if not promised or promised in endings or output == "-" or os.path.isdir(output):
+        return
+    known = ", ".join(f".{ending}" for ending in endings if ending not in _ALIASES)
+    named = f"a file that ends in {known}{', or a format with --format' * choice}" if endings else "a folder"
+    raise UsageError(f"{output} ends in .{promised}, which this does not write: name {named}.")
+
+
+def check_place(output: str, form: str | None = None) -> None:
+    """Refuse a file that could not be written, or not in the format that its name promises, before the work is done."""
     if output == "-":
         return
+    if form is None:
+        check_ending(output, LISTS, choice=True)
     if os.path.isdir(output):
         raise UsageError(f"{output} is a folder; name a file.")
     if os.path.exists(output) and not os.path.isfile(output):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lycosa.cli.output import opened
+from lycosa.cli.output import check_ending, opened
 from lycosa.errors import UsageError
 
 
@@ -15,6 +15,8 @@ def write_page(mission: str, collection: str, output: str, *, form: str | None) 
     """Write the page that a mission makes of a collection."""
     if form not in (None, "html"):
         raise UsageError(f"The report {mission} is a page: --format html, or none.")
+    if form is None:
+        check_ending(output, ("html", "htm"))
     module = importlib.import_module(f"lycosa.missions.{mission}.report")  # the core knows missions by name only
     with opened(output, "jsonl") as (out, _):
         module.write_report(Path(collection), out)

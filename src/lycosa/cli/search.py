@@ -10,7 +10,7 @@ import click
 from lycosa.cli.analyse import load_part
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import opened
+from lycosa.cli.output import check_place, opened
 
 if TYPE_CHECKING:
     from lycosa.analyse.search import Hit
@@ -58,6 +58,7 @@ def search(
     from lycosa.look.collection import Collection
 
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
+    check_place(output, form)  # before the index is brought up to date
     with Collection(collection) as source:
         index = Index(source, load_part("xml"))
         try:

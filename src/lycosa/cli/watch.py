@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from lycosa.cli.options import asking_options, format_option, named_collection, output_option, settle
-from lycosa.cli.output import opened
+from lycosa.cli.output import check_place, opened
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def check_services(
     number = None if since in (None, "last") else int(since) if since.isdigit() else -1
     if number == -1:
         raise UsageError(f'--since is the number of a round; found "{since}".')
+    check_place(output, form)  # before every service is asked
     options["keep__collection"] = named_collection(folder, options.get("keep__collection"))
     shown = _Shown(form, output, outcome, None if since is None else number or 0)
     with Collection(options["keep__collection"]) as collection:
