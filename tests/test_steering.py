@@ -186,3 +186,71 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     zero.queue.append(Target(1, 1, "http://zero.test/", "zero"))
     pilot.lanes.enlist(zero)
     assert pilot.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
+
+
+def sheets(web: Web, place: str, count: int = 10) -> None:
+    """Offers and sheets in turns, each on a host of its own; nothing but the word tells that sheets are services."""
+    links = []
+    for n in range(count):
+        links += [
+            f'<a href="http://{place}{n}.test/">oferta</a>',
+            f'<a href="http://{place}{count + n}.test/">ficha</a>',
+        ]
+        web[f"{place}{n}.test/"] = html(title=f"Offer {n}", text=f"number {n} is cheap in {place}")
+        web[f"{place}{count + n}.test/"] = Reply(WMS % f"{place} {n}".encode())
+    page = f"<!DOCTYPE html><title>{place}</title>{''.join(links)}"
+    web[f"{place}.test/"] = Reply(page.encode(), headers={"Content-Type": "text/html"})
+
+
+def test_a_crawl_begins_with_what_another_learned(web: Web, tmp_path: Path) -> None:
+    """Words and kinds of addresses speak on other hosts too; what became of the hosts themselves is not taken over."""
+    sheets(web, "old")
+    crawl(web, tmp_path / "old", *GEO, "http://old.test/")
+    early = {}
+    for name, options in (("alone", ()), ("taught", ("--learned-from", str(tmp_path / "old")))):
+        sheets(web, name)
+        web.asked.clear()
+        crawl(web, tmp_path / name, *GEO, *options, f"http://{name}.test/")
+        found = {f"{name}{n}.test/" for n in range(10, 20)}
+        early[name] = len(found.intersection(web.paths()[1:11]))
+        assert found < set(web.paths())  # in the end both have all of them
+    assert early["taught"] == 10 > early["alone"]
+    hosts = "SELECT count(*), sum(energy) FROM lesson WHERE key > 1 << 62"
+    assert rows(tmp_path / "taught", hosts) == [(21, 10.0)]
+
+
+def test_lessons_are_borrowed_once(web: Web, tmp_path: Path) -> None:
+    """A collection goes on with its own, also where those that it began with are gone; others are not mixed in."""
+    sheets(web, "old", 3)
+    crawl(web, tmp_path / "old", *GEO, "http://old.test/")
+    sheets(web, "new", 3)
+    taught = (*GEO, "--learned-from", str(tmp_path / "old"), "http://new.test/")
+    crawl(web, tmp_path / "new", *taught)
+    learned = rows(tmp_path / "new", "SELECT * FROM lesson")
+    (tmp_path / "old").rename(tmp_path / "gone")
+    assert "not used" not in crawl(web, tmp_path / "new", *taught)
+    other = crawl(web, tmp_path / "new", *GEO, "--learned-from", str(tmp_path / "gone"), "http://new.test/")
+    assert "not used: this collection has lessons of its own" in other
+    assert rows(tmp_path / "new", "SELECT * FROM lesson") == learned
+
+
+def test_lessons_that_are_of_no_use_are_refused(web: Web, tmp_path: Path) -> None:
+    """Before anything is fetched or written, with what to do."""
+    sheets(web, "old", 3)
+    crawl(web, tmp_path / "plain", *GEO, "--policy", "shark", "http://old.test/")
+    crawl(web, tmp_path / "learned", *GEO, "http://old.test/")
+    web.asked.clear()
+    cases = {
+        (*GEO, "--learned-from", str(tmp_path / "nowhere")): "nowhere",
+        (*GEO, "--learned-from", str(tmp_path / "plain")): "has learned nothing",
+        (*GEO, "--policy", "shark", "--learned-from", str(tmp_path / "learned")): "use --policy learn",
+        ("--learned-from", str(tmp_path / "learned")): "use --policy learn",
+        ("xml", "--policy", "learn", "--learned-from", str(tmp_path / "learned")): "another quarry",
+    }
+    for options, said in cases.items():
+        done = subprocess.run(
+            command(web, tmp_path / "c", *options, "http://old.test/"), capture_output=True, text=True
+        )
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+        assert not (tmp_path / "c").exists()
+    assert not web.paths()

@@ -5,6 +5,11 @@
 For each world one exhaustive crawl (`geo --policy bfs`), kept below --work and used again if it is there; then replays.
 What is a service is said by the world's own truth, by endpoint and type. --live N also lets `learn` and `shark` crawl
 each world themselves, one request at a time, until N pages are stored. --cost measures what the mission costs per page.
+
+    python tests/bench/harvest.py --teach 21 --max-time 15m
+    python tests/bench/harvest.py --learned-from harvest/taught-21-0.6 …
+
+crawls another world with `learn`, and shows beside the others how `learn` does with what was learned there (`taught`).
 """
 
 from __future__ import annotations
@@ -45,6 +50,18 @@ POINTS = (500, 1000, 2000, 4000, 8000)
 STEP = 250
 
 
+def crawl(planet: Planet, folder: Path, seeds: list[str], *arguments: str) -> None:
+    """Without delays: politeness would change when requests are made, not which."""
+    command = [
+        sys.executable, "-m", "lycosa", "crawl", "geo", *seeds, "--collection", str(folder), "--delay", "0",
+        "--workers", "1", "--connect-to", planet.connect_to, "--contact", "mailto:bench@lycosa.test", "--quiet",
+        "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.3", "--set", "extract.workers=0",
+        "--set", "traps.queries_per_path=500", *arguments,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode in (0, 5), done.stderr
+
+
 class World:
     """One world, crawled to its end, with its truth."""
 
@@ -66,16 +83,8 @@ class World:
         return Planet(self._shared / "world", seed=self._seed, cues=self._cues)
 
     def crawl(self, planet: Planet, folder: Path, *arguments: str) -> None:
-        """Without delays: politeness would change when requests are made, not which."""
         seeds = (self.truth if hasattr(self, "truth") else json.loads(self._truth.read_text()))["seeds"]
-        command = [
-            sys.executable, "-m", "lycosa", "crawl", "geo", *seeds, "--collection", str(folder), "--delay", "0",
-            "--workers", "1", "--connect-to", planet.connect_to, "--contact", "mailto:bench@lycosa.test", "--quiet",
-            "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.3", "--set", "extract.workers=0",
-            "--set", "traps.queries_per_path=500", *arguments,
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode in (0, 5), done.stderr
+        crawl(planet, folder, seeds, *arguments)
 
     def service(self, url: str, kind: str) -> str:
         """Which of the true services a document is; empty: none."""
@@ -132,13 +141,16 @@ def key_of(endpoint: str, family: str) -> str:
     return f"{endpoint.rstrip('/').lower()} {family}"
 
 
-def mission_of(name: str) -> Mission:
+def mission_of(name: str, learned_from: str = "") -> Mission:
     mission = load(find_mission("geo")).mission
-    return replace(mission, policy=replace(mission.policy, name=name))
+    return replace(mission, policy=replace(mission.policy, name=name, learned_from=learned_from))
 
 
-def replay(world: World) -> dict[str, list[Point]]:
+def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
     """The curve of each policy; `found` and `hosts` are those of the truth."""
+    missions = {name: mission_of(name) for name in POLICIES}
+    if learned_from:
+        missions["taught"] = mission_of("learn", learned_from)
     quarry, taste = Geo(), make_taste(mission_of("learn"))
 
     def weigh(doc: Doc) -> float:
@@ -154,7 +166,10 @@ def replay(world: World) -> dict[str, list[Point]]:
         return known[frame.url]
 
     try:
-        return {name: list(measure(reel, mission_of(name), key=key, same=quarry.same, step=STEP)) for name in POLICIES}
+        return {
+            name: list(measure(reel, mission, key=key, same=quarry.same, step=STEP))
+            for name, mission in missions.items()
+        }
     finally:
         reel.close()
 
@@ -182,6 +197,9 @@ def tell(world: World, curves: dict[str, list[Point]]) -> dict[str, float]:
         "half": learned.found / len(world.gold),
         "hosts": learned.hosts / len(world.hosts),
     }
+    if "taught" in curves:
+        figures["taught"] = at(curves["taught"], 2000).found / max(1, at(curves["shark"], 2000).found)
+        print(f"  taught/shark at 2,000: {figures['taught']:.2f}")
     print(
         f"  learn/shark at 2,000: {figures['ratio']:.2f}; with half of the requests learn has {figures['half']:.1%} of"
     )
@@ -205,6 +223,14 @@ def live(world: World, pages: int) -> None:
             services = {world.service(url, kind) for url, kind in collection.query(sql)} - {""}
             answers = next(iter(collection.query("SELECT count(*) FROM url WHERE state BETWEEN 1 AND 7")))[0]
         print(f"  live {name:6} {answers:,} requests: {len(services)} services", flush=True)
+
+
+def teach(shared: Path, work: Path, *, seed: int, cues: float, most: str) -> None:
+    """Crawl a world with `learn`, for the sake of its lessons."""
+    with closing(Planet(shared / "world", seed=seed, cues=cues)) as planet:
+        folder = work / f"taught-{seed}-{cues}"
+        crawl(planet, folder, planet.truth["geo"]["seeds"], "--policy", "learn", "--max-time", most)
+    print(f"{folder} has learned")
 
 
 def cost(world: World, thesaurus: str) -> None:
@@ -257,7 +283,9 @@ def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: 
     series: dict[str, list[tuple[float, float]]] = {}
     for cues, worlds in curves.items():
         longest = max(curve["bfs"][-1].requests for _, curve in worlds)
-        for name in ("learn", "shark", "bfs"):
+        for name in ("taught", "learn", "shark", "bfs"):
+            if name not in worlds[0][1]:
+                continue
             series[f"{name}, cues {cues}"] = [
                 (n, 100 * sum(at(curve[name], n).found / len(world.gold) for world, curve in worlds) / len(worlds))
                 for n in range(STEP, longest, STEP)
@@ -277,10 +305,15 @@ def main() -> None:
     parser.add_argument("--max-time", default="15m", help="of a crawl; all but hosts that put off takes two minutes")
     parser.add_argument("--chart", type=Path)
     parser.add_argument("--live", type=int, default=0, metavar="PAGES")
+    parser.add_argument("--learned-from", default="", metavar="COLLECTION", help="compare `learn` with its lessons too")
+    parser.add_argument("--teach", type=int, default=0, metavar="SEED", help="crawl that world with learn, no more")
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--thesaurus", default="", metavar="FILE", help="with --cost: a compiled thesaurus")
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
+    if args.teach:
+        teach(args.shared, args.work, seed=args.teach, cues=args.cues[0], most=args.max_time)
+        return
     curves: dict[float, list[tuple[World, dict[str, list[Point]]]]] = {}
     figures = []
     for cues in args.cues:
@@ -289,7 +322,7 @@ def main() -> None:
             if args.cost:
                 cost(world, args.thesaurus)
                 return
-            curves.setdefault(cues, []).append((world, replay(world)))
+            curves.setdefault(cues, []).append((world, replay(world, args.learned_from)))
             figures.append(tell(*curves[cues][-1]))
             if args.live:
                 live(world, args.live)

@@ -38,6 +38,7 @@ SETTINGS = (
     Setting(("--scope",), "scope", "NAME", "free, domain, host or path: how far from the seeds."),
     Setting(("--order",), "order", "NAME", "bfs, dfs or best: which URL is next."),
     Setting(("--policy",), "policy.name", "NAME", "bfs, fish, shark, terms or learn: what makes a link promising."),
+    Setting(("--learned-from",), "policy.learned_from", "DIR", "Collection whose lessons policy learn begins with."),
     Setting(("--depth",), "limits.depth", "N", "Follow links at most N deep; 0: the seeds alone."),
     Setting(("--thesaurus",), "thesaurus", "NAME", "Thesaurus that makes pages relevant: a name or a file."),
     Setting(("--themes",), "themes", "NAME,…", "Themes of the thesaurus that count.", many=True),

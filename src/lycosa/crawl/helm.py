@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lycosa.crawl.scout import Scout
+from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
 from lycosa.judge.choice import make_policy, make_taste
+from lycosa.look.lessons import LEARNED, borrow
 from lycosa.mission import Mission
-from lycosa.model import Lesson, Link, Sight, Target
+from lycosa.model import Batch, Lesson, Link, Sight, Target
 from lycosa.parse import Doc
 
-LEARNED = "lessons"  # under this key the frontier keeps the label of the policy whose lessons it holds
+BORROWED = "learned_from"  # under this key the frontier keeps whose lessons were its first
 
 
 class Helm:
     """One worker's policy."""
 
     def __init__(self, mission: Mission, scout: Scout | None) -> None:
+        self._mission = mission
         self._taste = make_taste(mission)
         self.policy = make_policy(mission, self._taste, same=scout.same if scout is not None else None)
         self._scout = scout
@@ -25,12 +28,29 @@ class Helm:
         self._sight: Sight | None = None
         self._fresh: list[tuple[float, str]] = []
 
-    def own_lessons(self, frontier: Frontier) -> None:
-        """Let the lessons that a frontier holds be those of this policy: what another one left is forgotten."""
-        label = f"{type(self.policy).__name__}/{self.policy.version}"
-        if self.policy.learns and frontier.meta(LEARNED) != label:
-            frontier.forget_lessons()
-            frontier.set_meta(LEARNED, label)
+    def own_lessons(self, frontier: Frontier) -> str:
+        """Let the lessons that a frontier holds be those of this policy: what another one left is forgotten.
+
+        Where there are none, those that the mission borrows are the first. Returns what people should know.
+        """
+        policy, source = self.policy, self._mission.policy.learned_from
+        if not policy.learns:
+            return ""
+        if frontier.meta(LEARNED) == policy.label:
+            if not source or frontier.meta(BORROWED) == source:
+                return ""
+            return f"policy.learned_from ({source}) is not used: this collection has lessons of its own."
+        frontier.forget_lessons()
+        said = ""
+        if source:
+            try:
+                first = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, lessons=borrow(self._mission, policy))
+                frontier.commit(first, owner="", now=0.0)
+                frontier.set_meta(BORROWED, source)
+            except LycosaError as problem:
+                said = f"{problem} The policy begins with nothing."
+        frontier.set_meta(LEARNED, policy.label)  # the last: who is killed before it begins again
+        return said
 
     @property
     def age(self) -> int:

@@ -46,6 +46,7 @@ from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
+from lycosa.look.lessons import borrow
 from lycosa.mission import Mission, to_toml
 from lycosa.model import Found
 from lycosa.outlet import SPOOL
@@ -99,7 +100,11 @@ def run(
     if mission.quarry and options.quarry is None:
         options = replace(options, quarry=load_quarry(mission.quarry))
     if is_steered(mission):
-        Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
+        helm = Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
+        if mission.policy.learned_from and not (folder / "crawl.db").exists():
+            borrow(mission, helm.policy)
+    elif mission.policy.learned_from:
+        raise UsageError("policy.learned_from is of use to the policy learn alone: use --policy learn.")
     urls.registered_domain("warm.invalid")  # reads a long list: once, here, and no host is charged for it
     if options.quarry is not None:
         warm()
@@ -215,8 +220,8 @@ def _enter(
     if not created:
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
-    if is_steered(mission):
-        Helm(mission, None).own_lessons(frontier)
+    if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
+        notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(plan.folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()

@@ -393,6 +393,10 @@ class Learn(Policy):
                 self._answers += weight - self._sums.get(key, (0.0, 0.0))[0]
                 self._sums[key] = weight, energy
 
+    def share(self, lessons: Sequence[Lesson]) -> list[Lesson]:
+        """Words, addresses and rules; what each host gives is seen anew."""
+        return [lesson for lesson in lessons if not lesson[0] & _HOSTS]
+
 
 def _worth(own: float, values: list[float]) -> float:
     """The share of requests that find quarry, on the best way on from a page."""

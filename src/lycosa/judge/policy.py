@@ -46,6 +46,11 @@ class Policy:
     #: How many answers it has learned from.
     age = 0
 
+    @property
+    def label(self) -> str:
+        """By which its lessons are known to be its own."""
+        return f"{type(self).__name__}/{self.version}"
+
     def enter(self, sight: Sight) -> None:
         """An answer arrived; the links that are scored next stand on it."""
 
@@ -74,3 +79,7 @@ class Policy:
 
     def study(self, lessons: Sequence[Lesson]) -> None:
         """Take in what is known by now under some keys: the sums of all lessons."""
+
+    def share(self, lessons: Sequence[Lesson]) -> list[Lesson]:
+        """What of the lessons of one crawl holds for another."""
+        return []

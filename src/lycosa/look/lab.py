@@ -16,6 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.judge.choice import is_steered, make_policy, make_taste, settle_order
 from lycosa.judge.policy import AGE, SITEMAP, Policy
+from lycosa.look.lessons import borrow
 from lycosa.look.reel import Frame, Reel
 from lycosa.mission import Mission
 from lycosa.model import Link, Sight
@@ -64,6 +65,8 @@ class Replay:
         self._broad = mission.order == "bfs"
         if self._steered:
             self._policy = make_policy(mission, make_taste(mission), same=same)
+            if mission.policy.learned_from and self._policy.learns:
+                self._policy.study(borrow(mission, self._policy))
         self._known: dict[int, _Url] = {}
         self._queues: dict[str, list[tuple[float, int, _Url]]] = {}
         self._ranks: list[tuple[float, int, str]] = []  # hosts by what they promise

@@ -42,6 +42,7 @@ OPTIONS = {
     "scope": "--scope",
     "order": "--order",
     "policy.name": "--policy",
+    "policy.learned_from": "--learned-from",
     "accept": "--include",
     "reject": "--exclude",
     "thesaurus": "--thesaurus",

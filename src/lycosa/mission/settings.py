@@ -75,6 +75,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """the part of requests kept for what promises at least half as much as the best; 0: use every free connection"""
     generate: Count = 0
     """fetch in cycles of this many of the best URLs; 0: continuously"""
+    learned_from: str = ""
+    """folder of a collection with what learn is to begin with; empty: with nothing"""
 
 
 class Agent(Struct, frozen=True, forbid_unknown_fields=True):
