@@ -354,6 +354,13 @@ def test_arcgis_groups_tables_and_names() -> None:
     assert (readings.type, readings.box) == ("table", None)
 
 
+def test_a_directory_offers_no_layers() -> None:
+    """Its folders and services are listed as services, when they are found."""
+    directory = {"currentVersion": 10.9, "folders": ["F"], "services": [{"name": "S", "type": "MapServer"}]}
+    found = stock(json.dumps(directory), "http://x.org/a/rest/services?f=json")
+    assert found.service.items == 0 and [item.type for item in found.items] == ["folder", "service"]
+
+
 @pytest.mark.parametrize(
     "extent",
     [

@@ -27,7 +27,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import Box
-from lycosa.missions.geo.inventory import Item, Service
+from lycosa.missions.geo.inventory import DIRECTORY, Item, Service
 from lycosa.missions.geo.terms import SESSIONS
 
 #: How far apart the sides of two boxes may be: in degrees, and as a part of the larger box.
@@ -154,7 +154,7 @@ class Trait(Struct, frozen=True, gc=False):
 def find_trait(item: Item, service: int, endpoint: str) -> tuple[int, Trait] | None:
     """The hash of an item's title and its traits; None for what is not recognised elsewhere."""
     title = plain(item.title)
-    if len(title) < 3 or (item.group and not item.name) or item.type in ("folder", "service"):
+    if len(title) < 3 or (item.group and not item.name) or item.type in DIRECTORY:
         return None
     host = spell(endpoint).partition("/")[0].partition(":")[0]
     record = next((reference.url for reference in item.metadata if reference.url), "")

@@ -23,6 +23,8 @@ MAX_SERVICE_CRS = 10_000
 MAX_LIST = 200
 MAX_TEXT = 8_000
 MAX_NAME = 1_000
+#: Types of items that a directory lists: services of their own, and nothing that can be asked of the directory.
+DIRECTORY = ("folder", "service")
 
 
 class Contact(Struct, omit_defaults=True):

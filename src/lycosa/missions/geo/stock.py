@@ -30,7 +30,7 @@ from lycosa.missions.geo.identity import (
     mirror_keys,
     spell,
 )
-from lycosa.missions.geo.inventory import MAX_LIST, Item, Service
+from lycosa.missions.geo.inventory import DIRECTORY, MAX_LIST, Item, Service
 from lycosa.model import State
 
 QUARRY = "geo"
@@ -184,7 +184,7 @@ class Stock:
                 continue  # the feed above names the data set; here are the files that it comes in
             for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
                 item = _read_item(data)
-                if item.group and not item.name:  # a heading, which cannot be asked for
+                if item.type in DIRECTORY or (item.group and not item.name):  # a heading, which cannot be asked for
                     continue
                 if below and not item.name and spell(_resolve(item.address, source.url)) in below:
                     continue  # it describes itself

@@ -15,7 +15,7 @@ from lycosa.missions.geo import feeds, objects, ows, wms
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.complaint import read_complaint
-from lycosa.missions.geo.inventory import Inventory, Item, Service, find_licence
+from lycosa.missions.geo.inventory import DIRECTORY, Inventory, Item, Service, find_licence
 from lycosa.missions.geo.kinds import inflate, recognise
 from lycosa.missions.geo.tongues import name_language
 from lycosa.missions.geo.tree import find, read_tree
@@ -99,7 +99,7 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:
 
 def _settle(service: Service, items: list[Item]) -> None:
     """What follows from all that was read."""
-    service.items = sum(1 for item in items if item.name or not item.group)
+    service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
