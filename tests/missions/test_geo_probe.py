@@ -91,6 +91,11 @@ def probe_of(text: str, url: str = "") -> Probe | None:
 BASE = "http://maps.example.org/cgi?map=a.map&service="
 
 
+LANDING = json.dumps(
+    {"links": [{"rel": rel, "href": f"/api/{name}"} for rel, name in (("conformance", "c"), ("data", "collections"))]}
+)
+
+
 @pytest.mark.parametrize(
     ("text", "url", "asked"),
     [
@@ -132,8 +137,9 @@ BASE = "http://maps.example.org/cgi?map=a.map&service="
         (
             COLLECTIONS,
             "http://maps.example.org/api/collections?f=json",
-            "http://maps.example.org/api/collections/rivers/items?limit=1",
+            "http://maps.example.org/api/collections/rivers/items?f=json&limit=1",
         ),
+        (LANDING, "http://maps.example.org/api", "http://maps.example.org/api/collections?f=json"),
         (
             MAPSERVER,
             "http://maps.example.org/arcgis/rest/services/a/MapServer?f=json",

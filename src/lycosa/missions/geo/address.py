@@ -220,6 +220,14 @@ def find_endpoint(url: str, service: str) -> str:
     return strip_request(url) if service in SERVICES else head
 
 
+def keep_form(url: str, asked: str) -> str:
+    """An address for which JSON is promised, asked for in the way in which its host was just told to give JSON."""
+    form = re.search(r"[?&](f=[^&#]{1,60})", asked)
+    if form is None or urls.host_of(url) != urls.host_of(asked) or re.search(r"[?&]f=", url):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{form[1]}"
+
+
 def name_service(text: str) -> str:
     """The service that a word names: "WMS", "OGC:WMS-1.3.0", "wmsServer", "OGC Web Map Service"…; "" for none."""
     text = text.strip().lower()[:200]

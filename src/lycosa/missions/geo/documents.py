@@ -21,6 +21,7 @@ from lycosa.missions.geo.address import (
     find_endpoint,
     infer,
     is_reserved,
+    keep_form,
     name_service,
     strip_request,
     twin,
@@ -305,14 +306,6 @@ def _go(endpoint: str, rule: str, trust: float) -> Iterator[Hint]:
         yield Hint(f"{normal}?f=json", "ESRI-REST", normal, rule, trust)
 
 
-def _keep_form(url: str, asked: str) -> str:
-    """An address for which JSON is promised, asked for in the way in which its host was just told to give JSON."""
-    form = re.search(r"[?&](f=[^&#]{1,60})", asked)
-    if form is None or urls.host_of(url) != urls.host_of(asked) or re.search(r"[?&]f=", url):
-        return url
-    return f"{url}{'&' if '?' in url else '?'}{form[1]}"
-
-
 _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "processes": 0.6, "root": 0.3, "parent": 0.3}
 
 
@@ -325,7 +318,7 @@ def _read_api(doc: Doc, family: str) -> Iterator[Hint]:
         if relation not in _FOLLOWED or (kind and "json" not in kind):
             continue
         url = urls.normalise(objects.word(link.get("href")), doc.base)
-        url = _keep_form(url, doc.url) if url and kind else url
+        url = keep_form(url, doc.url) if url and kind else url
         if url and url != doc.url:
             service = "STAC" if family.startswith("stac:") else "OGCAPI"
             yield Hint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])

@@ -137,6 +137,7 @@ def _read_collection(found: Table) -> Item:
     data = [
         link for link in tables(found.get("links"), MAX_LIST) if word(link.get("rel")).rpartition("/")[2] == "items"
     ]
+    data.sort(key=lambda link: "json" not in word(link.get("type")))  # others are pages, or large
     item.formats = unique([word(link.get("type"), 120) for link in data])
     item.address = next((word(link.get("href")) for link in data), "")
     item.licence = word(found.get("license"))

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.missions.geo import tiles
+from lycosa.missions.geo.address import keep_form
 from lycosa.missions.geo.bounds import CRS84, Box
 from lycosa.missions.geo.inventory import Inventory, Item, Service
 from lycosa.missions.geo.tree import attribute, read_tree, text_of
@@ -244,12 +245,13 @@ def _ask_api(found: Inventory, doc: Doc) -> Probe | None:
     for item in found.items:
         if item.type == "collection" and item.address:
             address = _keep_near(item.address, doc, f"{base}/collections/{quote(item.name)}/items")
-            return Probe(_join(address, limit="1"), "items", JSON)
-    for operation in found.service.operations:
-        if operation.name in ("data", "collections", "processes", "conformance") and operation.get:
-            address = _keep_near(operation.get[0], doc, "")
+            return Probe(_join(keep_form(address, doc.url), limit="1"), "items", JSON)
+    # What it conforms to is mostly a file, and says nothing of its data.
+    for name in ("data", "collections", "processes", "conformance"):
+        for operation in found.service.operations:
+            address = _keep_near(operation.get[0], doc, "") if operation.name == name and operation.get else ""
             if address and not any("html" in form for form in operation.formats):
-                return Probe(_join(address, f="json"), operation.name, JSON)
+                return Probe(_join(address, f="json"), name, JSON)
     return None
 
 
