@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import resource
 import unicodedata
 from pathlib import Path
@@ -99,6 +100,28 @@ def test_long_names_are_cut_and_stay_apart(url: str) -> None:
     assert len(paths) == 3
     for path in paths:
         check_path(path)
+
+
+@pytest.mark.parametrize("extension", [".html", ".XSD", ".tar.gz", ".warc.gz", ".json.bz2", ".gz", ""])
+@pytest.mark.parametrize("letter", ["a", "é", "漢", "😀", "%20", "."])
+def test_a_name_that_is_cut_keeps_its_extension(letter: str, extension: str) -> None:
+    """So that it opens as what it is; whatever the letters, within the bytes that a name may have."""
+    name = "x" + letter * 300 + "-y"
+    paths = {path_of(f"https://e.org/{first}{name}{extension}", HTML) for first in "ab"}
+    assert len(paths) == 2
+    for path in paths:
+        check_path(path)
+        assert path.endswith(extension) and re.search(r"~[a-z2-7]{16}", path)
+        assert path.partition("~")[2][16:] == extension
+    assert path_of(f"https://e.org/{letter * 300}/a/b{extension}", HTML).endswith(extension)
+    assert path_of("https://e.org/" + "folder/" * 200 + f"b{extension}", HTML).endswith(extension)
+
+
+def test_what_is_packed_stays_so_beside_another() -> None:
+    """Of two that want one place, both keep their whole extension."""
+    assert {path.partition(".")[2] for path in place("https://e.org/a.tar.gz", "http://e.org/A.tar.gz").values()} == {
+        "org/a.tar.gz", "org/A~" + add_suffix("", "http://e.org/A.tar.gz")[1:] + ".tar.gz",
+    }  # fmt: skip
 
 
 def test_pages_that_nobody_contests_stand_where_they_wish() -> None:

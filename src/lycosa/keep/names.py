@@ -33,7 +33,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@=&+,;!()-][A-Za-z0-9._@=&+,;!()-]*(?<!\.)")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)", re.I)
 #: How our suffixes look, and how Windows shortens long names (`LONGNA~1.HTM`): no wish may look like either.
 _SUFFIXED = re.compile(r"~(?=[a-z2-7]{16}(?:\.|$)|\d{1,6}(?:\.|$))", re.I)
-_EXTENSION = re.compile(r"(?<=.)\.[A-Za-z0-9]{1,8}$")
+#: By what a name ends programs tell what a file is: `.html`, and of what is packed both, `.tar.gz`.
+_EXTENSION = re.compile(r"(?<=.)(?:(?:\.[A-Za-z][A-Za-z0-9]{0,7})?\.(?:gz|bz2|xz|zst)|\.[A-Za-z0-9]{1,8})$", re.I)
 
 
 def path_of(url: str, mime: str) -> str:
@@ -122,20 +123,19 @@ def _fit(parts: list[str], url: str) -> str:
     whole = "/".join(parts)
     if len(whole) <= MAX_NAME // 4:
         return whole
+    *folders, name = parts
     shortened = any(len(part.encode()) > MAX_NAME for part in parts)
-    if shortened:
-        parts = [_cut(part, MAX_NAME) for part in parts]
-        whole = "/".join(parts)
-    if len(whole.encode()) > MAX_PATH:
+    if shortened:  # the name itself is cut where it gets its suffix, so that it keeps its extension
+        folders = [_cut(folder, MAX_NAME) for folder in folders]
+    if sum(len(folder.encode()) + 1 for folder in folders) + min(len(name.encode()), MAX_NAME) > MAX_PATH:
         shortened = True
-        kept: list[str] = []
         room = MAX_PATH - MAX_NAME - 2
-        for part in parts[:-1]:
-            room -= len(part.encode()) + 1
+        for count, folder in enumerate(folders):
+            room -= len(folder.encode()) + 1
             if room < 0:
+                del folders[count:]
                 break
-            kept.append(part)
-        whole = "/".join([*kept, parts[-1]])
+    whole = "/".join([*folders, name])
     return add_suffix(whole, url) if shortened else whole
 
 
