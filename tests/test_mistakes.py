@@ -180,6 +180,41 @@ def test_two_collections_are_one_too_many(verb: list[str], capsys: pytest.Captur
     assert "Two collections are named, a and b" in capsys.readouterr().err
 
 
+def test_what_is_done_in_part_has_its_exit_code(
+    home: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be read is left out, the rest is there, and standard error says so; copies are whole or none."""
+    assert main([*home, "-q", "--mirror", "site"]) == 0
+    (archive,) = Path("collection/archive").iterdir()
+    data = archive.read_bytes()
+    with Collection("collection") as collection:
+        _, offset, _ = next(page.place for page in collection if page.url.endswith("/a"))
+    archive.write_bytes(data[:offset] + bytes(200) + data[offset + 200 :])
+    assert main(["export", "mirror", "-o", "site"]) == 7
+    said = capsys.readouterr().err
+    assert "site: 1 file, " in said and "; 1 page is left out" in said
+    assert sorted(path.name for path in Path("site").rglob("*.*")) == ["index.html", "site.test", "~urls.tsv"]
+    assert main(["export", "warc", "-o", "copy"]) == 0
+    archive.write_bytes(data[:-1])
+    for words in (["warc", "-o", "other"], ["warc", "-o", "x.warc.gz"], ["wacz", "-o", "x.wacz"]):
+        assert main(["export", *words]) == 2
+        assert f"has {len(data) - 1:,} of its {len(data):,} bytes: lycosa verify" in capsys.readouterr().err
+    archive.unlink()
+    assert main(["export", "warc", "--mime", "text/html", "-o", "x.warc.gz"]) == 2
+    assert "is missing: lycosa verify" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection", "copy", "site"]
+
+
+def test_a_crawl_tells_what_it_did_before_its_mirror_fails(home: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The crawl went well, and its report is there; the exit code is that of the mirror."""
+    Path("site/site.test").mkdir(parents=True)
+    Path("site/site.test/a").write_text("mine")
+    assert main([*home, "--mirror", "site"]) == 2
+    told = capsys.readouterr()
+    assert "2 pages" in told.out and "site holds site.test/a, which no export wrote" in told.err
+    assert Path("site/site.test/a").read_text() == "mine"
+
+
 def test_pages_that_cannot_be_read_leave_no_empty_files(home: list[str], tmp_path: Path) -> None:
     """A mirror leaves them out and counts them."""
     assert main([*home, "-q"]) == 0

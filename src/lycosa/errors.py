@@ -4,6 +4,7 @@
     ├── UsageError           2   a wrong option, file, value; nothing was written
     ├── DiskFull             3
     ├── NothingFetched       4   no seed could be fetched
+    ├── Partial              7   done, but for what its text names
     └── CollectionError      2   a collection that is locked, newer, not writable
         └── Damaged          2   its database cannot be read; a crawl makes it anew from the archive
 
@@ -29,6 +30,10 @@ class DiskFull(LycosaError):
 
 class NothingFetched(LycosaError):
     exit_code = 4
+
+
+class Partial(LycosaError):
+    exit_code = 7
 
 
 class CollectionError(LycosaError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -14,8 +15,9 @@ from lxml import etree
 from stock import stock
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa import Collection
 from lycosa.analyse.parcel import escape_key, escape_value, write_parcel
-from lycosa.cli.main import program
+from lycosa.cli.main import main, program
 
 XSD = "http://www.w3.org/2001/XMLSchema"
 SITE = "http://site.test/"
@@ -120,7 +122,7 @@ def test_the_graph_of_needs(made: Path, tmp_path: Path) -> None:
 def test_a_schema_for_use_offline(made: Path, tmp_path: Path) -> None:
     """Files where their addresses say, a catalog for the rest, and a list of what is missing."""
     out = tmp_path / "off"
-    said = run("export", "schema", f"{SITE}a.xsd", "-c", str(made), "-o", str(out))
+    said = complaint("export", "schema", f"{SITE}a.xsd", "-c", str(made), "-o", str(out))
     assert "the schema is site.test/a.xsd" in said and f"{SITE}parts/c.xsd" in said
     assert (out / "site.test/parts/b.xsd").read_bytes() == PAGES["parts/b.xsd"]
     catalog = etree.parse(out / "catalog.xml").getroot()
@@ -159,7 +161,7 @@ def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> 
     assert "holds mine.txt and was not made by" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     out = tmp_path / "out"
-    for words in (("folder",), ("schema", SITE + "a.xsd")):
+    for words in (("folder",), ("schema", SITE + "more/a.xsd")):
         target = out / words[0]
         run("export", *words, "-c", str(made), "-o", str(target))
         (target / "mine.txt").write_text("x")
@@ -167,6 +169,24 @@ def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> 
         run("export", *words, "-c", str(made), "-o", str(target))
         assert sorted(path.name for path in target.rglob("*")) == before
         assert (target / "mine.txt").read_text() == "x"
+
+
+def test_what_cannot_be_read_is_left_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither folder nor schema has an empty file in its place, and the exit code says so."""
+    shutil.copytree(made, tmp_path / "c")
+    (archive,) = (tmp_path / "c/archive").iterdir()
+    with Collection(tmp_path / "c") as collection:
+        page = collection.page(SITE + "parts/b.xsd")
+        assert page is not None
+    data = archive.read_bytes()
+    archive.write_bytes(data[: page.place[1]] + bytes(100) + data[page.place[1] + 100 :])
+    assert main(["export", "folder", "-c", str(tmp_path / "c"), "-o", str(tmp_path / "f")]) == 7
+    assert "6 files" in (said := capsys.readouterr().err) and "1 document is left out" in said
+    assert not (tmp_path / "f/b.xsd").exists()
+    assert main(["export", "schema", SITE + "a.xsd", "-c", str(tmp_path / "c"), "-o", str(tmp_path / "s")]) == 7
+    assert "1 document is left out" in (said := capsys.readouterr().err) and "not complete: 1 document that" in said
+    assert "b.xsd" not in (tmp_path / "s/catalog.xml").read_text()
+    assert not list((tmp_path / "s").rglob("b.xsd"))
 
 
 def test_the_index_names_what_may_be_replaced(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Picker:
         """The bytes of a document; None where the archive does not hold them any more."""
         if document.n != self._n:
             self._page, self._n = self.collection.page_at(document.n), document.n
-        if self._page is None:
+        if self._page is None or (not self._page.body and self._page.problem):
             return None
         case = Case(self._page.doc)
         if document.member:

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from msgspec import Struct
 
 from lycosa.cli.analyse import load_part
-from lycosa.cli.output import check_ending, opened, opened_bytes
+from lycosa.cli.output import check_ending, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.plural import counted
 
@@ -51,8 +50,9 @@ def export_documents(kind: str, collection: str, wish: Wish) -> None:
     _check(kind, wish)
     pick = Pick(wish.select, wish.cluster, wish.host, wish.corrected)
     with picked(collection, load_part("xml")) as picker:
+        partial = False
         if kind == "folder":
-            said = _write_folder(picker, pick, wish)
+            said, partial = _write_folder(picker, pick, wish)
         elif kind == "addresses":
             said = _write_addresses(picker, pick, wish)
         elif kind == "dependencies":
@@ -60,9 +60,8 @@ def export_documents(kind: str, collection: str, wish: Wish) -> None:
         elif kind == "warc":
             said = _write_warc(picker, pick, wish)
         else:
-            said = _write_schema(picker, wish)
-    if wish.output != "-":
-        click.echo(f"lycosa: {wish.output}: {said}", err=True)
+            said, partial = _write_schema(picker, wish)
+    conclude(wish.output, said, partial=partial)
 
 
 def _check(kind: str, wish: Wish) -> None:
@@ -85,13 +84,19 @@ def _check(kind: str, wish: Wish) -> None:
         check_ending(wish.output, _ENDINGS[kind])
 
 
-def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> str:
+def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> tuple[str, bool]:
     from lycosa.analyse.parcel import write_parcel
 
     documents = ((each.url, each.mime, picker.read(each, corrected=pick.corrected)) for each in picker.find(pick))
     parcel = write_parcel(documents, wish.output)
-    lost = f"; {parcel.lost:,} cannot be read any more" if parcel.lost else ""
-    return f"{counted(parcel.files, 'file')}, {parcel.bytes:,} bytes{lost}"
+    return f"{counted(parcel.files, 'file')}, {parcel.bytes:,} bytes{_tell_lost(parcel.lost)}", bool(parcel.lost)
+
+
+def _tell_lost(lost: int) -> str:
+    if not lost:
+        return ""
+    are = "is" if lost == 1 else "are"
+    return f"; {counted(lost, 'document')} {are} left out, as the archive cannot be read there (see lycosa verify)"
 
 
 def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
@@ -130,15 +135,16 @@ def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
         return counted(export_records(picker.collection, out, pages), "record")
 
 
-def _write_schema(picker: Picker, wish: Wish) -> str:
+def _write_schema(picker: Picker, wish: Wish) -> tuple[str, bool]:
     import importlib
 
     offline = importlib.import_module("lycosa.missions.xml.offline")
     made = offline.export_schema(picker, wish.address, Path(wish.output))
-    lines = [f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}"]
+    lines = [f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}{_tell_lost(made.lost)}"]
     if made.missing:
         shown = "".join(f"\n  {address}" for address in made.missing[:10])
-        lines.append(f"\nIt is not complete: {len(made.missing):,} were not collected (missing.txt):{shown}")
-    else:
+        number = counted(len(made.missing), "document")
+        lines.append(f"\nIt is not complete: {number} that it needs, not collected, in missing.txt:{shown}")
+    elif not made.lost:
         lines.append("; complete")
-    return "".join(lines)
+    return "".join(lines), bool(made.missing or made.lost)

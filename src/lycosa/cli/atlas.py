@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from lycosa.cli.output import check_ending, opened_bytes
+from lycosa.cli.output import check_ending, conclude, opened_bytes
 from lycosa.cli.services import stock_of, write_listing
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.missions.geo.listing import Wanted
@@ -60,8 +59,7 @@ def write_export(
     check_ending(output, _ENDINGS[kind])
     with stock_of(collection, chosen) as stock:
         said = _WRITERS[kind](stock, output, chosen, by=by)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {said}", err=True)
+    conclude(output, said)
 
 
 def _found(stock: Stock, wanted: Wanted) -> list[Entry]:
@@ -80,7 +78,7 @@ def _write_footprints(stock: Stock, output: str, wanted: Wanted, *, by: str) -> 
     else:
         features = shapes.layer_features(list_layers(stock, wanted))
     count = _write_parts(output, (part.encode() for part in shapes.write_geojson(features)))
-    return f"{count - 1:,} features"
+    return counted(count - 1, "feature")
 
 
 def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -89,7 +87,7 @@ def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
     entries = list(list_services(stock, wanted))
     _write_parts(output, (part.encode() for part in write_map(entries, list_layers(stock, wanted))))
-    return f"a map of {len(entries):,} services"
+    return f"a map of {counted(len(entries), 'service')}"
 
 
 def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -101,8 +99,8 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     entries, layers = _found(stock, wanted), _layers(stock, wanted)
     if output == "-" or output.lower().endswith((".jsonl", ".ndjson")):
         lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
-        return f"{_write_parts(output, lines):,} documents"
-    return f"{write_folder(Path(output), stac.list_files(entries, layers)):,} files"
+        return counted(_write_parts(output, lines), "document")
+    return counted(write_folder(Path(output), stac.list_files(entries, layers)), "file")
 
 
 def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -112,8 +110,8 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     layers = _layers(stock, wanted)
     records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)
     if output == "-" or output.lower().endswith(".xml"):
-        return f"{_write_parts(output, iso.write_transaction(records)) - 3:,} records"
-    return f"{write_folder(Path(output), iso.write_files(records)):,} records"
+        return counted(_write_parts(output, iso.write_transaction(records)) - 3, "record")
+    return counted(write_folder(Path(output), iso.write_files(records)), "record")
 
 
 def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -121,7 +119,7 @@ def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) ->
 
     entries = _found(stock, wanted)
     _write_parts(output, [write_list(entries)])
-    return f"{len(entries):,} services"
+    return counted(len(entries), "service")
 
 
 def _write_originals(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -129,8 +127,11 @@ def _write_originals(stock: Stock, output: str, wanted: Wanted, *, by: str) -> s
 
     if os.path.isfile(output):
         raise UsageError(f"{output} is a file; name a folder.")
-    files, size = write_originals(stock.collection, _found(stock, wanted), Path(output))
-    return f"{files:,} files, {size:,} bytes"
+    count = write_originals(stock.collection, _found(stock, wanted), Path(output))
+    said = f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}"
+    if count.lost:
+        conclude(output, said, partial=True)
+    return said
 
 
 _WRITERS = {

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lycosa.cli.options import mission_options, plant, settle
-from lycosa.errors import UsageError
+from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.mission import Mission
 
 
@@ -70,14 +70,14 @@ def crawl(
     from lycosa.crawl.run import CrawlOptions, run
     from lycosa.look.table import printable
 
-    def tell(report: Report) -> None:
-        lines = report.text.splitlines()
-        if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
-            from lycosa.look.export import finish
+    left = 0  # the exit code of what is written at the end
 
-            lines += finish(mission)
+    def tell(report: Report) -> None:
+        nonlocal left
         if not quiet:
-            click.echo("\n".join(printable(line) for line in lines))
+            click.echo("\n".join(printable(line) for line in report.text.splitlines()))
+        if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
+            left = _write_views(mission, quiet=quiet)
         if report.exit_code == 4:
             _tell_failures(report.seeds)
         elif check_services and report.exit_code in (0, 5):
@@ -86,7 +86,22 @@ def crawl(
             check_after(mission, quiet=quiet)
 
     chosen = CrawlOptions(new=new, recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=written)
-    return run(mission, chosen, after=tell).exit_code
+    return run(mission, chosen, after=tell).exit_code or left
+
+
+def _write_views(mission: Mission, *, quiet: bool) -> int:
+    """Write mirror and index; whatever becomes of them, the crawl itself went well."""
+    from lycosa.look.export import finish
+    from lycosa.look.table import printable
+
+    try:
+        notes, lost = finish(mission)
+    except LycosaError as problem:
+        click.echo(f"lycosa: {printable(str(problem))}", err=True)
+        return problem.exit_code
+    if not quiet or lost:
+        click.echo("\n".join(map(printable, notes)), err=quiet)
+    return Partial.exit_code if lost else 0
 
 
 def _tell_plan(mission: Mission) -> int:

@@ -12,7 +12,7 @@ import click
 
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option
-from lycosa.cli.output import check_ending, check_place, opened, opened_bytes
+from lycosa.cli.output import check_ending, check_place, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
 from lycosa.plural import counted
@@ -208,8 +208,7 @@ def write_records(
 
     with opened(output, form) as (out, settled):
         count = records.write_records(collection, out, wanted, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
+    conclude(output, counted(count, "row"))
 
 
 def _export_list(kind: str, output: str, collection: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
@@ -219,8 +218,7 @@ def _export_list(kind: str, output: str, collection: str, *, form: str | None, w
     found = list_rows(collection, next(name for name in LISTS if name == kind), wanted)
     with opened(output, form) as (out, settled):
         count = write(found.rows, found.columns, out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
+    conclude(output, counted(count, "row"))
 
 
 def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
@@ -258,8 +256,7 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
             )
             with opened(output, form) as (out, settled):
                 count = write(rows, columns, out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'edge')}", err=True)
+    conclude(output, counted(count, "edge"))
 
 
 def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: Filter, raw: bool) -> None:
@@ -277,8 +274,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
             rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=wanted.host.lower()))
         with opened(output, form) as (out, settled):
             count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'link')}", err=True)
+    conclude(output, counted(count, "link"))
 
 
 def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
@@ -293,8 +289,7 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
         rows = ((kin.cluster, kin.size, kin.similarity, kin.url, kin.representative) for kin in found)
         with opened(output, form) as (out, settled):
             count = write(rows, COLUMNS, out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
+    conclude(output, counted(count, "row"))
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
@@ -308,26 +303,26 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
     if kind == "wacz" and wanted != Filter():
         raise UsageError("A wacz holds the whole archive: --host and --mime go with the other exports.")
     check_ending(output, {"mirror": (), "index": ("txt",), "wacz": ("wacz",), "warc": ("warc.gz",)}[kind])
+    lost = 0
     with Collection(folder) as collection:
         if kind == "mirror":
             count = export_mirror(collection, Path(output), wanted)
+            lost = count.lost
             said = f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}"
         elif kind == "index":
-            said = f"{export_index(collection, sys.stdout if output == '-' else Path(output), wanted):,} pages"
+            said = counted(export_index(collection, sys.stdout if output == "-" else Path(output), wanted), "page")
         elif kind == "wacz":
             packed = export_wacz(collection, Path(output))
             said = f"{counted(packed.records, 'record')}, {counted(packed.pages, 'page')}, {packed.bytes:,} bytes"
         else:
             said = _export_warc(collection, output, wanted)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {said}", err=True)
+    conclude(output, said, partial=bool(lost))
 
 
 def _export_warc(collection: Collection, output: str, wanted: Filter) -> str:
     from lycosa.look.export import export_warc
 
     if output != "-" and wanted == Filter():
-        count = export_warc(collection, Path(output))
-        return "1 archive file" if count == 1 else f"{count:,} archive files"
+        return counted(export_warc(collection, Path(output)), "archive file")
     with opened_bytes(output) as out:
-        return f"{export_warc(collection, out, wanted):,} records"
+        return counted(export_warc(collection, out, wanted), "record")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import opened
+from lycosa.cli.output import conclude, opened
 from lycosa.errors import UsageError
 from lycosa.plural import counted
 
@@ -79,8 +79,7 @@ def query(
     columns, rows = _ask_thesaurus(sparql, thesaurus, timeout) if sparql else _ask_collection(sql, collection, timeout)
     with opened(output, form) as (out, settled):
         count = write(rows, columns, out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {counted(count, 'row')}", err=True)
+    conclude(output, counted(count, "row"))
 
 
 def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:

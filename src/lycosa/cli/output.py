@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
-from lycosa.errors import UsageError
+import click
+
+from lycosa.errors import Partial, UsageError
 from lycosa.look.table import FORMATS, Format
 from lycosa.outlet import refuse_own, whole_file
 
@@ -46,6 +48,14 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         raise UsageError("This is not for a terminal: name a file with -o, or a program with |.")
     else:
         yield sys.stdout.buffer
+
+
+def conclude(output: str, said: str, *, partial: bool = False) -> None:
+    """Say what a file or folder holds now; what could not be put into it is an error of its own."""
+    if partial:
+        raise Partial(f"{output}: {said}")
+    if output != "-":
+        click.echo(f"lycosa: {output}: {said}", err=True)
 
 
 def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = False) -> None:

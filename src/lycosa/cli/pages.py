@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-import click
-
-from lycosa.cli.output import check_ending, opened
+from lycosa.cli.output import check_ending, conclude, opened
 from lycosa.errors import UsageError
 
 
@@ -21,7 +19,7 @@ def write_page(mission: str, collection: str, output: str, *, form: str | None) 
     with opened(output, "jsonl") as (out, _):
         module.write_report(Path(collection), out)
     if output != "-":
-        click.echo(f"lycosa: {output}: {Path(output).stat().st_size:,} bytes; open it in a browser", err=True)
+        conclude(output, f"{Path(output).stat().st_size:,} bytes; open it in a browser")
 
 
 def write_clusters(collection: str, output: str, *, form: str | None) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import opened
+from lycosa.cli.output import conclude, opened
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.missions.geo.listing import Wanted
@@ -80,8 +81,7 @@ def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, fo
             count = write(([row[i] for i in at] for row in rows), short, out, form=settled)
         else:
             count = write(rows, columns, out, form=settled, raw=raw)
-    if output != "-":
-        click.echo(f"lycosa: {output}: {count:,} rows", err=True)
+    conclude(output, counted(count, "row"))
 
 
 @contextmanager

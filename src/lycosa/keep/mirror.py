@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.keep.types import type_of
+from lycosa.plural import counted
 from lycosa.tray import Listing, Place, opened_tray
 
 MANIFEST = "~urls.tsv"
@@ -41,8 +42,8 @@ class MirrorCount(Struct, frozen=True, gc=False):
         """What to say of pages that are left out."""
         if not self.lost:
             return ""
-        pages = "1 page is" if self.lost == 1 else f"{self.lost:,} pages are"
-        return f"; {pages} left out, as the archive cannot be read there (lycosa verify tells more)"
+        are = "is" if self.lost == 1 else "are"
+        return f"; {counted(self.lost, 'page')} {are} left out, as the archive cannot be read there (see lycosa verify)"
 
 
 class Plan:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NamedTuple, TextIO
 
 from msgspec.structs import replace
 
 from lycosa import __version__
+from lycosa.errors import CollectionError
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.index import IndexEntry, date_of, write_index
 from lycosa.keep.mirror import MirrorCount, write_mirror
@@ -19,6 +20,7 @@ from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_w
 from lycosa.look.collection import Collection, Page
 from lycosa.look.listing import Filter
 from lycosa.mission import Mission
+from lycosa.plural import counted
 
 EVERYTHING = Filter()
 HTML = ("text/html", "application/xhtml+xml")
@@ -78,6 +80,7 @@ def export_records(collection: Collection, to: BinaryIO, pages: Iterable[Page]) 
 def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str, int, int]]) -> int:
     count = 0
     for name, offset, length in spans:
+        _refuse_short(collection.archive / name, offset + length)
         with FileIO(collection.archive / name) as source:
             source.seek(offset)
             _copy(source, to, length)
@@ -97,17 +100,25 @@ def export_wacz(collection: Collection, to: Path) -> WaczCount:
     return write_wacz(to, archives, pages, about)
 
 
-def finish(mission: Mission) -> list[str]:
-    """Write what the mission wants at the end of a crawl; returns a sentence for each."""
-    notes = []
+class Finished(NamedTuple):
+    """What was written at the end of a crawl."""
+
+    notes: list[str]  # a sentence for each
+    lost: int  # pages that are left out
+
+
+def finish(mission: Mission) -> Finished:
+    """Write what the mission wants at the end of a crawl."""
+    notes, lost = [], 0
     with Collection(mission.keep.collection) as collection:
         if mission.keep.mirror:
             count = export_mirror(collection, Path(mission.keep.mirror))
-            notes.append(f"The mirror {mission.keep.mirror} has {count.files:,} files{count.lack}.")
+            notes.append(f"The mirror {mission.keep.mirror} has {counted(count.files, 'file')}{count.lack}.")
+            lost = count.lost
         if mission.keep.index:
             pages = export_index(collection, Path(mission.keep.index))
-            notes.append(f"The index {mission.keep.index} has {pages:,} pages.")
-    return notes
+            notes.append(f"The index {mission.keep.index} has {counted(pages, 'page')}.")
+    return Finished(notes, lost)
 
 
 def _archives(collection: Collection) -> Iterator[tuple[Path, int]]:
@@ -116,7 +127,16 @@ def _archives(collection: Collection) -> Iterator[tuple[Path, int]]:
         path = collection.archive / os.path.basename(str(name))
         # A crawl that goes on removes a file when all of it stands in another one; what nobody removed must be there.
         if path.exists() or any(collection.query("SELECT 1 FROM warc WHERE name = ?", [name])):
+            _refuse_short(path, size)
             yield path, size
+
+
+def _refuse_short(path: Path, size: int) -> None:
+    """Complain of an archive file that does not hold what was written to it: a copy would pass for a whole one."""
+    found = path.stat().st_size if path.is_file() else -1
+    if found < size:
+        what = "is missing" if found < 0 else f"has {found:,} of its {size:,} bytes"
+        raise CollectionError(f"{path} {what}: lycosa verify --repair puts the collection in order, but for that.")
 
 
 def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, int]]:

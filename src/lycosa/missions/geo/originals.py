@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.fetch.decode import decode
 from lycosa.keep import read_record
-from lycosa.keep.mirror import MANIFEST, write_mirror
+from lycosa.keep.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.look.collection import Collection
 from lycosa.look.table import write
 from lycosa.missions.geo.stock import Entry, Source
@@ -36,9 +37,11 @@ _GUEST = "SELECT warc, offset, length FROM guest WHERE id = ?"
 class _Facts(dict[str, tuple[Entry, Source, str, int, str]]):
     """What is known of each document by its URL."""
 
+    lost = 0
 
-def write_originals(collection: Collection, entries: Iterable[Entry], folder: Path) -> tuple[int, int]:
-    """Write every description and the catalogue; returns how many files and bytes there are."""
+
+def write_originals(collection: Collection, entries: Iterable[Entry], folder: Path) -> MirrorCount:
+    """Write every description and the catalogue; what the archive does not hold any more is counted as lost."""
     facts = _Facts()
     refuse_own(folder)
     ours = (folder / _DOCUMENTS / MANIFEST).is_file()
@@ -54,27 +57,33 @@ def write_originals(collection: Collection, entries: Iterable[Entry], folder: Pa
             Path(part).write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=1) + b"\n")
     except OSError as error:
         raise make_fault(error, f"The catalogue in {folder}") from None
-    return count.files, count.bytes
+    return replace(count, lost=facts.lost)
 
 
 def _read_all(collection: Collection, entries: Iterable[Entry], facts: _Facts) -> Iterator[tuple[str, str, bytes]]:
     for entry in entries:
         for source in entry.sources:
-            mime, body = _read(collection, source)
+            found = _read(collection, source)
+            if found is None:  # an empty file would pass for an empty document
+                facts.lost += 1
+                continue
+            mime, body = found
             facts[source.url] = (entry, source, mime, len(body), hashlib.sha256(body).hexdigest())
             yield source.url, mime, body
 
 
-def _read(collection: Collection, source: Source) -> tuple[str, bytes]:
+def _read(collection: Collection, source: Source) -> tuple[str, bytes] | None:
     """Type and bytes of a document of the collection, or of an archive file from which it was extracted."""
     page = collection.page_at(source.n) if source.n > 0 else None
     if page is not None:
-        return page.mime, page.body
+        return (page.mime, page.body) if page.body or not page.problem else None
     for path, offset, length in collection.rows(_GUEST, [-source.n]):
         stored = read_record(path, offset, length=length or 0)
+        if stored.kind == "unreadable":
+            return None
         mime = stored.headers.get("content-type", "").partition(";")[0].strip().lower()
         return mime, decode(stored.body_raw, stored.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
-    return "", b""
+    return None
 
 
 def _list_rows(folder: Path, facts: _Facts) -> Iterator[list[str | int | None]]:

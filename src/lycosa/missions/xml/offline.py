@@ -34,6 +34,7 @@ class Offline(Struct):
     files: int
     bytes: int
     missing: list[str]  # addresses that it needs and that were not collected
+    lost: int  # documents that the archive does not hold any more
 
 
 def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
@@ -48,22 +49,26 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
     }
     places = _lay_out(picker, documents)
     missing = sorted(closures.missing(closure))
-    size = 0
+    entries: list[tuple[str, str]] = []
+    size = lost = 0
 
     def list_files() -> Iterator[tuple[str, bytes]]:
-        nonlocal size
+        nonlocal size, lost
         for number, paths in places.items():
-            body = picker.read(documents[number]) or b""
+            body = picker.read(documents[number])
+            if body is None:  # an empty file would pass for an empty schema
+                lost += 1
+                continue
+            entries.extend(paths)
             for path in dict.fromkeys(path for _, path in paths):
                 size += len(body)
                 yield path, body
-        yield CATALOG, _write_catalog([item for paths in places.values() for item in paths])
+        yield CATALOG, _write_catalog(entries)
         if missing:
             yield MISSING, "".join(f"{each}\n" for each in missing).encode()
 
     write_folder(folder, list_files())
-    files = {path for paths in places.values() for _, path in paths}
-    return Offline(places[root][0][1], len(files), size, missing)
+    return Offline(places[root][0][1], len({path for _, path in entries}), size, missing, lost)
 
 
 def _find(picker: Picker, address: str) -> int:
