@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -80,6 +81,18 @@ def test_picture() -> None:
     assert proposed(page(body)) == {
         caps("http://www.example.org/cgi-bin/mapserv?map=/s/a.map", "WMS"): "picture: getmap request"
     }
+
+
+def test_attributes() -> None:
+    """An address to be copied from a field, one in an attribute that names the service, and one in a parameter."""
+    (field,) = page(f'<td>WMS</td><td><input value="{ENDPOINT}"></td>')
+    assert (field.url, field.rule) == (ENDPOINT, "value: an address among services")
+    (named,) = page(f"<div data-wms-url='{ENDPOINT}'></div>")
+    assert (named.url, named.service) == (caps(ENDPOINT, "WMS"), "WMS")
+    (nested,) = page(f'<iframe src="http://v.example.org/viewer?wms={quote(ENDPOINT, safe="")}&layers=a"></iframe>')
+    assert (nested.url, nested.rule) == (caps(ENDPOINT, "WMS"), "picture: wms= in a parameter")
+    assert page('<input value="http://www.w3.org/x"><a data-url="http://a.org/help">WMS</a>') == []
+    assert page('<p>WMS</p><iframe src="http://v.example.org/?wms=http://a.org/doc.pdf"></iframe>') == []
 
 
 def test_plain_text() -> None:

@@ -60,6 +60,8 @@ _API = re.compile(
     r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
 )
 _SERVER_PART = re.compile(r"(wms|wfs|wcs|wmts|wps|csw|sos|wcts)(?:server|service|_?server)?", re.IGNORECASE)
+#: How the name of a parameter for an address ends.
+_ADDRESS_OF = re.compile(r"[_-]?(?:url|uri|server|service|endpoint)s?$", re.IGNORECASE)
 _SPLIT = re.compile(r"[-_.~;]+")
 _LOST_AMPERSAND = re.compile(r"%26(?=[A-Za-z_]{1,30}=)|&amp%3[Bb]")
 _TEMPLATE = re.compile(r"[{}<>]|\$\(|%7[BbDd]")
@@ -92,7 +94,8 @@ def _infer(url: str) -> tuple[Hint, ...]:
     hints = () if forwarded else _infer_address(url)
     if hints or "?" not in url:
         return hints
-    return tuple(_nest(hint) for inner in _find_inner(url) for hint in _infer_address(inner))[:4]
+    found = (_infer_address(inner) or _infer_named(name, inner) for name, inner in _find_inner(url))
+    return tuple(_nest(hint) for hints in found for hint in hints)[:4]
 
 
 def identify(url: str) -> str:
@@ -114,18 +117,28 @@ def _nest(hint: Hint) -> Hint:
     return Hint(hint.url, hint.service, hint.endpoint, f"{hint.rule} in a parameter", hint.trust * 0.9)
 
 
-def _find_inner(url: str) -> list[str]:
-    """Addresses among the parameters of another, as viewers and proxies take them."""
+def _find_inner(url: str) -> list[tuple[str, str]]:
+    """Addresses among the parameters of another, as viewers and proxies take them, each with its parameter."""
     query = url.partition("?")[2]
-    values = [query, *(pair.partition("=")[2] for pair in query.split("&"))]
+    pairs = [("", "", query), *(pair.partition("=") for pair in query.split("&"))]
     found = []
-    for value in values[:20]:
+    for name, _, value in pairs[:20]:
         if value[:4].lower() != "http":
             continue
         plain = unquote(value) if value.lower().startswith(("http%3a", "https%3a")) else value
         if plain.lower().startswith(("http://", "https://")):
-            found.append(mend(plain))
+            found.append((name, mend(plain)))
     return found
+
+
+def _infer_named(name: str, url: str) -> tuple[Hint, ...]:
+    """From an address that tells nothing, in a parameter that is called like a service: wms=, wmsUrl=."""
+    service = name_service(_ADDRESS_OF.sub("", name))
+    head = url.partition("?")[0].lower()
+    host = urls.host_of(url).partition(":")[0]
+    if service not in SERVICES or is_reserved(host) or _DOCUMENT.search(head) or _TEMPLATE.search(head):
+        return ()
+    return _make(service, strip_request(url), f"{service.lower()}=", 0.5)
 
 
 def _infer_address(url: str) -> tuple[Hint, ...]:

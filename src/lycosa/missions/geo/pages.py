@@ -345,6 +345,8 @@ def _read_plain(source: Source, scripts: list[tuple[int, int]]) -> Iterator[Hint
     for match in islice(_PLAIN.finditer(text), _MAX_MENTIONS):
         at = match.start()
         before = text[at - 1 : at]
+        if before in ("'", '"'):
+            yield from _read_attribute(text, match, source.charset)
         if before not in ("", ">", " ", "\n", "\t", "(", ":", ";"):
             continue
         index = bisect_right(starts, at) - 1
@@ -364,6 +366,20 @@ def _read_plain(source: Source, scripts: list[tuple[int, int]]) -> Iterator[Hint
         count += 1
         if count == _MAX_PLAIN:
             return
+
+
+def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[Hint]:
+    """An address that a page gives to be copied, or to its script: in a field, or in an attribute of its own."""
+    attribute = _ATTRIBUTE.search(text, max(0, match.start() - 60), match.start())
+    name = attribute[1].lower() if attribute else ""
+    if name == "value" or name.startswith("data-"):
+        written, service = _spell(match[0], charset), name_service(name)
+        if service in SERVICES:
+            yield from propose(service, written, "", rule="attribute: named by it", trust=0.6)
+        elif name == "value" and not _PAGE_END.search(written):
+            normal = urls.normalise(unescape(written))
+            if normal and not is_reserved(urls.host_of(normal).partition(":")[0]):
+                yield Hint(normal, "", "", "value: an address among services", 0.2)
 
 
 def _read_extensions(text: str, url: str) -> Iterator[Hint]:
