@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopback import Web, html
+from loopback import Reply, Web, html
 from test_crawl import crawl, states
+
+from lycosa import Collection
 
 
 def test_narrower_settings_count_for_what_was_found_before(web: Web, tmp_path: Path) -> None:
@@ -40,3 +42,37 @@ def test_a_round_leaves_out_what_is_excluded_by_now(web: Web, tmp_path: Path) ->
     assert "0 gone" in said and "The collection holds 3 pages" in said
     crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full")
     assert web.paths().count("a.test/2") == 1
+
+
+def test_links_that_are_not_followed_are_written_down(web: Web, tmp_path: Path) -> None:
+    """What a page or a link forbids to follow has a reason; a link elsewhere lifts it, and so does the setting."""
+    web["a.test/"] = html("/closed", "/half", text="start")
+    web["a.test/closed"] = html("/1", "/2", "http://b.test/", head='<meta name="robots" content="nofollow">')
+    half = b'<a rel="nofollow" href="/3">three</a> <a rel="ugc nofollow" href="/2">two</a> <a href="/1">one</a>'
+    web["a.test/half"] = Reply(half, headers={"Content-Type": "text/html"})
+    for page in ("/1", "/2", "/3"):
+        web[f"a.test{page}"] = html(text=page)
+    obey = ("--set", "fetch.rel_nofollow=obey")
+    crawl(web, tmp_path / "c", "http://a.test/", *obey)
+    found = states(tmp_path / "c")
+    assert found["http://a.test/1"] == "fetched"
+    assert found["http://a.test/2"] == "rejected nofollow"
+    assert found["http://a.test/3"] == "rejected rel-nofollow"
+    assert found["http://b.test/"] == "rejected scope"
+    why = Collection(tmp_path / "c").why("http://a.test/3")
+    assert why.fate is not None and "rel=nofollow" in why.fate.meaning and why.visited is False
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.nofollow=ignore", *obey)
+    found = states(tmp_path / "c")
+    assert (found["http://a.test/2"], found["http://a.test/3"]) == ("fetched", "rejected rel-nofollow")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/3"] == "fetched"
+
+
+def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path) -> None:
+    """Once its wish is no longer heeded, the page is fetched again."""
+    web["a.test/"] = html("/shy")
+    web["a.test/shy"] = html(head='<meta name="robots" content="noarchive">')
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.noarchive=obey")
+    assert states(tmp_path / "c")["http://a.test/shy"] == "rejected noarchive"
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/shy"] == "fetched"

@@ -247,7 +247,7 @@ def test_who_links_there_is_told_on_demand(ended: Collection, stopped: Collectio
     ]
     assert ended.why("http://site.test/kept").links is None
     story = stopped.why("http://a.test/refused", links=True)
-    assert story.fate is None and story.links and story.links.count == 1
+    assert story.fate and story.fate.reason == "nofollow" and story.links and story.links.count == 1
     assert not story.links.first[0].accepted
     assert "not followed from there" in tell(story)
 

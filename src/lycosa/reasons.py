@@ -56,6 +56,10 @@ RULES = {
         "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
         "raise limits.host_urls or limits.host_urls_growth",
     ),
+    "nofollow": Reason(
+        "every page that links to it asks not to be followed (nofollow)", 'set fetch.nofollow = "ignore"'
+    ),
+    "rel-nofollow": Reason("every link to it says rel=nofollow", 'set fetch.rel_nofollow = "ignore"'),
     "internal-link": Reason("the link stays on its host", 'set fetch.follow = "all"'),
     "whole": Reason("its beginning is quarry, so it is fetched once more, beyond limits.probe_bytes"),
     "page-limit": Reason("limits.pages pages are stored", "raise --limit"),

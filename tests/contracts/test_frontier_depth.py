@@ -115,6 +115,23 @@ def test_a_page_lowered_while_it_is_refused_is_opened(frontier: Frontier) -> Non
     assert frontier.counts() == {State.PENDING: 1}
 
 
+def test_a_link_that_is_followed_lifts_a_bar(frontier: Frontier) -> None:
+    """A URL that only barred links led to is opened by another one, and found by that; a barred link is no way."""
+    barred = found("http://a.test/x", state=State.REJECTED, reason="nofollow", depth=1, parent=7)
+    put(frontier, barred, found("http://a.test/y", depth=3), max_depth=3)
+    put(frontier, barred, found("http://a.test/y", state=State.REJECTED, reason="nofollow", depth=1), max_depth=3)
+    assert state_of(frontier, "http://a.test/x") == (State.REJECTED, "nofollow", 1)
+    assert state_of(frontier, "http://a.test/y") == (State.PENDING, "", 3)
+    assert put(frontier, found("http://a.test/x", depth=2, parent=9), max_depth=3).hosts == {"a.test"}
+    assert state_of(frontier, "http://a.test/x") == (State.PENDING, "", 2)
+    target = next(target for target in frontier.load("a.test", limit=9) if target.url.endswith("x"))
+    assert (target.depth, target.parent) == (2, 9)
+    assert frontier.counts() == {State.PENDING: 2}
+    put(frontier, barred, found("http://a.test/z", state=State.REJECTED, reason="rel-nofollow"))
+    put(frontier, found("http://a.test/z", state=State.REJECTED, reason="nofollow"), found("http://a.test/z"))
+    assert state_of(frontier, "http://a.test/z")[:2] == (State.PENDING, "")
+
+
 def test_a_cycle_of_pages_ends(frontier: Frontier) -> None:
     """Pages that link to each other are lowered once around."""
     put(frontier, found("http://a.test/1", depth=5), found("http://a.test/2", depth=6))

@@ -15,10 +15,11 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.crawl.bars import Bars
 from lycosa.crawl.content import TEXT_HEAD, header_links, read_content
 from lycosa.crawl.detours import Detours
 from lycosa.crawl.helm import Helm
-from lycosa.crawl.hunt import INTERNAL, make_hunt
+from lycosa.crawl.hunt import make_hunt
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle, truncation_of
@@ -41,7 +42,6 @@ from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
 
 _ENDED = (State.GONE, State.FAILED)
-_NOFOLLOW = Verdict(False, "nofollow", "the page or the link says nofollow")
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 NO_KEYS = ("", "")  # to be asked for without a condition
 FETCHED = 2.0  # in place of an address's score
@@ -83,6 +83,7 @@ class Intake:
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
         self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
+        self._bars = Bars(mission.fetch, rules, self.hunt)
         self._probe = mission.limits.probe_bytes if scout is not None else 0
         self._whole: set[int] = set()  # rows whose beginning is quarry
 
@@ -261,14 +262,11 @@ class Intake:
 
     def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[links.Row]:
         """Resolve and judge links; `first` is the place on the page of the first of them."""
-        blocked = self._page_nofollow(doc)
-        helm = self.helm
-        leaving = self.hunt.is_internal if self.hunt is not None and self.hunt.external else None
-        obey_rel = self.mission.fetch.rel_nofollow == "obey"
+        barred, bar_of, helm = self._bars.of_page(doc), self._bars.of_link, self.helm
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self.mission.limits.depth >= 0, target.depth + 1, target.host
-        plain = not (blocked or obey_rel or leaving or limited or helm)  # what is known needs no second look
+        plain = not (barred or bar_of or limited or helm)  # what is known needs no second look
         rows: list[links.Row] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links, first):
@@ -283,10 +281,12 @@ class Intake:
             if plain and accepted is not None:
                 rows.append((address.url, link.text, accepted))
                 continue
-            if blocked or (obey_rel and "nofollow" in link.rel) or (leaving and leaving(link, address.url, host)):
+            if bar := barred or (bar_of and bar_of(link, address.url, host)):
+                if accepted is None and (found := self._bars.note(address.url, link, bar, target=target)) is not None:
+                    self.batch.found.append(found)
                 accepted = False
                 if self.journal.deep:
-                    self.journal.refusal(address.url, INTERNAL if leaving else _NOFOLLOW, source=target.url, link=link)
+                    self.journal.refusal(address.url, bar, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             elif helm is not None and accepted and address.score < FETCHED:
@@ -301,11 +301,6 @@ class Intake:
             address = self.resolver.find(link.href, doc.base) if modified is not None else None
             if address is not None and modified is not None and urls.host_of(address.url) == host:
                 self.batch.hints.append(Hint(urls.url_id(address.url), host, modified))
-
-    def _page_nofollow(self, doc: Doc) -> bool:
-        if self.mission.fetch.nofollow == "ignore" or not doc.robots:
-            return False
-        return "nofollow" in doc.robots or "none" in doc.robots
 
     def _meet(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""

@@ -48,6 +48,7 @@ from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
 from lycosa.look.lessons import borrow
 from lycosa.mission import Mission, to_toml
+from lycosa.mission.settings import Fetch
 from lycosa.model import Found
 from lycosa.outlet import SPOOL
 from lycosa.quarry import Quarry
@@ -389,9 +390,18 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     if before is None or _without_place(before) == _without_place(to_toml(mission)):
         return []
     rules = Rules(mission, seeds)
-    count = frontier.reopen(_REOPENED, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+    count = frontier.reopen(
+        (*_REOPENED, *_lifted(mission.fetch)), lambda url, depth, host: rules.judge(url, depth=depth, host=host)
+    )
     found = "1 URL that was refused before is" if count == 1 else f"{count} URLs that were refused before are"
     return [f"The settings changed: {found} now admitted."] if count else []
+
+
+def _lifted(fetch: Fetch) -> list[str]:
+    """The bars that no longer hold."""
+    bars = {"nofollow": fetch.nofollow == "obey", "rel-nofollow": fetch.rel_nofollow == "obey"}
+    bars["internal-link"] = fetch.follow == "external"
+    return [reason for reason, holds in bars.items() if not holds]
 
 
 def _note_others(plan: Plan, frontier: Frontier, *, more: int) -> list[str]:
@@ -409,6 +419,7 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     """Pages that were read and not stored are fetched once more when nothing stands against storing them now."""
     count = frontier.repend_reason("not-quarry") if mission.keep.what == "everything" else 0
     count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
+    count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
     return [f"{count} pages that were read and not stored are fetched again, to be stored."] if count else []
 
 

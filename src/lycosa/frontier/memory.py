@@ -15,7 +15,7 @@ from lycosa.frontier.events import HELD, SETTLED, event_of, owns_before
 from lycosa.frontier.figures import explain
 from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import part_of
-from lycosa.frontier.protocol import EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
+from lycosa.frontier.protocol import BARRED, EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
 from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
 from lycosa.frontier.writer import REOPENED
 from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
@@ -246,6 +246,12 @@ class MemoryFrontier:
             if state == State.PENDING:
                 woken.add(found.host)
             return
+        if found.reason in BARRED:
+            return
+        if found.state == State.PENDING and known.state == State.REJECTED and known.reason in BARRED:
+            known.found, known.depth = found, found.depth
+            open_url(known)
+            woken.add(found.host)
         waits = known.state in (State.PENDING, State.WAITING) and not known.found.seed
         if found.lore and waits and -1 <= known.found.score <= found.score:
             for name in ("score", "lore", "parent", "via", "anchor", "context"):

@@ -43,6 +43,8 @@ class Summary(Struct):
     statuses: dict[str, int]  # answers of the round by HTTP status
 
 
+#: Why a link to a URL was not followed: nothing against the URL itself, so a link that is followed opens it.
+BARRED = ("nofollow", "rel-nofollow", "internal-link")
 #: What a round finds of a page: it is counted and, after the first round, written down for each page.
 EVENTS = ("new", "changed", "unchanged", "gone", "back")
 
@@ -152,7 +154,8 @@ class Frontier(Protocol):
         """Write a batch whole, or raise `LeaseLost` and write nothing.
 
         With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
-        opens what had been rejected for its depth alone. A link with lore to a known URL that waits raises its score.
+        opens what had been rejected for its depth alone. A link with lore to a known URL that waits raises its score;
+        one that is followed opens a URL to which only `BARRED` links had led.
         """
 
     def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:

@@ -16,6 +16,7 @@ from lycosa.frontier.desk import Desk
 from lycosa.frontier.events import HELD, SETTLED, Before, event_of, owns_after, owns_before
 from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import host_key, part_of
+from lycosa.frontier.protocol import BARRED
 from lycosa.model import Batch, Done, Found, Glimpse, Hint, HostRow, PageRow, Past, State
 
 _INSERT = """
@@ -25,6 +26,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _RISE = """
 UPDATE url SET score = ?1, lore = ?2, parent = ?3, via = ?4, anchor = ?5, context = ?6
 WHERE n = ?7 AND state IN (0, 9) AND NOT seed AND score BETWEEN -1 AND ?1"""
+_LIFT = """
+UPDATE url SET state = 0, reason = '', score = ?, depth = ?, hops = ?, parent = ?, via = ?, anchor = ?, context = ?,
+    original = ?, lore = ?
+WHERE n = ?"""
+_BAR = f"SELECT reason FROM url WHERE n = ? AND state = 8 AND reason IN {BARRED}"
+_ANY_BARRED = f"SELECT EXISTS (SELECT 1 FROM stat WHERE state = 8 AND reason IN {BARRED} AND count > 0)"
 _LESSON = """
 INSERT INTO lesson VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (key) DO UPDATE SET weight = weight + ?2, energy = energy + ?3, stamp = ?4"""
@@ -71,6 +78,7 @@ class Writer:
         self._owned = owned
         self._counts = Counts()
         self._answers = 0
+        self._bars = False  # whether this batch brought URLs to which only barred links lead
         self._visits: list[tuple[object, ...]] = []
         self._grown: dict[int, int] = {}  # host key -> pages that it has more
         self._depths = None
@@ -82,6 +90,8 @@ class Writer:
     def write(self, batch: Batch) -> None:
         """Write a batch, apart from `finish`."""
         again = self.add(batch.found)
+        if again:
+            again = self._lift(again)
         if batch.done:
             self._settle(batch.done)
         if batch.hosts:
@@ -128,6 +138,26 @@ class Writer:
                 self._counts.state(State.PENDING, "", 1)
                 self.woken.add(hint.host)
         db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates.items() if n is not None))
+
+    def _lift(self, again: list[Found]) -> list[Found]:
+        """Open URLs to which only barred links had led, now that one is followed; returns what counts as a way."""
+        ways = [found for found in again if found.reason not in BARRED]
+        if not self._bars and not self._db.execute(_ANY_BARRED).get:
+            return ways
+        index, db = self._desk.urls, self._db
+        for found in ways:
+            if found.state != State.PENDING:
+                continue
+            n = index.find(found.id, host_key(found.host), found.id)
+            bar = db.execute(_BAR, (n,)).get
+            if bar is None:
+                continue
+            row = (found.score, found.depth, found.hops, found.parent, found.via, found.anchor, found.context)
+            db.execute(_LIFT, (*row, found.original, found.lore, n))
+            self._counts.state(State.REJECTED, bar, -1)
+            self._counts.state(State.PENDING, "", 1)
+            self.woken.add(found.host)
+        return ways
 
     def _raise(self, again: list[Found]) -> None:
         """A policy saw a better link to a URL that waits."""
@@ -209,6 +239,7 @@ class Writer:
                 woken.add(found.host)
             else:
                 self._counts.state(found.state, found.reason, 1)
+                self._bars = self._bars or found.reason in BARRED
         self._counts.state(0, "", pending)
         hosts = self._desk.hosts
         unknown = {found.host for found in new} - hosts

@@ -99,9 +99,9 @@ class Rules:
             return self._judge_scheme(url)
         if seed:
             return OK
-        verdict = self._judge_settings(url, depth, host)
-        if verdict is not None:
-            return verdict
+        refusal = self._judge_settings(url, depth, host)
+        if refusal is not None:
+            return refusal
         verdict = self.novelty.judge(url, host)
         return self.traps.admit(url, host) if verdict.ok else verdict
 
@@ -112,7 +112,13 @@ class Rules:
         if target.via == "sitemap":
             verdict = self.scope.admits(target.url, target.host)
             return None if verdict.ok else verdict
-        return self._judge_settings(target.url, target.depth, target.host) or self.traps.review(target.url)
+        return self.refusal(target.url, depth=target.depth, host=target.host)
+
+    def refusal(self, url: str, *, depth: int, host: str) -> Verdict | None:
+        """Why an address is refused whatever was met before; nothing is counted."""
+        if not url.startswith(("http://", "https://")):
+            return self._judge_scheme(url)
+        return self._judge_settings(url, depth, host) or self.traps.review(url)
 
     def _judge_settings(self, url: str, depth: int, host: str) -> Verdict | None:
         """The refusal by a rule that depends on nothing but the address and the settings."""

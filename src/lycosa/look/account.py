@@ -39,6 +39,8 @@ def conclude(why: Why) -> str:
         return _pending(why)
     if fate.state == "duplicate":
         return f"It was fetched; its content is that of {fate.duplicate_of or 'another page'}, stored once{but}."
+    if fate.reason == "noarchive":
+        return f"It was read for its links and not kept{but}."
     if fate.state == "rejected":
         return f"It is not visited{but}.{_changed(why)}"
     sentences = {

@@ -12,11 +12,13 @@ from lycosa import urls
 from lycosa.fetch.client import find_rule
 from lycosa.fetch.robots import decision
 from lycosa.frontier.parts import host_key
+from lycosa.frontier.protocol import BARRED
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
 from lycosa.look.collection import Collection
 from lycosa.mission.settings import Mission
 from lycosa.model import State
+from lycosa.reasons import explain
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
 #: Refusals that come after the rules of an address have let it pass.
@@ -65,7 +67,19 @@ class Grounds:
         rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]
         if finding.state is not None:
             self._recall(rulings, finding)
+        if finding.reason in BARRED:
+            rulings.append(self._ask_bar(finding.reason))
         return [*rulings, self._ask_robots(url), *self._ask_budgets(finding)]
+
+    def _ask_bar(self, reason: str) -> Ruling:
+        """Nothing against the address itself: only links that are not followed lead to it."""
+        fetch = self._mission.fetch
+        name, value, barring = {
+            "nofollow": ("fetch.nofollow", fetch.nofollow, "obey"),
+            "rel-nofollow": ("fetch.rel_nofollow", fetch.rel_nofollow, "obey"),
+            "internal-link": ("fetch.follow", fetch.follow, "external"),
+        }[reason]
+        return Ruling(reason, value != barring, f'{explain(reason).meaning}; {name} = "{value}"')
 
     def _recall(self, rulings: list[Ruling], finding: Finding) -> None:
         """Bounds that count were asked when the address was found; it is among those that were counted since."""
