@@ -576,6 +576,21 @@ def test_a_large_sitemap_is_read_whole(web: Web, tmp_path: Path) -> None:
     assert len(states(tmp_path / "c")) >= 25_000
 
 
+def test_sitemaps_as_sites_write_them(web: Web, tmp_path: Path) -> None:
+    """Relative addresses, lists in plain text, lists of lists, which are no level down; endless ones end."""
+    index = b"<sitemapindex><sitemap><loc>http://a.test/%s</loc></sitemap></sitemapindex>"
+    web["a.test/robots.txt"] = Reply(b"Sitemap: /list.txt\nSitemap: index.xml\nSitemap: http://a.test/0.xml")
+    web["a.test/list.txt"] = Reply(b"http://a.test/1\r\nhttp://a.test/2\n", headers={"Content-Type": "text/plain"})
+    web["a.test/index.xml"] = Reply(index % b"inner.xml.gz")
+    web["a.test/inner.xml.gz"] = Reply(gzip.compress(b"<urlset><url><loc>http://a.test/3</loc></url></urlset>"))
+    web["a.test/"] = html()
+    web.make = lambda address: Reply(index % (b"%d.xml" % (int(address[7:-4]) + 1))) if "xml" in address else html()
+    crawl(web, tmp_path / "c", "http://a.test/", "--depth", "1")
+    assert {f"http://a.test/{n}" for n in (1, 2, 3)} <= set(states(tmp_path / "c"))
+    assert states(tmp_path / "c")["http://a.test/6.xml"] == "rejected trap:sitemaps"
+    assert web.paths().count("a.test/5.xml") == 1 and "a.test/6.xml" not in web.paths()
+
+
 def test_a_seed_that_moves_to_what_was_refused(web: Web, tmp_path: Path) -> None:
     """An address that was out of scope when it was first met is visited when a seed turns out to have moved there."""
     web["a.test/"] = html("http://b.test/", title="a")

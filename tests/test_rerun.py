@@ -76,3 +76,17 @@ def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path
     assert states(tmp_path / "c")["http://a.test/shy"] == "rejected noarchive"
     crawl(web, tmp_path / "c", "http://a.test/")
     assert states(tmp_path / "c")["http://a.test/shy"] == "fetched"
+
+
+def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Path) -> None:
+    """The page says that it has more; with a higher bound, or none, it is fetched again for them."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(9)))
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched links-limit" and len(found) == 5
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    assert web.paths().count("a.test/") == 1
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=0")
+    assert "1 page with more links than were taken is fetched again" in said
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched" and len(found) == 10

@@ -51,6 +51,9 @@ RULES = {
     "trap:hosts": Reason(
         "traps.hosts_per_domain hosts were taken below the registered domain", "raise traps.hosts_per_domain"
     ),
+    "trap:sitemaps": Reason(
+        "it is listed in a sitemap of sitemaps of sitemaps, more than five deep", "give it as a seed"
+    ),
     "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
     "host-quota": Reason(
         "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
@@ -111,6 +114,14 @@ ANSWERS = {
     "redirect-loop": Reason("the page redirects to itself, or its redirects lead back to it"),
     "partial": Reason("the host sent a part of the page (206) although nobody asked for one; the part is kept"),
     "redirect-limit": Reason("more redirects followed each other than fetch.redirects", "raise fetch.redirects"),
+    "links-limit": Reason(
+        "the page is kept, but it has more links than traps.links_per_page; the first ones are taken",
+        "raise traps.links_per_page, and crawl again",
+    ),
+    "sitemap-limit": Reason(
+        "the sitemap is larger than its format allows, which is 50,000 addresses and 50 MB; the first ones are taken",
+        "give the list as seeds",
+    ),
     "truncated": Reason("the compressed answer ends too early; what could be read of the page is kept"),
     "corrupt": Reason("the compressed answer is broken; what could be read of the page is kept"),
     "not-encoded": Reason("the answer is not compressed although it says so; the page is kept"),

@@ -1,11 +1,14 @@
-"""The body of an answer as it was received goes in, its content as the author wrote it comes out."""
+"""The body of an answer as it was received goes in, its content as the author wrote it and what that tells come out."""
 
 from __future__ import annotations
 
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
 from lycosa.mission.settings import Limits
-from lycosa.model import Answer, Link
+from lycosa.model import Answer, Hint, Link
+from lycosa.parse import Doc
+from lycosa.parse.sitemap import read_time
+from lycosa.urls import Resolver, host_of, url_id
 
 LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
@@ -33,3 +36,14 @@ def header_links(value: str) -> list[Link]:
     """Links of the HTTP Link header that a page's own <link> elements could be."""
     wanted = ("next", "prev", "alternate", "canonical")
     return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]
+
+
+def find_hints(doc: Doc, resolver: Resolver, host: str) -> list[Hint]:
+    """What a sitemap or feed says of when its host's own pages changed."""
+    hints = []
+    for link, text in zip(doc.links, doc.modified, strict=False):
+        modified = read_time(text) if text and link.kind != "sitemap" else None
+        address = resolver.find(link.href, doc.base) if modified is not None else None
+        if address is not None and modified is not None and host_of(address.url) == host:
+            hints.append(Hint(url_id(address.url), host, modified))
+    return hints

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.crawl.bars import Bars
-from lycosa.crawl.content import TEXT_HEAD, header_links, read_content
+from lycosa.crawl.content import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.crawl.detours import Detours
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import make_hunt
@@ -36,14 +36,14 @@ from lycosa.judge.scope import Scope
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.mission import Mission
-from lycosa.model import Answer, Batch, Done, Found, Hint, Link, PageRow, Past, RobotsRow, State, Target, Verdict
+from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
-from lycosa.parse.sitemap import read_time
 from lycosa.render.wire import Result
 
 _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 NO_KEYS = ("", "")  # to be asked for without a condition
+LEVEL = frozenset({"refresh", "sitemap"})  # links that lead to the same page, or to more of the same list
 FETCHED = 2.0  # in place of an address's score
 
 
@@ -136,20 +136,21 @@ class Intake:
         if self.helm is not None:
             self.helm.leave(new=True)
 
-    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
-        """Sitemaps that a robots.txt names: followed where the scope admits them, whatever the accept list says."""
+    def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
+        """Sitemaps that the robots.txt of an origin names: followed where the scope admits them."""
         for address in addresses[:MAX_SITEMAPS]:
-            url = urls.normalise(address)
+            url = urls.normalise(address, f"{origin}/robots.txt")
             if url is None or not self.seen.add(urls.url_id(url)):
                 continue
             host = urls.host_of(url)
-            verdict = self.rules.scope.admits(url, host)
+            verdict = self.rules.judge_sitemap(url, host=host)
             state = State.PENDING if verdict.ok else State.REJECTED
             if not verdict.ok:
-                self.journal.refusal(url, verdict, source=f"the robots.txt of {lane_host}")
+                self.journal.refusal(url, verdict, source=f"the robots.txt of {origin}")
             score = 0.0 if self.helm is None else SITEMAP
+            anchor = urls.host_of(f"{origin}/")
             self.batch.found.append(
-                Found(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=lane_host)
+                Found(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=anchor)
             )
 
     def refuse(self, target: Target, robots: Robots) -> Verdict | None:
@@ -199,6 +200,8 @@ class Intake:
             target.url, {**answer.headers, "content-type": RENDERED_TYPE} if html else answer.headers, body,
             links_per_page=self.mission.traps.links_per_page, agent=self.mission.agent.name,
         )  # fmt: skip
+        if target.via == "sitemap":
+            doc.read_list()
         if rendered is not None:
             doc.links += [Link(move, kind="refresh") for move in rendered.moves]
             done.reason = rendered.failure or "rendered"
@@ -221,6 +224,8 @@ class Intake:
         followed = time.perf_counter()
         self.cpu["links"] += followed - parsed
         done.reason = done.reason or problem
+        if doc.cut and done.reason in ("", "rendered"):
+            done.reason = "sitemap-limit" if target.via == "sitemap" else "links-limit"
         if self.mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             done.state, done.reason = State.REJECTED, "noarchive"
             return doc.mime
@@ -257,7 +262,7 @@ class Intake:
         rows = self._follow(found_links, doc, target)
         self.link_count += len(rows)
         if doc.modified:
-            self._take_hints(doc, target.host)
+            self.batch.hints += find_hints(doc, self.resolver, target.host)
         return rows
 
     def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[links.Row]:
@@ -287,28 +292,23 @@ class Intake:
                 accepted = False
                 if self.journal.deep:
                     self.journal.refusal(address.url, bar, source=target.url, link=link)
-            elif accepted is None or (limited and depth - (link.kind == "refresh") < address.depth):
+            elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
             elif helm is not None and accepted and address.score < FETCHED:
                 self._meet_again(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         return rows
 
-    def _take_hints(self, doc: Doc, host: str) -> None:
-        """What a sitemap or feed says of when its host's own pages changed."""
-        for link, text in zip(doc.links, doc.modified, strict=False):
-            modified = read_time(text) if text and link.kind != "sitemap" else None
-            address = self.resolver.find(link.href, doc.base) if modified is not None else None
-            if address is not None and modified is not None and urls.host_of(address.url) == host:
-                self.batch.hints.append(Hint(urls.url_id(address.url), host, modified))
-
     def _meet(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
         url = address.url
         host = urls.host_of(url)
-        depth = target.depth if link.kind == "refresh" else target.depth + 1
-        sitemap = link.kind == "sitemap"
-        verdict = self.rules.scope.admits(url, host) if sitemap else self.rules.judge(url, depth=depth, host=host)
+        level = link.kind in LEVEL
+        depth = target.depth if level else target.depth + 1
+        if link.kind == "sitemap":
+            verdict = self.rules.judge_sitemap(url, host=host, level=target.hops + 1)
+        else:
+            verdict = self.rules.judge(url, depth=depth, host=host)
         ident = urls.url_id(url)
         if not verdict.ok and self.journal.deep:
             self.journal.refusal(url, verdict, source=target.url, link=link)
@@ -329,7 +329,7 @@ class Intake:
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 DULL if self.rules.novelty.is_dull(url, host) else
                 score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
-                depth, target.hops + 1 if link.kind == "refresh" else 0, target.n,
+                depth, target.hops + 1 if level else 0, target.n,
                 via=link.kind, anchor=link.text, context=context,
                 original=link.href if link.href != url and "://" in link.href[:12] else "", lore=lore,
             )

@@ -111,7 +111,7 @@ class Patrol:
     def remember_robots(self, row: RobotsRow) -> None:
         """Lanes remember for as long as a patrol lasts."""
 
-    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None:
+    def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
         """Nothing is followed here."""
 
     def _enqueue(self, target: Target) -> None:

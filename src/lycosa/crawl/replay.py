@@ -113,7 +113,7 @@ class Replay:
             self._intake.remember_robots(row)
             sitemaps = decision(row.status, row.body).sitemaps
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
-                self._intake.take_sitemaps(urls.host_of(row.origin + "/"), sitemaps)
+                self._intake.take_sitemaps(row.origin, sitemaps)
 
     def _pass(self, entries: Iterable[Entry], board: mmap.mmap) -> list[Entry]:
         """Go through answers once; returns those whose URL nobody has named yet."""

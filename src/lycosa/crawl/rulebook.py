@@ -52,7 +52,7 @@ class Desk(Protocol):
     def visits(self) -> Clock: ...
     def keep_robots(self, answer: Answer) -> None: ...
     def remember_robots(self, row: RobotsRow) -> None: ...
-    def take_sitemaps(self, lane_host: str, addresses: tuple[str, ...]) -> None: ...
+    def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None: ...
 
 
 class Rulebook:
@@ -187,7 +187,7 @@ class Rulebook:
             lane.delay_s = max(lane.delay_s, min(wanted, fetch.crawl_delay_max_s))
             lane.per_host = 1  # a site that asks for pauses means one request at a time
         if fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
-            self.intake.take_sitemaps(lane.host, robots.sitemaps)
+            self.intake.take_sitemaps(row.origin, robots.sitemaps)
         return robots
 
 

@@ -221,6 +221,7 @@ def _enter(
     if not created:
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
+        notes += _read_on(mission, frontier)
     if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
@@ -421,6 +422,21 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
     count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
     return [f"{count} pages that were read and not stored are fetched again, to be stored."] if count else []
+
+
+def _read_on(mission: Mission, frontier: Frontier) -> list[str]:
+    """Pages with more links than were taken are fetched once more when more are taken now."""
+    before = re.search(r"^links_per_page = ([0-9]+)$", frontier.meta("mission") or "", re.MULTILINE)
+    most = mission.traps.links_per_page
+    if before is None or not int(before[1]) or 0 < most <= int(before[1]):
+        return []
+    count = frontier.repend_reason("links-limit")
+    pages = (
+        "1 page with more links than were taken is"
+        if count == 1
+        else f"{count} pages with more links than were taken are"
+    )
+    return [f"{pages} fetched again."] if count else []
 
 
 def _without_place(toml: str) -> str:

@@ -20,7 +20,7 @@ from lycosa.frontier.schema import NEWEST_LINKS
 from lycosa.model import Found, State
 
 _ROW = "SELECT state, reason, depth, host FROM url WHERE n = ?"
-_IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via = 'refresh'"
+_IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via IN ('refresh', 'sitemap')"
 _OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
 
 
@@ -110,7 +110,7 @@ class Depths:
                     self._lower_child(url, depth + 1, refreshed_by=parent)
 
     def _lower_child(self, url: str, depth: int, *, refreshed_by: int = 0) -> None:
-        """A page of known depth leads to `url`; a refresh is no level down, only another address of the same page."""
+        """A page of known depth leads to `url`; a refresh or a list in a list is no level down."""
         ident = urls.url_id(url)
         n = self._index.find(ident, host_key(urls.host_of(url)), ident)
         if n is None:

@@ -279,7 +279,7 @@ class MemoryFrontier:
         for address, step in children:
             child = self._world.by_id.get(urls.url_id(address))
             if child is not None:
-                refreshed = child.found.via == "refresh" and child.found.parent == url.n
+                refreshed = child.found.via in ("refresh", "sitemap") and child.found.parent == url.n
                 self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
 
     def _settle(self, url: Url, done: Done, committed: Committed) -> None:

@@ -23,6 +23,10 @@ from lycosa.urls import file_name
 _MAX_MEM = 64 << 20
 
 
+#: Lists that list lists; sitemaps.org knows one level, and an endless chain of them is a trap.
+SITEMAP_LEVELS = 5
+
+
 class Patterns:
     """A list of regular expressions, tried together in time linear in the text."""
 
@@ -113,6 +117,13 @@ class Rules:
             verdict = self.scope.admits(target.url, target.host)
             return None if verdict.ok else verdict
         return self.refusal(target.url, depth=target.depth, host=target.host)
+
+    def judge_sitemap(self, url: str, *, host: str, level: int = 0) -> Verdict:
+        """A list of pages is followed whatever the accept list says; `level` counts the lists that lead to it."""
+        verdict = self.scope.admits(url, host)
+        if verdict.ok and level > SITEMAP_LEVELS:
+            return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
+        return verdict
 
     def refusal(self, url: str, *, depth: int, host: str) -> Verdict | None:
         """Why an address is refused whatever was met before; nothing is counted."""

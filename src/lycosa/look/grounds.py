@@ -69,6 +69,8 @@ class Grounds:
             self._recall(rulings, finding)
         if finding.reason in BARRED:
             rulings.append(self._ask_bar(finding.reason))
+        elif finding.reason == "trap:sitemaps":
+            rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
         return [*rulings, self._ask_robots(url), *self._ask_budgets(finding)]
 
     def _ask_bar(self, reason: str) -> Ruling:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lycosa.parse.pdf import Pdf
 
 _MAX_HEADER = 8192
+_NO_BOUND = 1 << 40
 #: How much of a gzip file is inflated to see whether a sitemap is in it.
 _PEEK_BYTES = 65536
 _NOTHING: frozenset[str] = frozenset()
@@ -49,6 +50,7 @@ class Doc:
         "body",
         "canonical",
         "charset",
+        "cut",
         "kind",
         "language",
         "links",
@@ -72,6 +74,7 @@ class Doc:
         self.canonical = ""
         self.language = ""
         self.problem = ""
+        self.cut = False  # whether it has more links than were taken
         self.robots = _NOTHING
         self.refresh: tuple[float, str] | None = None
         self.links: list[Link] = []
@@ -139,6 +142,11 @@ class Doc:
             return ""
         return " ".join(" ".join(part.split()) for part in tree.itertext() if not part.isspace())
 
+    def read_list(self) -> None:
+        """Take the lines of a text for links: it was named as a sitemap."""
+        if self.kind == "text" or self.mime == "application/gzip":
+            _read_sitemap(self)
+
     def context(self, i: int, chars: int = 30) -> str:
         """The plain text around link `i`, at most `chars` before it and after it, without the anchor itself."""
         if i >= len(self._anchors) or self.links[i].kind not in ("a", "area", "frame"):
@@ -157,8 +165,10 @@ def read(
 ) -> Doc:
     """Read an answer: `headers` have lower-case names, `body` is content-decoded, `agent` is our name for robots.
 
+    Of `links_per_page` 0 means all.
     `read_pdf` (parse.pdf.Pdf) is for a process that may be killed; without it a PDF has no text.
     """
+    links_per_page = links_per_page or _NO_BOUND
     mime = extract_mime(headers.get("content-type", ""))
     kind, essence = sniff.sniff(mime.essence, body)
     doc = Doc(url, body, kind=kind, mime=essence)
@@ -201,7 +211,7 @@ def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
     doc.title = page.title
     doc.language = page.language
     doc.refresh = page.refresh
-    doc.problem = page.problem
+    doc.problem, doc.cut = page.problem, page.cut
     if page.base:
         doc.base = urls.normalise(page.base, doc.url) or doc.url
     if page.canonical:
@@ -218,7 +228,7 @@ def _read_xml(doc: Doc, max_links: int) -> None:
     if doc.kind == "feed":
         found = feed.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
         doc.title, doc.links, doc.modified = found.title, found.links, found.modified
-        doc.problem = doc.problem or found.problem
+        doc.problem, doc.cut = doc.problem or found.problem, len(found.links) >= max_links
     elif doc.kind != "xml":
         _read_sitemap(doc)
 
@@ -226,7 +236,7 @@ def _read_xml(doc: Doc, max_links: int) -> None:
 def _read_sitemap(doc: Doc) -> None:
     result = sitemap.read_sitemap(doc.body)
     doc.links, doc.modified = result.links, result.modified
-    doc.problem = doc.problem or result.problem
+    doc.problem, doc.cut = doc.problem or result.problem, result.cut
 
 
 def _read_gzip(doc: Doc) -> None:

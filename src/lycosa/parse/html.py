@@ -79,6 +79,7 @@ class Page(Struct):
     links: list[Link] = []
     anchors: list[Element] = []  # the element of each link
     problem: str = ""
+    cut: bool = False  # there are more links
 
 
 class _Meta(Struct):
@@ -146,7 +147,7 @@ def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bo
         _sort(page)
     if len(page.links) > max_links:
         del page.links[max_links:], page.anchors[max_links:]
-        page.problem = f"links: only the first {max_links} are taken"
+        page.problem, page.cut = f"links: only the first {max_links} are taken", True
     _settle_page(page, meta)
     return page, meta
 

@@ -18,6 +18,8 @@ from lycosa.parse import feed, sniff, xml
 #: Both from sitemaps.org.
 MAX_URLS = 50_000
 MAX_BYTES = 50 << 20
+#: The same page in other languages, of an entry on average; they do not count as entries.
+_MAX_OTHERS = 20
 
 #: One line of a list of addresses; longer ones are no addresses.
 _MAX_LINE = 8192
@@ -30,6 +32,7 @@ class SitemapResult(Struct):
     links: list[Link]
     modified: list[str]  # lastmod as written, empty where there is none
     problem: str = ""
+    cut: bool = False  # it names more pages than were taken
 
 
 class _Entries:
@@ -41,10 +44,13 @@ class _Entries:
         self.links: list[Link] = []
         self.modified: list[str] = []
         self._limit = limit
+        self._count = 0
+        self.cut = False
         self.restart(whole=True)
 
     def restart(self, *, whole: bool = False) -> None:
         if whole:
+            self._count, self.cut = 0, False
             self.links.clear()
             self.modified.clear()
         self._entry = ""
@@ -84,10 +90,13 @@ class _Entries:
     def close(self) -> None:
         """Take the entry that was begun, if it has an address."""
         if self._href:
+            if self._count >= self._limit:
+                self.cut = True
+                raise xml.Full
+            self._count += 1
             kind = "sitemap" if self._entry == "sitemap" else "a"
-            for link in (Link(self._href, kind=kind), *self._others):
-                if len(self.links) >= self._limit:
-                    raise xml.Full
+            room = _MAX_OTHERS * self._limit - len(self.links)
+            for link in (Link(self._href, kind=kind), *self._others[: max(0, room)]):
                 self.links.append(link)
                 self.modified.append(self._lastmod)
         self.restart()
@@ -100,6 +109,7 @@ def read_sitemap(body: bytes, *, max_urls: int = MAX_URLS) -> SitemapResult:
         body, problem = inflate(body, MAX_BYTES)
     if len(body) > MAX_BYTES:
         body, problem = body[:MAX_BYTES], f"sitemap: more than {MAX_BYTES} bytes"
+    whole = not problem
     kind = sniff.sniff("", body)[0]
     if kind in ("sitemap", "sitemap-index", "feed"):
         result = read_entries(body, kind, max_urls=max_urls)
@@ -107,7 +117,7 @@ def read_sitemap(body: bytes, *, max_urls: int = MAX_URLS) -> SitemapResult:
         result = _read_lines(body, max_urls)
     else:
         result = SitemapResult([], [], f"sitemap: it is {kind}")
-    result.problem = problem or result.problem
+    result.problem, result.cut = problem or result.problem, result.cut or not whole
     return result
 
 
@@ -123,9 +133,9 @@ def read_entries(body: bytes, kind: str, *, max_urls: int = MAX_URLS) -> Sitemap
         walker.close()  # the last entry of a truncated file
     except xml.Full:
         pass
-    if len(walker.links) >= max_urls:
+    if walker.cut:
         problem = problem or f"sitemap: only the first {max_urls} addresses are taken"
-    return SitemapResult(walker.links, walker.modified, problem)
+    return SitemapResult(walker.links, walker.modified, problem, walker.cut)
 
 
 def read_time(text: str) -> float | None:
@@ -142,7 +152,7 @@ def _read_lines(body: bytes, max_urls: int) -> SitemapResult:
     """A list of addresses, one a line."""
     text = charsets.settle(body, "").text
     links: list[Link] = []
-    rubbish = 0
+    rubbish, cut = 0, False
     for line in text.splitlines():
         href = line.strip()
         if not href:
@@ -151,8 +161,10 @@ def _read_lines(body: bytes, max_urls: int) -> SitemapResult:
             rubbish += 1
         elif len(links) < max_urls:
             links.append(Link(href))
+        else:
+            cut = True
     problem = f"sitemap: {rubbish} lines are no addresses" if rubbish else ""
-    return SitemapResult(links, [""] * len(links), problem)
+    return SitemapResult(links, [""] * len(links), problem, cut)
 
 
 def inflate(body: bytes, limit: int) -> tuple[bytes, str]:
