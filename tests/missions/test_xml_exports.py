@@ -131,6 +131,20 @@ def test_a_schema_for_use_offline(made: Path, tmp_path: Path) -> None:
     assert (out / "missing.txt").read_text() == f"{SITE}parts/c.xsd\n"
 
 
+def test_a_document_type_is_found_by_its_public_identifier(tmp_path: Path) -> None:
+    """As documents ask for it that name another address, or none that answers."""
+    page = b'<!DOCTYPE a PUBLIC "-//X//DTD  A//EN" "a.dtd"><a/>'
+    folder = stock(
+        tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page), (f"{SITE}a.dtd", "text/plain", b"<!ELEMENT a EMPTY>")]
+    )
+    run("analyse", "xml", str(folder), "--workers", "1")
+    run("export", "schema", f"{SITE}a.dtd", "-c", str(folder), "-o", str(tmp_path / "off"))
+    catalog = etree.parse(tmp_path / "off/catalog.xml").getroot()
+    (public,) = catalog.iter("{*}public")
+    assert (public.get("publicId"), public.get("uri")) == ("-//X//DTD A//EN", "site.test/a.dtd")
+    assert public.getparent().get("prefer") == "public"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

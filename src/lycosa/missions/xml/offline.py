@@ -17,6 +17,7 @@ from lycosa import urls
 from lycosa.analyse.pick import Document, Picker
 from lycosa.errors import UsageError
 from lycosa.keep.names import add_suffix, fold, path_of
+from lycosa.missions.xml.catalog import fold_public
 from lycosa.missions.xml.closure import NEEDS, Closures
 from lycosa.tray import write_folder
 
@@ -63,7 +64,7 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
             for path in dict.fromkeys(path for _, path in paths):
                 size += len(body)
                 yield path, body
-        yield CATALOG, _write_catalog(entries)
+        yield CATALOG, _write_catalog(entries, _list_publics(picker, {path for _, path in entries}, places))
         if missing:
             yield MISSING, "".join(f"{each}\n" for each in missing).encode()
 
@@ -118,11 +119,24 @@ def _list_addresses(picker: Picker, documents: dict[int, Document]) -> Iterator[
             yield number, target
 
 
-def _write_catalog(entries: list[tuple[str, str]]) -> bytes:
+def _list_publics(picker: Picker, written: set[str], places: dict[int, list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """The public identifiers by which documents ask for what was written, with the path of each."""
+    sql = """SELECT DISTINCT link.found, document.dtd FROM link JOIN document ON document.id = link.document
+             WHERE link.kind = 'doctype-system' AND link.found IS NOT NULL AND document.dtd NOT IN ('', link.href)"""
+    rows = ((fold_public(public), places.get(number, [])) for number, public in picker.db.execute(sql))
+    return sorted({(public, paths[0][1]) for public, paths in rows if paths and paths[0][1] in written})
+
+
+def _write_catalog(entries: list[tuple[str, str]], publics: list[tuple[str, str]]) -> bytes:
     lines = [_HEAD]
     for address, path in sorted(entries):
         name, where = quoteattr(address), quoteattr(_as_uri(path))
         lines.append(f"  <system systemId={name} uri={where}/>\n  <uri name={name} uri={where}/>\n")
+    if publics:  # documents name an address as well, mostly another one
+        lines.append('  <group prefer="public">\n')
+        for public, path in publics:
+            lines.append(f"    <public publicId={quoteattr(public)} uri={quoteattr(_as_uri(path))}/>\n")
+        lines.append("  </group>\n")
     lines.append("</catalog>\n")
     return "".join(lines).encode()
 
