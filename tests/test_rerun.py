@@ -90,3 +90,18 @@ def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Pat
     assert "1 page with more links than were taken is fetched again" in said
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched" and len(found) == 10
+
+
+def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> None:
+    """A crawl that goes on leaves failures alone, and says how to try them again."""
+    web["a.test/"] = html("/1", "/2", "/3")
+    web["a.test/1"], web["a.test/2"] = Reply(b"", 500), Reply(b"", 403)
+    once = ("http://a.test/", "--set", "fetch.retries=0")
+    assert "2 failed: lycosa crawl --retry tries them again" in crawl(web, tmp_path / "c", *once)
+    web["a.test/1"] = html("/deeper", text="one")
+    web.asked.clear()
+    crawl(web, tmp_path / "c", *once)
+    assert web.paths() == []
+    assert "2 URLs that failed are tried again." in crawl(web, tmp_path / "c", *once, "--retry")
+    assert sorted(web.paths()) == ["a.test/1", "a.test/2", "a.test/deeper"]
+    assert states(tmp_path / "c")["http://a.test/1"] == "fetched"

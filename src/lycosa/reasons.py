@@ -78,14 +78,14 @@ RULES = {
     "noarchive": Reason("the page asks not to be kept (noarchive, noindex)", 'set fetch.noarchive = "ignore"'),
 }
 
+_UP = "check that it is up, and crawl again with --retry"
+_LATER = "crawl again later with --retry"
 #: Why there was no whole answer.
 FAILURES = {
-    "dns": Reason("the name of the host has no address", "check the name; the next crawl tries the seeds again"),
-    "connect": Reason("the host refused the connection", "check that it is up"),
-    "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", "check that it is up"),
-    "handshake": Reason(
-        "the host ended the connection before it was encrypted, or does not speak TLS", "check that it is up"
-    ),
+    "dns": Reason("the name of the host has no address", "check the name, and crawl again with --retry"),
+    "connect": Reason("the host refused the connection", _UP),
+    "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", _UP),
+    "handshake": Reason("the host ended the connection before it was encrypted, or does not speak TLS", _UP),
     "tls": Reason("the certificate of the host does not check out", "name its authority with --ca"),
     "proxy": Reason("the proxy could not be reached", "check --proxy"),
     "timeout": Reason(
@@ -167,15 +167,15 @@ def explain(code: str) -> Reason:
     kind, _, failure = code.partition("-")
     if kind == "robots" and failure in FAILURES:
         meaning = f"robots.txt could not be had ({FAILURES[failure].meaning}), so the host is left alone for this run"
-        return Reason(meaning, "crawl again later")
+        return Reason(meaning, _LATER)
     kind, _, number = code.rpartition("http-")
     if number.isascii() and number.isdigit() and kind in ("", "robots-"):
         status = int(number)
         if kind:
-            return Reason(f"robots.txt answered {status}, so the host is left alone for this run", "crawl again later")
+            return Reason(f"robots.txt answered {status}, so the host is left alone for this run", _LATER)
         if status in _STATUSES:
             return _STATUSES[status]
         phrase = responses.get(status, "a status that HTTP does not know")
-        remedy = "crawl again later, with the address as a seed" if status >= 500 else ""
+        remedy = _LATER if status >= 500 else ""
         return Reason(f"the host answered {status} ({phrase})", remedy)
     return Reason(code)

@@ -553,3 +553,18 @@ def test_the_best_of_what_was_refused_comes_back(open_frontier: Open) -> None:
     assert frontier.counts() == {State.PENDING: 2, State.REJECTED: 4}
     assert frontier.readmit(MINE, "host-quota", limit=9) == 2
     assert frontier.readmit(MINE, "host-quota", limit=9) == 0
+
+
+def test_what_failed_is_tried_again_from_the_first(frontier: Frontier) -> None:
+    """All of it but what killed workers, with all its tries; other ends stay as they are."""
+    ends = {"/a": (State.FAILED, "connect"), "/b": (State.FAILED, "killed-worker"), "/c": (State.GONE, "http-404")}
+    put(frontier, *(found(f"http://a.test{path}") for path in ends))
+    done = [
+        Done(number(frontier, f"http://a.test{path}"), "a.test", state, reason, retries=3)
+        for path, (state, reason) in ends.items()
+    ]
+    put(frontier, done=done)
+    assert frontier.retry() == 1
+    assert [(target.url, target.retries) for target in frontier.load("a.test", limit=9)] == [("http://a.test/a", 0)]
+    assert frontier.counts() == {State.PENDING: 1, State.FAILED: 1, State.GONE: 1}
+    assert frontier.retry() == 0

@@ -23,6 +23,7 @@ from lycosa.mission import Mission
 @mission_options
 @click.option("--new", is_flag=True, help="Refuse a collection that exists, instead of continuing it.")
 @click.option("--recrawl", is_flag=True, help="Begin the next round: look again at the pages that are due.")
+@click.option("--retry", is_flag=True, help="Try again what failed: hosts that were down, errors of servers.")
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
 @click.option("--check-services", is_flag=True, help="After each round, check the services that were found.")
@@ -36,6 +37,7 @@ def crawl(
     sample_seed: int,
     new: bool,
     recrawl: bool,
+    retry: bool,
     full: bool,
     rounds: int,
     check_services: bool,
@@ -85,7 +87,7 @@ def crawl(
 
             check_after(mission, quiet=quiet)
 
-    chosen = CrawlOptions(new=new, recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, written=written)
+    chosen = CrawlOptions(new=new, recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, written=written)
     return run(mission, chosen, after=tell).exit_code or left
 
 

@@ -118,6 +118,9 @@ def _lines(report: Report) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    failed = report.states.get(STATE_NAMES[State.FAILED], 0)
+    if failed and not report.ended_by:
+        lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")
     if report.replaced:
         lines.append(
             f"  {report.replaced:,} worker processes died and were replaced; pages that did it twice are set aside"

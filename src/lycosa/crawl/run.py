@@ -70,6 +70,7 @@ class CrawlOptions(Struct, frozen=True):
 
     new: bool = False  # refuse a collection that exists
     recrawl: bool = False  # begin the next round of a collection that exists
+    retry: bool = False  # try again what failed
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     quiet: bool = False
@@ -127,7 +128,7 @@ def run(
             if not rounds.wait(report.next_round, progress.say):
                 hold.leave(folder / "crawl.db")
                 return replace(report, ended_by="interrupt", exit_code=130)
-            options = replace(options, new=False, recrawl=True)
+            options = replace(options, new=False, recrawl=True, retry=False)
 
 
 def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before: str | None) -> Report:
@@ -221,7 +222,7 @@ def _enter(
     if not created:
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
-        notes += _read_on(mission, frontier)
+        notes += _read_on(mission, frontier) + (_retry(frontier) if options.retry else [])
     if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
@@ -422,6 +423,11 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
     count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
     return [f"{count} pages that were read and not stored are fetched again, to be stored."] if count else []
+
+
+def _retry(frontier: Frontier) -> list[str]:
+    count = frontier.retry()
+    return [f"{count:,} URLs that failed are tried again." if count != 1 else "1 URL that failed is tried again."]
 
 
 def _read_on(mission: Mission, frontier: Frontier) -> list[str]:

@@ -9,6 +9,7 @@ from lycosa.frontier.counts import Counts
 from lycosa.frontier.desk import Desk
 from lycosa.frontier.parts import PART_SQL
 from lycosa.frontier.protocol import Judge
+from lycosa.frontier.rounds import POISON
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -23,6 +24,7 @@ SELECT n FROM (
     SELECT n FROM known WHERE host = ?1
     UNION ALL SELECT n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND host = ?1
 ) CROSS JOIN url USING (n) WHERE state = 8 AND reason = ?2 ORDER BY score DESC, n LIMIT ?3"""
+_FAILED = "SELECT n, reason FROM url WHERE n > ? AND state = 7 AND reason <> ? ORDER BY n LIMIT ?"
 _OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 _END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
 _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
@@ -81,6 +83,19 @@ def end_one(desk: Desk, n: int, reason: str) -> None:
         counts.state(state, reason_before, -1)
         counts.state(State.FAILED, reason, 1)
         counts.write(desk.db)
+
+
+def retry(desk: Desk) -> int:
+    """Make pending what failed, with all its tries, in one pass over the table."""
+    last, total = 0, 0
+    while True:
+        with desk.write():
+            rows: list[Any] = desk.db.execute(_FAILED, (last, POISON, CHUNK)).fetchall()
+            open_rows(desk, [(n, State.FAILED, reason) for n, reason in rows])
+            desk.db.executemany("UPDATE url SET retries = 0 WHERE n = ?", ((n,) for n, _ in rows))
+        if not rows:
+            return total
+        last, total = rows[-1][0], total + len(rows)
 
 
 def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:

@@ -16,6 +16,7 @@ from lycosa.frontier.figures import explain
 from lycosa.frontier.hints import HINTED, is_trusted, latest
 from lycosa.frontier.parts import part_of
 from lycosa.frontier.protocol import BARRED, EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
+from lycosa.frontier.rounds import POISON
 from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
 from lycosa.frontier.writer import REOPENED
 from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
@@ -363,6 +364,12 @@ class MemoryFrontier:
     def repend_reason(self, reason: str) -> int:
         return self.repend([url.n for url in self._world.urls if url.reason == reason])
 
+    def retry(self) -> int:
+        failed = [url for url in self._world.urls if url.state == State.FAILED and url.reason != POISON]
+        for url in failed:
+            url.retries = 0
+        return self._open(failed)
+
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         lost = [
             (url.n, number)
@@ -390,22 +397,19 @@ class MemoryFrontier:
             opened[n] = url
             if url.state in HELD and digest and max(url.round, 1) == self._round and url.found.via != "sitemap":
                 world.stored[self._round] -= 1
-        for url in opened.values():
+        return self._open(opened.values())
+
+    def _open(self, opened: Collection[Url]) -> int:
+        for url in opened:
             open_url(url)
-            world.inbox[url.found.host] = None
+            self._world.inbox[url.found.host] = None
         return len(opened)
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
-        total = 0
-        for url in self._world.urls:
-            if url.state == State.REJECTED and url.reason in reasons:
-                verdict = judge(url.found.url, url.depth, url.found.host)
-                url.reason = verdict.reason
-                if verdict.ok:
-                    open_url(url)
-                    self._world.inbox[url.found.host] = None
-                    total += 1
-        return total
+        refused = [url for url in self._world.urls if url.state == State.REJECTED and url.reason in reasons]
+        for url in refused:
+            url.reason = judge(url.found.url, url.depth, url.found.host).reason
+        return self._open([url for url in refused if not url.reason])
 
     def strike(self, n: int) -> int:
         self._world.strikes[n] += 1

@@ -185,6 +185,9 @@ class Frontier(Protocol):
     def repend_reason(self, reason: str) -> int:
         """Fetch again what ended with this reason; returns how many; in constant time when there is nothing."""
 
+    def retry(self) -> int:
+        """Try again from the first what failed, apart from what killed workers; returns how many."""
+
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         """Fetch again the pages whose bytes touch these spans of an archive file; returns how many."""
 

@@ -325,6 +325,10 @@ class SqliteFrontier:
         return losses.fetch_again(self._at, rows)
 
     @_spoken
+    def retry(self) -> int:
+        return chores.retry(self._at)
+
+    @_spoken
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
         return losses.fetch_again(self._at, losses.touched(self._at, name, spans))
 

@@ -31,6 +31,7 @@ def crawl(
     collection: str | os.PathLike[str] = "collection",
     mission: str | os.PathLike[str] | None = None,
     recrawl: bool = False,
+    retry: bool = False,
     full: bool = False,
     rounds: int = 0,
     quarry: str | Quarry | type[Quarry] | None = None,
@@ -41,8 +42,8 @@ def crawl(
 
     Settings are those of a mission: `scope="host"`, sections as `limits={"pages": 100}`, and the names of the command
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
-    `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not. With a
-    period it goes on for so many `rounds`; 0: until it is interrupted.
+    `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not; `retry`
+    tries again what failed. With a period it goes on for so many `rounds`; 0: until it is interrupted.
     `quarry` is what is hunted: a class at the top of a module, or its name; worker processes load it from there.
     """
     if loading:
@@ -67,7 +68,9 @@ def crawl(
     words = _listed(seeds)
     found = read_seeds(words or settled.seeds)
     planted = replace(settled, seeds=found.urls)
-    chosen = CrawlOptions(recrawl=recrawl, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written)
+    chosen = CrawlOptions(
+        recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written
+    )
     report = run(planted, chosen, after=lambda report: _export(planted, report))
     if report.exit_code == 4:
         raise NothingFetched(
