@@ -7,20 +7,26 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 import pytest
 from loopback import Reply, Web, html
+from stock import stock
 from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 
 from lycosa.cli.main import main
+from lycosa.crawl.folder import Plan
+from lycosa.crawl.mend import LOOKED_AT, _gather_notes, mend_archive
 from lycosa.errors import UsageError
+from lycosa.frontier import SqliteFrontier
 from lycosa.judge.worth import make_worth
-from lycosa.keep import iter_records, ledger
+from lycosa.keep import Archive, iter_records, ledger
 from lycosa.mission import Mission
 from lycosa.mission.settings import Keep
+from lycosa.model import WarcRow
 
 NOTES = """
 from lycosa.quarry import Quarry
@@ -168,8 +174,12 @@ def test_lines_of_both_forms_are_read() -> None:
     assert ledger.decode(msgspec.json.encode(entry)) == [entry]
 
 
-def test_a_killed_crawl_has_its_lines(web: Web, tmp_path: Path) -> None:
-    """What was read is known after kill -9, even if the database is lost as well: it stands in the second file."""
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_killed_crawl_has_its_lines(lost: bool, web: Web, tmp_path: Path) -> None:
+    """What was read is known after kill -9, even if the database is lost as well: it stands in the second file.
+
+    The next run puts it where it would have been.
+    """
     make_site(web)
     web["a.test/2"] = Reply(b"late", headers={"Content-Type": "text/plain"}, delay_s=30.0)
     folder = tmp_path / "c"
@@ -188,12 +198,58 @@ def test_a_killed_crawl_has_its_lines(web: Web, tmp_path: Path) -> None:
         name for (name,) in rows(folder, "SELECT name FROM warc WHERE name LIKE '%-notes-%'")
     ]
     web["a.test/2"] = html("/1")
-    (folder / "crawl.db").unlink()
+    if lost:
+        (folder / "crawl.db").unlink()
     web.asked.clear()
     crawl(web, folder, *options)
     assert web.paths() == ["a.test/2"]
     assert rows(folder, count) == [(8,)]
     assert main(["verify", "--collection", str(folder)]) == 0
+    assert list((folder / "archive").glob("*-notes-*")) == []
+    assert rows(folder, "SELECT name FROM warc WHERE name LIKE '%-notes-%'") == []
+    (folder / "crawl.db").unlink()
+    web.asked.clear()
+    crawl(web, folder, *options)
+    assert (web.paths(), rows(folder, count)) == ([], [(8,)])
+
+
+@pytest.mark.parametrize("count", [10, 600])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path: Path) -> None:
+    """Whenever that is killed in its turn, the next run has every line, and knows the same of each address."""
+    folder = stock(tmp_path / "c", [(f"http://a.test/{n}", "text/html", b"x") for n in range(count)])
+    known_urls = rows(folder, "SELECT url, state, reason, http, fetched FROM urls ORDER BY n")
+    wanted = [ledger.encode(ledger.Entry(f"http://a.test/{n}", float(n), 404)) for n in range(count)]
+    side = Archive(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
+    for line in wanted:
+        side.note(line)
+    name, size = side.flush(last=True)
+    side.close()
+    frontier = SqliteFrontier(folder / "crawl.db")
+    frontier.note_warcs([WarcRow(name, size, size)])
+
+    class Killed(BaseException):
+        pass
+
+    def note_warcs(rows: Iterable[WarcRow]) -> None:
+        if moment == "after":
+            SqliteFrontier.note_warcs(frontier, rows)
+        raise Killed
+
+    frontier.note_warcs = note_warcs  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        _gather_notes(folder / "archive", frontier)
+    del frontier.note_warcs
+    plan = Plan(folder, Mission(), None, SqliteFrontier)
+    mend_archive(plan, frontier)
+    known = {row.name for row in frontier.warcs()}
+    frontier.close()
+    assert {path.name for path in (folder / "archive").iterdir()} == known and name not in known
+    records = [record for path in (folder / "archive").iterdir() for record in iter_records(path)]
+    lines = b"".join(each.body_raw for each in records if each.kind == "metadata").splitlines(keepends=True)
+    assert set(lines) == set(wanted)
+    assert len(lines) == count or count > LOOKED_AT  # so many are taken in without a look at each
+    assert rows(folder, "SELECT url, state, reason, http, fetched FROM urls ORDER BY n") == known_urls
 
 
 def test_limits_count_what_is_stored(web: Web, tmp_path: Path) -> None:

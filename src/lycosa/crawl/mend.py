@@ -9,13 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from lycosa import __version__
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.rebuild import add_answers, listed, rebuild
 from lycosa.crawl.supervisor import stamp_of
 from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.desk import Unpack
 from lycosa.frontier.health import THOROUGH_BYTES, find_harm
-from lycosa.keep import inspect, mend, settle
+from lycosa.keep import Archive, inspect, iter_records, ledger, mend, settle
+from lycosa.keep.archive import ASIDE
 from lycosa.keep.recovery import Span, cut
 from lycosa.model import State, WarcRow
 
@@ -52,6 +54,7 @@ def mend_archive(plan: Plan, frontier: Frontier, *, since: float = math.inf) -> 
     if tails:
         notes.append(_take_tails(plan, frontier, tails))
         _settle(plan.archive, frontier)
+    _gather_notes(plan.archive, frontier)
     return notes
 
 
@@ -73,6 +76,47 @@ def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -
         mended.notes.append(f"{repair.text} {again:,} {pages} fetched again." if repair.lost else repair.text)
     _settle(archive, frontier, besides=mended.tails)
     return mended
+
+
+def _gather_notes(folder: Path, frontier: Frontier) -> None:
+    """Put the lines that a killed worker left in its second file where those of one that ended are.
+
+    New bytes first, then one transaction, then the old files go: a kill leaves a file that nobody knows of, which holds
+    nothing new and is removed like any other.
+    """
+    old = [row for row in frontier.warcs() if f"-{ASIDE}-" in row.name]
+    if not old:
+        return
+    rows: dict[str, WarcRow] = {}
+    with Archive(
+        folder, prefix="lycosa-00", max_bytes=0, software=f"lycosa/{__version__}", info={}, dense=True
+    ) as archive:
+        for row in old:
+            lines = _read_lines(folder / row.name)
+            if lines is None:  # it stays as it is: whoever reads the archive finds them there as well
+                continue
+            for line in lines:
+                archive.note(line)
+            name, size = archive.flush(last=True)
+            archive.sync()
+            if name:
+                rows[name] = WarcRow(name, size, archive.synced)
+            rows[row.name] = WarcRow(row.name, 0)
+    frontier.note_warcs(rows.values())
+    for name, row in rows.items():
+        if not row.size:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _read_lines(path: Path) -> list[bytes] | None:
+    """All lines on what was not kept that a file holds; None if not all of it can be read."""
+    lines: list[bytes] = []
+    for record in iter_records(path):
+        if record.problem:
+            return None
+        if record.kind == "metadata" and record.mime == ledger.TYPE:
+            lines += record.body_raw.splitlines(keepends=True)
+    return lines
 
 
 def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
