@@ -17,8 +17,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from loopback import Reply, Web, html
 from stock import add, stock
 
+from lycosa import crawl
 from lycosa.cli.main import program
 
 XSD = "http://www.w3.org/2001/XMLSchema"
@@ -287,6 +289,29 @@ def test_what_catalogs_say(tmp_path: Path, packed: bool) -> None:
     assert found[f"{lead}p.xml"] == found[f"{lead}r.xml"] == ("complete", "valid")
     assert found[f"{lead}e.xml"] == ("complete", "invalid")
     assert found[f"{lead}none.xml"] == ("incomplete", None)
+    add(folder, [(f"{FAR}moved/r.dtd", "text/plain", b"<!ELEMENT r (r)>")])  # what stands at the address itself counts
+    analyse(folder)
+    assert facts(folder, "closure", "validity")[f"{lead}r.xml"] == ("complete", "invalid")
+
+
+def test_what_was_found_elsewhere_stands_for_what_is_missing(tmp_path: Path) -> None:
+    """A guess of the crawl is used, if it is for the same namespace, and told as such."""
+    web = Web()
+    other = schema('<xs:include schemaLocation="parts/types.xsd"/>', "urn:other")
+    for name, body in (("a.xsd", PAGES["a.xsd"]), ("good.xml", PAGES["good.xml"]), ("other.xsd", other)):
+        web[f"site.test/{name}"] = Reply(body, headers={"Content-Type": "text/xml"})
+    web["site.test/schemas/types.xsd"] = Reply(PAGES["parts/types.xsd"], headers={"Content-Type": "text/xml"})
+    web["site.test/"] = html("good.xml", "other.xsd")
+    wishes = {"scope": "host", "delay": 0.0, "workers": 1, "connect_to": [web.connect_to], "contact": "a@b.org"}
+    crawl(SITE, collection=tmp_path / "c", quarry="lycosa.missions.xml.quarry:Xml", **wishes).close()
+    analyse(tmp_path / "c")
+    found = facts(tmp_path / "c", "closure", "validity")
+    assert found["a.xsd"] == ("guessed", "usable") and found["good.xml"] == ("guessed", "valid")
+    assert found["other.xsd"] == ("incomplete", "unusable")
+    command = ["export", "schema", f"{SITE}a.xsd", "-c", str(tmp_path / "c"), "-o", str(tmp_path / "off")]
+    assert "complete, but for what was guessed" in CliRunner().invoke(program, command).output
+    assert (tmp_path / "off/site.test/parts/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
+    web.close()
 
 
 def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_graph_of_needs(made: Path, tmp_path: Path) -> None:
     """Typed links as a table and as GraphML; what is missing is a node too."""
     rows = list(csv.reader(io.StringIO(run("export", "dependencies", "-c", str(made), "--format", "csv"))))
     assert rows[0][:3] == ["source", "source_kind", "link"]
-    assert [f"{SITE}parts/b.xsd", "xsd", "xsd:include", "c.xsd", f"{SITE}parts/c.xsd", "", "0"] in rows
+    assert [f"{SITE}parts/b.xsd", "xsd", "xsd:include", "c.xsd", f"{SITE}parts/c.xsd", "", "0", ""] in rows
     run("export", "dependencies", "-c", str(made), "-o", str(tmp_path / "g.graphml"))
     graph = etree.parse(tmp_path / "g.graphml").getroot()
     assert len(list(graph.iter(f"{GRAPHML}edge"))) == 3

@@ -11,13 +11,13 @@ import apsw
 from lycosa.analyse.select import Condition
 from lycosa.look.table import printable
 
-COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found")
+COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found", "how")
 _NODE_KEYS = ("url", "kind", "root", "namespace", "bytes", "closure", "validity")
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 
 _EDGES = """
 SELECT source.url, source.kind, link.kind, link.href, coalesce(target.url, nullif(link.target, ''), link.href),
-       coalesce(target.kind, ''), link.found IS NOT NULL
+       coalesce(target.kind, ''), link.found IS NOT NULL, link.how
 FROM link JOIN document AS source ON source.id = link.document LEFT JOIN document AS target ON target.id = link.found
 WHERE link.strong AND source.id IN (SELECT id FROM document WHERE {}) ORDER BY link.document, link.nth"""
 _NODES = """
@@ -30,7 +30,7 @@ WHERE strong AND document IN (SELECT id FROM document WHERE {}) ORDER BY documen
 
 
 def list_edges(db: apsw.Connection, condition: Condition) -> Iterator[tuple[Any, ...]]:
-    """The links of the chosen documents, as COLUMNS; `found` tells whether the target was collected."""
+    """The links of the chosen documents, as COLUMNS: whether the target was found, and how, if not at its address."""
     yield from db.execute(_EDGES.format(condition.sql), condition.values)
 
 

@@ -25,7 +25,7 @@ from lycosa.quarry import name_of
 
 NAME = "analysis.db"
 #: Raised when a table changes.
-_VERSION = 1
+_VERSION = 2
 _BUSY_MS = 30_000
 
 #: Columns that every document has, whatever mission looked at it.
@@ -46,8 +46,9 @@ CREATE TABLE page (
 CREATE TABLE document (id INTEGER PRIMARY KEY, n INTEGER, digest BLOB, {columns}, extra TEXT);
 CREATE INDEX document_of ON document (n);
 CREATE INDEX document_at ON document (url);
+-- `how` the document was found: empty, it stands at the target; else a word of the mission's.
 CREATE TABLE link (
-    document INTEGER, nth INTEGER, kind TEXT, href TEXT, strong INTEGER, target TEXT, found INTEGER,
+    document INTEGER, nth INTEGER, kind TEXT, href TEXT, strong INTEGER, target TEXT, found INTEGER, how TEXT,
     PRIMARY KEY (document, nth)
 ) WITHOUT ROWID;
 CREATE INDEX link_to ON link (found) WHERE found IS NOT NULL;
@@ -179,7 +180,7 @@ class Store:
         for number in ids:
             for table in ("link", "facet", "change", "membership"):
                 self.db.execute(f"DELETE FROM {table} WHERE document = ?", (number,))
-            self.db.execute("UPDATE link SET found = NULL WHERE found = ?", (number,))
+            self.db.execute("UPDATE link SET found = NULL, how = '' WHERE found = ?", (number,))
             self.db.execute("DELETE FROM document WHERE id = ?", (number,))
 
     # What was found
@@ -215,7 +216,7 @@ class Store:
         number = self.db.last_insert_rowid()
         base = finding.url
         self.db.executemany(
-            "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, NULL, '')",
             (
                 (number, nth, lead.kind, lead.href, int(lead.strong), lead.url or _resolve(lead.href, base))
                 for nth, lead in enumerate(finding.links)

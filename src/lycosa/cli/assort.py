@@ -146,5 +146,5 @@ def _write_schema(picker: Picker, wish: Wish) -> tuple[str, bool]:
         number = counted(len(made.missing), "document")
         lines.append(f"\nIt is not complete: {number} that it needs, not collected, in missing.txt:{shown}")
     elif not made.lost:
-        lines.append("; complete")
+        lines.append("; complete" + (", but for what was guessed" if made.guessed else ""))
     return "".join(lines), bool(made.missing or made.lost)

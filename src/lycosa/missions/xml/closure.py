@@ -41,7 +41,7 @@ AND NOT (document.kind = 'xsd' AND link.kind = 'doctype-system')"""
 
 #: The links that documents need.
 NEEDS = f"""
-SELECT document.id, link.found, link.target, link.href FROM link JOIN document ON document.id = link.document
+SELECT document.id, link.found, link.target, link.href, link.how FROM link JOIN document ON document.id = link.document
 WHERE {_NEEDED}"""
 
 
@@ -52,25 +52,59 @@ WHERE found IS NULL AND target <> ''"""
 
 
 def resolve_links(store: Store, collection: Collection) -> None:
-    """Find the collected document that each link leads to, also through redirects and catalogs."""
+    """Find the collected document that each link leads to, also through redirects, catalogs and guesses."""
     with store.transaction():
+        # What was found in another way is looked for anew: it may stand at its address by now.
+        store.db.execute("UPDATE link SET found = NULL, how = '' WHERE how <> ''")
         store.db.execute(_LEAD)
     _move_out(store)
+    _keep(store, "redirect", _follow_redirects(store, collection))
+    _keep(store, "catalog", _ask_catalogs(store, collection))
+    _keep(store, "guess", _take_guesses(store, collection))
+
+
+def _keep(store: Store, how: str, found: Iterable[tuple[int, str]]) -> None:
+    """Lead the links to these targets to these documents; the first of several counts."""
+    rows = [(document, how, target, how, document) for document, target in found]
+    if rows:
+        with store.transaction():
+            store.db.executemany(_FIND, rows)
+
+
+#: Another part of an XML Schema must be for the same namespace, or for none: of a guess that is asked.
+_FIND = """
+UPDATE link SET found = ?, how = ? WHERE strong AND target = ? AND found IS NULL AND (
+    ? <> 'guess' OR link.kind NOT IN ('xsd:include', 'xsd:redefine', 'xsd:override')
+    OR (SELECT target_namespace FROM document WHERE id = ?)
+       IN ('', (SELECT target_namespace FROM document WHERE id = link.document)))"""
+
+
+def _follow_redirects(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
     sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
     ends = {target: target for (target,) in store.rows(sql)}  # where each leads, as far as is known
-    found: list[tuple[int, str]] = []
     for _ in range(_MAX_REDIRECTS if ends else 0):
         ways = dict(_find_redirects(collection, set(ends.values())))
         ends = {target: ways[end] for target, end in ends.items() if end in ways}
         if not ends:
             break
         for target, end in ends.items():
-            row = store.value("SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')", (end,))
-            if row is not None:
-                found.append((row, target))
-    found += _ask_catalogs(store, collection)
-    with store.transaction():
-        store.db.executemany("UPDATE link SET found = ? WHERE strong AND target = ? AND found IS NULL", found)
+            if (document := _find_at(store, end)) is not None:
+                yield document, target
+
+
+def _take_guesses(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
+    """What the crawl found elsewhere, when it was missing at its address."""
+    sql = """SELECT url.url, missing.url FROM url JOIN url AS missing ON missing.n = url.parent
+             WHERE url.via = 'guess' AND url.digest <> x'' ORDER BY url.n"""
+    for guess, missing in list(collection.rows(sql)):
+        if (document := _find_at(store, guess)) is not None:
+            yield document, missing
+
+
+def _find_at(store: Store, address: str) -> int | None:
+    sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
+    number: int | None = store.value(sql, (address,))
+    return number
 
 
 def _move_out(store: Store) -> None:
@@ -99,9 +133,7 @@ def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, s
     wanted = {target for (target,) in store.rows(sql)}
     found = [*resolve(entries, wanted), *_ask_public(store, entries)]
     for target, address in found:
-        sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
-        document = store.value(sql, (address,))
-        if document is not None:
+        if (document := _find_at(store, address)) is not None:
             yield document, target
 
 
@@ -137,11 +169,14 @@ def _find_redirects(collection: Collection, wanted: set[str]) -> Iterator[tuple[
 class Closures:
     """The graph of what needs what, in memory: two numbers a link."""
 
-    def __init__(self, rows: Iterable[tuple[int, int | None, str, str]]) -> None:
+    def __init__(self, rows: Iterable[tuple[int, int | None, str, str, str]]) -> None:
         """From the rows of NEEDS."""
         self.needs: dict[int, list[int]] = {}
         self.lacks: dict[int, list[str]] = {}
-        for document, found, target, href in rows:
+        self.guessing: set[int] = set()  # those that need what was found elsewhere than at its address
+        for document, found, target, href, how in rows:
+            if how == "guess":
+                self.guessing.add(document)
             if found is not None:
                 self.needs.setdefault(document, []).append(found)
             else:
@@ -172,7 +207,8 @@ def settle_closures(store: Store) -> Closures:
     for document in sorted(closures.needs.keys() | set(alone)):
         closure = closures.of(document)
         lacking = len(closures.missing(closure)) + (len(closure) >= MAX_CLOSURE)
-        rows.append(("incomplete" if lacking else "complete", len(closure), lacking, document))
+        whole = "complete" if closures.guessing.isdisjoint(closure) else "guessed"
+        rows.append(("incomplete" if lacking else whole, len(closure), lacking, document))
     with store.transaction():
         store.db.execute("UPDATE document SET closure = '', closure_size = 0, missing = 0 WHERE closure <> ''")
         sql = "UPDATE document SET closure = ?, closure_size = ?, missing = ? WHERE id = ?"

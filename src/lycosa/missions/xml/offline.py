@@ -36,6 +36,7 @@ class Offline(Struct):
     bytes: int
     missing: list[str]  # addresses that it needs and that were not collected
     lost: int  # documents that the archive does not hold any more
+    guessed: bool = False  # something of it was found elsewhere than at its address
 
 
 def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
@@ -69,7 +70,8 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
             yield MISSING, "".join(f"{each}\n" for each in missing).encode()
 
     write_folder(folder, list_files())
-    return Offline(places[root][0][1], len({path for _, path in entries}), size, missing, lost)
+    files, guessed = len({path for _, path in entries}), not closures.guessing.isdisjoint(closure)
+    return Offline(places[root][0][1], files, size, missing, lost, guessed)
 
 
 def _find(picker: Picker, address: str) -> int:

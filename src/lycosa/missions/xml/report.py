@@ -22,6 +22,7 @@ _SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_0
 _SIZE_NAMES = ["<100", "100", "300", "1k", "3k", "10k", "30k", "100k", "300k", "1M", "3M", "≥10M"]
 _DEEPEST = 30
 _VALIDITY = {"valid": 4, "invalid": 2, "unknown": 6, "usable": 1, "unusable": 5, "no schema": 3}  # with its colour
+_CLOSURE = {"complete": 4, "guessed": 6, "incomplete": 2}
 
 
 class Report:
@@ -183,10 +184,10 @@ class Report:
 
     def _closure(self) -> Section:
         rows = self._rows(
-            """SELECT kind, total(closure = 'complete'), total(closure = 'incomplete'), max(closure_size) FROM document
-               WHERE closure <> '' GROUP BY kind ORDER BY count(*) DESC"""
+            f"""SELECT kind, {", ".join(f"total(closure = '{word}')" for word in _CLOSURE)} FROM document
+                WHERE closure <> '' GROUP BY kind ORDER BY count(*) DESC"""
         )
-        bars = [Bar(row[0], row[1:3], f"{int(row[1] + row[2]):,}") for row in rows]
+        bars = [Bar(row[0], row[1:], f"{int(sum(row[1:])):,}") for row in rows]
         wanted = self._rows(
             f"""SELECT coalesce(nullif(target, ''), href) AS address, group_concat(DISTINCT kind),
                 count(DISTINCT document) FROM link WHERE strong AND found IS NULL
@@ -199,8 +200,9 @@ class Report:
         return Section(
             "Closure",
             [
-                text("A closure is all that a document needs, directly or through others: complete, or with gaps."),
-                draw_bars(bars, series=("complete", "incomplete"), colours=(4, 2), title="Closures by kind"),
+                text("A closure is all that a document needs, directly or through others: complete, or with gaps."
+                     " Guessed: something was missing at its address, and one of its name was found elsewhere."),
+                draw_bars(bars, series=tuple(_CLOSURE), colours=tuple(_CLOSURE.values()), title="Closures by kind"),
                 fold("The largest closures", table(
                     ("url", "kind", "closure", "documents", "missing"), _linked(large))),
                 fold("What is missing most", table(
