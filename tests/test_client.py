@@ -186,6 +186,35 @@ def test_credentials_go_to_their_host_only(web: Web, make_client: Callable[..., 
     assert b"X-Key" not in first.request and b"Authorization" not in first.request
 
 
+def test_credentials_go_to_no_other_port_and_scheme(web: Web, make_client: Callable[..., Client]) -> None:
+    """They are for the origins of the host's seeds; without a seed there, for the default ports."""
+    web.make = lambda address: html()
+    rule = HostRule(user="u", password="p", headers={"X-Key": "k", "Accept-Language": "de"}, cookies={"c": "1"})
+    addresses = [f"http://a.test{port}/" for port in ("", ":81", ":8443")]
+
+    def ask(*seeds: str) -> list[bool]:
+        web.asked.clear()
+        client = make_client(Mission(seeds=seeds, hosts={"a.test": rule}))
+        for address in addresses:
+            fetch_all(client, [make_target(address)])
+        assert all(asked.headers["accept-language"] == "de" for asked in web.asked)
+        return [bool({"authorization", "x-key", "cookie"} & set(asked.headers)) for asked in web.asked]
+
+    assert ask() == ask("http://b.test:81/") == [True, False, False]
+    assert ask("http://a.test:81/") == [False, True, False]
+    assert ask("https://a.test/") == ask("https://a.test:8443/") == [False, False, False]
+    assert ask("http://a.test/", "http://a.test:8443/x") == [True, False, True]
+
+
+def test_a_proxy_that_is_down_is_not_taken_for_the_host(make_client: Callable[..., Client]) -> None:
+    """What cannot be reached is the proxy, and that is said."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # and never listens
+        mission = Mission(fetch=Fetch(proxy=f"http://127.0.0.1:{closed.getsockname()[1]}"))
+        (answer,) = fetch_all(make_client(mission, connect_to=()), [make_target("http://a.test/")])
+    assert answer.failure == "proxy"
+
+
 def test_conditional_requests(web: Web, make_client: Callable[..., Client]) -> None:
     """What we hold is named, so that the server can say: not modified."""
     web["a.test/"] = Reply(status=304)

@@ -265,3 +265,12 @@ def test_a_worker_that_is_just_starting_does_not_hear_ctrl_c() -> None:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout == "True\n"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_an_empty_pattern_is_a_mistake(home: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It would reject every address; on the command line, where a variable may be empty, it counts as not given."""
+    Path("m.toml").write_text('seeds = ["http://site.test/"]\nreject = [""]\n')
+    assert main(["check", "m.toml"]) == 2
+    assert "an empty one matches every address" in capsys.readouterr().err
+    assert main([*home, "--exclude", ""]) == 0
+    assert "2 pages stored" in capsys.readouterr().out

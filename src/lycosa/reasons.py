@@ -87,7 +87,9 @@ FAILURES = {
     "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", _UP),
     "handshake": Reason("the host ended the connection before it was encrypted, or does not speak TLS", _UP),
     "tls": Reason("the certificate of the host does not check out", "name its authority with --ca"),
-    "proxy": Reason("the proxy could not be reached", "check --proxy"),
+    "proxy": Reason(
+        "the proxy could not be reached, or did not reach the host", "check --proxy, and crawl again with --retry"
+    ),
     "timeout": Reason(
         "the answer took longer than fetch.total_timeout_s, or came slower than fetch.min_speed_bps", "raise them"
     ),
@@ -152,7 +154,10 @@ RENDERING = {
 REASONS = RULES | FAILURES | ANSWERS | RENDERING
 
 _STATUSES = {
-    401: Reason("the host wants a user and a password", 'give them in [hosts."NAME"] of the mission'),
+    401: Reason(
+        "the host wants a user and a password",
+        'give them in [hosts."NAME"] of the mission; they are sent to the schemes and ports of its seeds alone',
+    ),
     403: Reason("the host forbids it", "ask its owner, or name yourself with --contact"),
     404: Reason("the host has no such page"),
     410: Reason("the page was taken away for good"),

@@ -124,6 +124,15 @@ class Board:
         self._cells[5] = on
 
     @property
+    def waiting(self) -> int:
+        """URLs still to be fetched, when a worker last wrote to the frontier."""
+        return int(self._cells[6])
+
+    @waiting.setter
+    def waiting(self, count: int) -> None:
+        self._cells[6] = count
+
+    @property
     def browser_beat(self) -> float:
         """time.monotonic() of the last sign of life of the browsers' hub; 0 before the first."""
         return self._cells[3]

@@ -15,7 +15,7 @@ from lycosa.errors import DiskFull
 from lycosa.frontier import Frontier
 from lycosa.keep import Archive
 from lycosa.mission import Mission
-from lycosa.model import Batch, Committed
+from lycosa.model import Batch, Committed, State
 
 SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 _AGAIN_S = 0.5
@@ -67,4 +67,6 @@ class Depot:
         batch.warcs = archive.asides
         committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
         archive.clear()
+        counts = self._frontier.counts()
+        self._board.waiting = counts.get(State.PENDING, 0) + counts.get(State.WAITING, 0)
         return committed

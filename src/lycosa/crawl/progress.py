@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from shutil import get_terminal_size
 from typing import TextIO
 
 from lycosa.crawl.board import Board, Cell
@@ -52,7 +53,10 @@ class Progress:
             return
         self._next = now + (LIVE_S if self._live else PIPE_S)
         line = self._line(board, now)
-        self._write(f"\r\x1b[2K{line}" if self._live else f"lycosa: {line}\n")
+        if self._live:  # a line that wraps cannot be taken back
+            self._write(f"\r\x1b[2K{line[: get_terminal_size().columns - 1]}")
+        else:
+            self._write(f"lycosa: {line}\n")
         self._drawn = self._live
 
     def _line(self, board: Board, now: float) -> str:
@@ -64,6 +68,7 @@ class Progress:
         parts = [
             f"{pages:,.0f} pages",
             f"{rate:,.0f}/s",
+            f"{board.waiting:,} waiting",
             f"{board.total(Cell.REQUESTS):,.0f} requests",
             f"{board.total(Cell.BYTES) / 1e6:,.0f} MB",
             f"{board.total(Cell.ACTIVE):.0f} under way",

@@ -17,11 +17,13 @@ from typing import Any
 
 import pycurl
 
+from lycosa import urls
 from lycosa.fetch.gate import SCHEMES, Gate
 from lycosa.fetch.handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
 from lycosa.fetch.system import has_ipv6, read_hosts_file
 from lycosa.fetch.validity import conditions
+from lycosa.mission.secrets import has_secrets, make_public
 from lycosa.mission.settings import Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
 
@@ -51,6 +53,7 @@ _FAILURES = {
     pycurl.E_SSL_CIPHER: "tls",
     pycurl.E_SSL_CACERT_BADFILE: "tls",
     pycurl.E_SSL_ISSUER_ERROR: "tls",
+    97: "proxy",  # CURLE_PROXY, which pycurl does not name: a SOCKS server cannot go on
     100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl does not name: a header line beyond libcurl's own cap
 }
 
@@ -112,7 +115,7 @@ class _Transfer:
         if family not in (socket.AF_INET, socket.AF_INET6):
             self.failure, self.detail = "address", "not an internet address"
             return pycurl.SOCKET_BAD
-        if not self._is_proxied():
+        if not self.is_proxied():
             refusal = self.gate.refuse_address(self.target.host, where[0], where[1])
             if refusal:
                 self.failure, self.detail = "address", refusal
@@ -123,7 +126,7 @@ class _Transfer:
         self.sockets.append(opened)  # pycurl takes a duplicate of it
         return opened
 
-    def _is_proxied(self) -> bool:
+    def is_proxied(self) -> bool:
         """The peer is then the proxy, whom the user named."""
         return bool(self.rule.proxy if self.rule is not None and self.rule.proxy is not None else self.settings.proxy)
 
@@ -206,6 +209,7 @@ class Client:
         self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
         self._families = read_hosts_file()
         self._rules: dict[str, HostRule | None] = {}
+        self._trusted: dict[str, HostRule] = {}  # by origin, where a rule has secrets
         self._sweep_at = 0.0  # when a transfer is to forget old addresses of hosts
         self._nameless: set[str] = set()  # hosts of which libcurl remembers that they have no address
         self._watched: set[int] = set()  # files that are not ours: they only end the waiting
@@ -232,6 +236,25 @@ class Client:
                 self._rules.clear()
             self._rules[host] = find_rule(self._mission.hosts, host)
         return self._rules[host]
+
+    def _rule_at(self, target: Target) -> HostRule | None:
+        """The same for one address: secrets are for the schemes and ports of the host's seeds, and for https.
+
+        Without a seed they are for the default ports. Who can put up a server on another port of the host, or listen
+        to what is not encrypted, gets them by no link and no redirect.
+        """
+        rule = self.rule_for(target.host)
+        if rule is None or not has_secrets(rule):
+            return rule
+        origin = urls.origin_of(target.url)
+        if origin not in self._trusted:
+            if len(self._trusted) > 100_000:
+                self._trusted.clear()
+            own = {urls.origin_of(seed) for seed in self._mission.seeds if urls.host_of(seed) == target.host}
+            usual = origin.startswith("https://") and origin.endswith(":443")
+            trusted = origin in own or usual or (not own and origin.startswith("http://") and origin.endswith(":80"))
+            self._trusted[origin] = rule if trusted else make_public(rule)
+        return self._trusted[origin]
 
     def start(self, target: Target) -> Answer | None:
         """Begin a transfer; an answer at once only if the request may not be made at all."""
@@ -337,7 +360,7 @@ class Client:
             self._nameless.discard(target.host)
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
         sent = headers = usual + conditions(target)
-        rule = self.rule_for(target.host)
+        rule = self._rule_at(target)
         if rule is not transfer.rule:
             apply_rule(curl, rule, self._mission.fetch)
             transfer.rule = rule
@@ -366,6 +389,8 @@ class Client:
                 failure = _FAILURES.get(code, "protocol")
                 if code == pycurl.E_RECV_ERROR and "chunk" in message:
                     failure = "protocol"  # libcurl's code for a broken line is also its code for broken framing
+                elif "CONNECT tunnel" in message:
+                    failure = "proxy"
                 answers.append(self._finish(curl, failure, f"{message} (curl {code})", now))
             if not queued:
                 return answers
@@ -374,6 +399,8 @@ class Client:
         transfer = self._busy.pop(curl)
         if failure == "timeout" and curl.getinfo(pycurl.PRETRANSFER_TIME) == 0:
             failure = "connect-timeout"
+        if failure in ("connect", "connect-timeout") and transfer.is_proxied():
+            failure = "proxy"
         elif failure == "dns" and transfer.target is not None:  # that may pass: the next request is to ask anew
             if len(self._nameless) > 100_000:
                 self._nameless.clear()

@@ -107,6 +107,8 @@ def check_pattern(text: str) -> str:
     """A regular expression that RE2 compiles."""
     import re2
 
+    if not text:
+        raise Wrong("a regular expression that is not empty: an empty one matches every address; .* says so")
     options = re2.Options()
     options.log_errors = False
     try:

@@ -35,14 +35,18 @@ def has_secrets(rule: HostRule) -> bool:
     return bool(rule.user or rule.password or rule.cookies) or any(re.search(_TELLING, name) for name in rule.headers)
 
 
+def make_public(rule: HostRule) -> HostRule:
+    """A rule whose requests are made in nobody's name."""
+    headers = {name: text for name, text in rule.headers.items() if not re.search(_TELLING, name)}
+    return replace(rule, user="", password="", cookies={}, headers=headers)
+
+
 def without_secrets(mission: Mission) -> Mission:
     """The mission as it may be written down."""
     hosts = {
         host: replace(
-            rule,
-            password="",
-            cookies={},
-            headers={name: text for name, text in rule.headers.items() if not re.search(_TELLING, name)},
+            make_public(rule),
+            user=rule.user,
             proxy=None if rule.proxy is None else re.sub(_USERINFO, r"\1", rule.proxy),
         )
         for host, rule in mission.hosts.items()

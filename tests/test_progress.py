@@ -1,0 +1,42 @@
+"""The line that tells people how far a crawl is."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from lycosa.crawl import progress
+from lycosa.crawl.board import Board, Cell
+from lycosa.crawl.progress import Progress
+from lycosa.mission import Mission
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def show(output: io.StringIO, tmp_path: Path) -> str:
+    board = Board(1, folder=str(tmp_path))
+    board.waiting = 1204
+    board.put(0, Cell.PAGES, 412)
+    board.put(0, Cell.BACKING_OFF, 3)
+    Progress(output, quiet=False, mission=Mission()).tell(board, at_end=False)
+    return output.getvalue()
+
+
+def test_the_line_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages, pace, URLs that wait, hosts that are given a rest; in a pipe with the name of the program in front."""
+    monkeypatch.setattr(progress, "PIPE_S", 0.0)
+    line = show(io.StringIO(), tmp_path).splitlines()[-1]
+    assert line.startswith("lycosa: 412 pages, ") and " 1,204 waiting, " in line and "3 hosts backing off" in line
+
+
+def test_the_line_fits_onto_a_narrow_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that wraps could not be overwritten."""
+    monkeypatch.setattr(progress, "LIVE_S", 0.0)
+    monkeypatch.setenv("COLUMNS", "30")
+    line = show(Screen(), tmp_path).rpartition("\x1b[2K")[2]
+    assert line.startswith("412 pages") and len(line) == 29
