@@ -349,6 +349,40 @@ def test_an_api_that_lists_its_collections_in_pages_is_one_service(tmp_path: Pat
     web.close()
 
 
+def test_an_api_of_stac_is_one_service(tmp_path: Path) -> None:
+    """Its first page, the list of its collections and each of them; what one of these says is not said of all."""
+    web = Web()
+    root = "http://maps.test/stac/v1"
+
+    def put(address: str, content: dict[str, object]) -> None:
+        web[address] = Reply(json.dumps(content).encode(), headers={"Content-Type": "application/json"})
+
+    def make(n: int) -> dict[str, object]:
+        extent = {"spatial": {"bbox": [[n, 0, n + 1, 1]]}, "temporal": {"interval": [[None, None]]}}
+        links = [{"rel": "items", "href": f"{root}/collections/c{n}/items"}]
+        about = {"license": "CC-BY-4.0", "providers": [{"name": "One of many"}], "extent": extent, "links": links}
+        return {"type": "Collection", "stac_version": "1.0.0", "id": f"c{n}", "title": f"Set {n}", **about}
+
+    links = [{"rel": "data", "href": f"{root}/collections"}, {"rel": "child", "href": f"{root}/collections/c0"}]
+    put("maps.test/stac/v1", {"type": "Catalog", "stac_version": "1.0.0", "id": "x", "title": "Sets", "links": links})
+    after = [{"rel": "next", "href": f"{root}/collections?token=2"}]
+    put("maps.test/stac/v1/collections", {"collections": [make(0), make(1)], "links": after})
+    put("maps.test/stac/v1/collections?token=2", {"collections": [make(2)], "links": []})
+    put("maps.test/stac/v1/collections/c0", make(0))
+    web["maps.test/"] = html("/stac/v1")
+    with crawl(
+        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
+        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
+    ) as collection:  # fmt: skip
+        stock = Stock(collection)
+        (entry,) = stock.live
+        service = entry.service
+        assert (service.type, service.title, service.endpoint, service.items) == ("STAC", "Sets", root, 3)
+        assert (service.box, service.licence, service.provider) == ((0.0, 0.0, 3.0, 1.0), "", "")
+        assert sorted(layer.item.name for layer in stock.layers()) == ["c0", "c1", "c2"]
+    web.close()
+
+
 def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -> None:
     """What was extracted from archive files of another tool is listed, and its originals are written."""
     folder, (archive, *_) = tmp_path / "c", sorted((atlas / "archive").glob("*.warc.gz"))

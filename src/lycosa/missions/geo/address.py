@@ -59,6 +59,8 @@ _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
 _API = re.compile(
     r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
 )
+#: What an API of STAC describes itself in, beside its first page.
+_STAC_PART = re.compile(r"(.*)/collections(?:/[^/.]+)?/?$")
 _SERVER_PART = re.compile(r"(wms|wfs|wcs|wmts|wps|csw|sos|wcts)(?:server|service|_?server)?", re.IGNORECASE)
 #: How the name of a parameter for an address ends.
 _ADDRESS_OF = re.compile(r"[_-]?(?:url|uri|server|service|endpoint)s?$", re.IGNORECASE)
@@ -229,6 +231,8 @@ def find_endpoint(url: str, service: str) -> str:
         return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
     # What ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
     if service == "OGCAPI" and not head.endswith(("/api", "/api/")) and (found := _API.match(head)):
+        return found[1]
+    if service == "STAC" and (found := _STAC_PART.match(head)):
         return found[1]
     return strip_request(url) if service in SERVICES else head
 

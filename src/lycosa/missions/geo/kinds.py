@@ -315,6 +315,7 @@ class _Entry(Struct):
     id: Raw = Raw()
     name: Raw = Raw()
     links: Raw = Raw()
+    stac_version: Raw = Raw()
 
 
 #: How a decoder ends with what is no JSON; strings that are skipped are not checked, and may be no UTF-8.
@@ -421,6 +422,8 @@ def _name_api(keys: Keys) -> str | None:
         return None
     relations = _relations_of(keys.links)
     if _starts(keys.collections, b"["):
+        if version := _find_stac(keys.collections):
+            return _versioned("stac:collections", version)
         return "ogcapi:collections" if relations or _is_offering(keys.collections) else None
     if _starts(keys.processes, b"[") and _is_offering(keys.processes):
         return "ogcapi:processes"
@@ -434,6 +437,15 @@ def _name_api(keys: Keys) -> str | None:
     if bytes(keys.id) and (_starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")):
         return "ogcapi:collection" if not _ITEM_RELATIONS.isdisjoint(relations) else None
     return None
+
+
+def _find_stac(raw: Raw) -> str:
+    """The version of STAC that a list of collections is written in; "" where it is none."""
+    try:
+        entries = _entries.decode(raw)
+    except FAULTS:
+        return ""
+    return text_of(entries[0].stac_version) if entries and bytes(entries[0].id) else ""
 
 
 def _is_offering(raw: Raw) -> bool:

@@ -189,6 +189,9 @@ def read_stac(found: Table, service: Service) -> list[Item]:
     service.operations = ()
     if "extent" in found:
         return [_read_collection(found)]
+    if listed := [_read_collection(part) for part in tables(found.get("collections"))]:
+        service.title = ""  # it is a page of a list, of which the API's own title says more
+        return listed
     names = {"child": "collection", "item": "item"}
     return [
         Item(names[link["rel"]], "", word(link.get("title")), address=word(link.get("href")))

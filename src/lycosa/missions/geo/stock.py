@@ -350,7 +350,9 @@ def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
     for source in sources[1:]:
-        _complete(service, source.service)
+        # What a data set says of itself, whose it is and who may use it, is not said of the others.
+        if not source.part and source.service.kind.partition("/")[0] != "stac:collection":
+            _complete(service, source.service)
     own = [source for source in sources if not source.part] or sources
     pages = {url: fate for source in own for url, fate in source.pages.items()}
     parts = [url for source in sources if source not in own for url in source.pages]
