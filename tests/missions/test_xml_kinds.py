@@ -49,6 +49,11 @@ def name(body: bytes, url: str = "", mime: str = "") -> str | None:
         (b'<?xml version="1.0"?><recipe><egg></recipe>', "xml"),
         (b"start = 1\nend = 2\n", None),
         (b"import module\nfrom a import b", None),
+        (b"declare function find(name: string): Thing;\n", None),  # TypeScript
+        (b"declare function f($a as xs:string) { $a };", "xquery"),
+        (b"declare function my:f() { 1 };", "xquery"),
+        (b"App = App || {};\nfor (var element in list) {\n}\n", None),  # JavaScript
+        (b"start = element a { attribute x:* { text }, b }\nb = element x:b { empty }\n", "rnc"),
         (b"\x89PNG\r\n\x1a\n\0\0", None),
         (b"", None),
     ],

@@ -93,7 +93,7 @@ _QUERY = re.compile(
     r"""|import\s+(?:module|schema)\s+(?:namespace\s+[\w.-]+\s*=\s*|default\s+element\s+namespace\s+)?["']"""
     r"""|declare\s+(?:namespace\s+[\w.-]+\s*=\s*["']|default\s+(?:element|function|order|collation)\s"""
     r"""|(?:boundary-space|construction|ordering|copy-namespaces|base-uri|option)\s"""
-    r"""|(?:%[\w:.-]+\s+)*(?:variable\s+\$|function\s+[\w.-]+:?[\w.-]*\s*\())|for\s+\$[\w:.-]+\s+(?:at\s|in\s|as\s))"""
+    r"""|(?:%[\w:.-]+\s+)*(?:variable\s+\$|function\s+[\w.-]+(?::[\w.-]+\s*\(|\s*\(\s*\$)))|for\s+\$[\w:.-]+\s+(?:at\s|in\s|as\s))"""
 )
 _RNC_DECLARATION = re.compile(
     r"""(?:^|\n)\s*(?:default\s+namespace\s*(?:[\w.-]+\s*)?=|namespace\s+[\w.-]+\s*=|datatypes\s+[\w.-]+\s*=)\s*["']"""
@@ -101,6 +101,8 @@ _RNC_DECLARATION = re.compile(
 _RNC_PATTERN = re.compile(
     r"\b(?:element|attribute)\s{1,9}[\w.:*|()\\ -]{1,200}?\s{0,9}\{|(?:^|\n)\s*(?:include|external)\s+[\"']"
 )
+#: The same by the plainest names alone, where nothing else speaks for it: programs have elements and braces, too.
+_RNC_PLAIN = re.compile(r"\b(?:element|attribute)\s{1,9}\\?[\w.-]{1,100}(?::[\w.*-]{1,100})?\s{0,9}\{")
 _RNC_START = re.compile(
     r"(?:^|\n|\{)\s*(?:start|[\w.-]+)\s*(?:[|&]?=)\s|(?:^|\n)\s*(?:grammar|element\s+[\w.:-]+)\s*\{"
 )
@@ -278,7 +280,7 @@ def _is_compact(text: str, hint: str) -> bool:
     clean = re.sub(r"(?m)(?:^|\s)#.*$", "", text)
     if clean.lstrip()[:1] == "<":
         return False
-    declared, patterned = _RNC_DECLARATION.search(clean), _RNC_PATTERN.search(clean)
+    declared = _RNC_DECLARATION.search(clean)
     if hint == "rnc":
-        return bool(declared or patterned or _RNC_START.search(clean))
-    return bool(patterned and (declared or _RNC_START.match(clean.lstrip())))
+        return bool(declared or _RNC_PATTERN.search(clean) or _RNC_START.search(clean))
+    return bool((declared or _RNC_START.match(clean.lstrip())) and _RNC_PLAIN.search(clean))
