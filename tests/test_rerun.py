@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loopback import Reply, Web, html
-from test_crawl import crawl, states
+from test_crawl import crawl, rows, states
 
 from lycosa import Collection
 
@@ -105,3 +105,20 @@ def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> 
     assert "2 URLs that failed are tried again." in crawl(web, tmp_path / "c", *once, "--retry")
     assert sorted(web.paths()) == ["a.test/1", "a.test/2", "a.test/deeper"]
     assert states(tmp_path / "c")["http://a.test/1"] == "fetched"
+
+
+def test_settings_that_never_changed_are_not_asked_again(web: Web, tmp_path: Path) -> None:
+    """Once they changed, what waits is judged for good, also by later runs that change nothing."""
+    web["a.test/"] = html("/1", "/2", "/print/3", "/print/4", text="start")
+    for page in ("/1", "/2", "/print/3", "/print/4"):
+        web[f"a.test{page}"] = html(text=page)
+    mark = "SELECT value FROM meta WHERE key = 'uniform'"
+    wide, narrow = ("http://a.test/", "--limit", "1"), ("http://a.test/", "--limit", "2", "--exclude", "/print/")
+    for _ in range(2):
+        crawl(web, tmp_path / "c", *wide, code=5)
+        assert rows(tmp_path / "c", mark) == [("1",)]
+    for _ in range(2):
+        crawl(web, tmp_path / "c", *narrow, code=5)
+        assert rows(tmp_path / "c", mark) == [("",)]
+    crawl(web, tmp_path / "c", "http://a.test/", "--exclude", "/print/")
+    assert sorted(web.paths()) == ["a.test/", "a.test/1", "a.test/2"]

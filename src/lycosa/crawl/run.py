@@ -39,7 +39,7 @@ from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.loader import load_quarry
 from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.gate import Gate
-from lycosa.frontier import PARTITIONS, Frontier, SqliteFrontier
+from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier
 from lycosa.judge.choice import is_steered, settle_order
 from lycosa.judge.novelty import SPENT
 from lycosa.judge.rules import Rules
@@ -219,7 +219,9 @@ def _enter(
     seeds = _plant(mission, frontier, options.written)
     given = frontier.given_seeds()
     gate = _make_gate(mission, given)  # a seed that moved opens no private address
-    if not created:
+    if created:
+        frontier.set_meta(UNIFORM, "1")
+    else:
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
         notes += _read_on(mission, frontier) + (_retry(frontier) if options.retry else [])
@@ -271,7 +273,7 @@ def _starter(
         frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
         rules = Rules(
             mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None,
-            recall=frontier.recall,
+            uniform=frontier.meta(UNIFORM) == "1", recall=frontier.recall,
         )  # fmt: skip
         archive = Archive(
             folder / "archive",
@@ -391,6 +393,7 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     before = frontier.meta("mission")
     if before is None or _without_place(before) == _without_place(to_toml(mission)):
         return []
+    frontier.set_meta(UNIFORM, "")
     rules = Rules(mission, seeds)
     count = frontier.reopen(
         (*_REOPENED, *_lifted(mission.fetch)), lambda url, depth, host: rules.judge(url, depth=depth, host=host)

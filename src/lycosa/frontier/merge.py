@@ -26,6 +26,7 @@ from lycosa.frontier import schema
 from lycosa.frontier.counts import Counts
 from lycosa.frontier.depth import Depths
 from lycosa.frontier.fault import translate
+from lycosa.frontier.protocol import UNIFORM
 from lycosa.frontier.recount import recount
 
 #: What each table needs; a test fails for one that is not listed. "keep": the first collection's; "map": rows of the
@@ -138,6 +139,7 @@ class _Merger:
         if max_depth >= 0:
             self._spread_depths(max_depth, unpack)
         recount(self._db, base=self._base)
+        self._run("DELETE FROM meta WHERE key = ?", (UNIFORM,))  # the other may have had other settings
         return self._done
 
     # Helpers

@@ -83,6 +83,10 @@ class UrlRow(Struct):
     redirect: str = ""
 
 
+#: Under this key "1" says that all URLs were found under the settings of now: none need be judged anew.
+UNIFORM = "uniform"
+
+
 class Frontier(Protocol):
     """Knows every URL ever seen, what became of it, and which is next for each host."""
 

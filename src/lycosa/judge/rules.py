@@ -79,11 +79,13 @@ class Rules:
         *,
         tallies: Tallies | None = None,
         spent: bool = True,
+        uniform: bool = False,
         recall: Recall | None = None,
     ) -> None:
         """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves.
 
-        `recall` tells what became of an address that was met before, so that it is counted once.
+        `uniform`: whether all that is known was found by these rules. `recall` tells what became of an address that was
+        met before, so that it is counted once.
         """
         self.scope = Scope(mission.scope, seeds)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
@@ -93,6 +95,7 @@ class Rules:
         self.novelty = Novelty(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
+        self._uniform = uniform
 
     def judge(self, url: str, *, depth: int, host: str, seed: bool = False) -> Verdict:
         """The first refusal, or a verdict that is ok and counts the address against the traps' bounds.
@@ -111,7 +114,7 @@ class Rules:
 
     def review(self, target: Target) -> Verdict | None:
         """Why a target is out by now, which an earlier run with other settings may have found; nothing is counted."""
-        if target.seed:
+        if self._uniform or target.seed:
             return None
         if target.via == "sitemap":
             verdict = self.scope.admits(target.url, target.host)
