@@ -66,6 +66,7 @@ def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = Fal
     promised = next((ending for ending in _PROMISES if output.lower().endswith(f".{ending}")), "")
     if not promised or promised in endings or output == "-" or os.path.isdir(output):
         return
+    refuse_own(output)  # which matters more
     known = ", ".join(f".{ending}" for ending in endings if ending not in _ALIASES)
     named = f"a file that ends in {known}{', or a format with --format' * choice}" if endings else "a folder"
     raise UsageError(f"{output} ends in .{promised}, which this does not write: name {named}.")
