@@ -159,7 +159,7 @@ def test_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     write(tmp_path, TURTLE, "lakes of the world.ttl")
     assert main(["thesaurus", "import", str(tmp_path / "lakes of the world.ttl")]) == 0
-    assert "lakes-of-the-world: 1 concepts, 2 labels in en, es" in capsys.readouterr().out
+    assert "lakes-of-the-world: 1 concept, 2 labels in en, es" in capsys.readouterr().out
     assert main(["thesaurus", "import", str(tmp_path), "--name", "lakes", "--languages", "es"]) == 0
     assert main(["thesaurus", "list", "--format", "csv"]) == 0
     assert "\nlakes,lakes,es,1,1," in capsys.readouterr().out.replace("\r", "")

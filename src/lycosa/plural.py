@@ -1,6 +1,8 @@
-"""A number and a noun go in, words out that a person would say: `1 page`, `2 pages`, `3,000 copies`."""
+"""A number and a noun go in, words out that a person would say: `1 page`, `2 pages are`, `3,000 copies`."""
 
 from __future__ import annotations
+
+_VERBS = {"is": "are", "was": "were", "has": "have"}
 
 
 def plural(noun: str) -> str:
@@ -12,6 +14,8 @@ def plural(noun: str) -> str:
     return f"{noun}s"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things."""
-    return f"{number:,} {noun if number == 1 else plural(noun)}"
+def counted(number: int, noun: str, verb: str = "") -> str:
+    """A number of things; and what they do, given as of one: `is`, `was`, `has`, `fits`."""
+    if number == 1:
+        return f"1 {noun} {verb}".rstrip()
+    return f"{number:,} {plural(noun)} {_VERBS.get(verb, verb.removesuffix('s'))}".rstrip()

@@ -437,7 +437,7 @@ def test_without_a_browser_pages_are_kept_and_it_is_said(web: Web, tmp_path: Pat
     assert said.count("empty until scripts run") == 1
     assert fates(tmp_path / "c") == {"n.test/": "fetched needs-browser"}
     said = crawl(web, tmp_path / "c", "http://n.test/")  # it was installed meanwhile
-    assert "1 pages that need one are fetched again" in said
+    assert "for want of it, 1 page is fetched again" in said
     assert fates(tmp_path / "c") == {"n.test/": "fetched rendered", "n.test/found": "gone http-404"}
     said = crawl(web, tmp_path / "e", "http://n.test/", "--set", "render.browser=/bin/false")
     assert "kept as they came" in said

@@ -203,7 +203,7 @@ def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
     shutil.copytree(analysed, folder)
     assert analyse(folder).startswith("0 pages analysed")
     add(folder, [(f"{SITE}nowhere.xsd", "text/xml", schema('<xs:element name="a"/>', "urn:l"))])
-    assert analyse(folder).startswith("1 pages analysed")
+    assert analyse(folder).startswith("1 page analysed")
     assert facts(folder, "closure")["lacking.xml"] == "complete"
     assert facts(folder, "validity")["lacking.xsd"] == "usable"
     # The schema is for another namespace than the document's.
@@ -411,7 +411,7 @@ def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
         "good.xml": "done",
         "bad.xml": "error",
     }
-    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 pages")
+    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 page ")
 
 
 def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:

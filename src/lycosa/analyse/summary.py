@@ -12,6 +12,7 @@ import apsw
 from lycosa.analyse.cluster import COUNTS, count_collections
 from lycosa.analyse.run import Progress
 from lycosa.analyse.store import open_readonly
+from lycosa.plural import counted
 
 _SHOWN = 8  # collections of a cluster
 _BAR = 30
@@ -25,8 +26,8 @@ def tell(folder: Path, progress: Progress) -> Iterator[str]:
     """The report at the end of an analysis."""
     rate = progress.documents / progress.seconds * 60 if progress.seconds else 0.0
     yield (
-        f"{progress.documents:,} pages analysed in {progress.seconds:,.1f} s ({rate:,.0f}/min); "
-        f"{progress.total:,} documents. {_ENDINGS.get(progress.ended_by, progress.ended_by)}"
+        f"{counted(progress.documents, 'page')} analysed in {progress.seconds:,.1f} s ({rate:,.0f}/min); "
+        f"{counted(progress.total, 'document')}. {_ENDINGS.get(progress.ended_by, progress.ended_by)}"
     )
     spent = sum(progress.phases.values())
     if progress.documents and spent:
@@ -62,7 +63,7 @@ def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
             yield f"  {_cut(count.collection, width):{width}} {count.documents:>9,} {_size(count.bytes):>9} {bar}"
         if len(here) > shown:
             rest = here[shown:]
-            yield f"  and {len(rest):,} more with {sum(count.documents for count in rest):,} documents"
+            yield f"  and {len(rest):,} more with {counted(sum(count.documents for count in rest), 'document')}"
 
 
 def _cut(text: str, width: int) -> str:

@@ -95,8 +95,7 @@ def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> tuple[str, bool]:
 def _tell_lost(lost: int) -> str:
     if not lost:
         return ""
-    are = "is" if lost == 1 else "are"
-    return f"; {counted(lost, 'document')} {are} left out, as the archive cannot be read there (see lycosa verify)"
+    return f"; {counted(lost, 'document', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
 
 
 def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:

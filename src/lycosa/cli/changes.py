@@ -11,6 +11,7 @@ import click
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.look.changes import Change, Round
@@ -85,7 +86,7 @@ def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: Tex
     out.write("\n")
     _write_hosts(hosts[:_SHOWN_HOSTS], out, "table")
     if len(hosts) > _SHOWN_HOSTS:
-        out.write(f"and {len(hosts) - _SHOWN_HOSTS:,} more hosts\n")
+        out.write(f"and {counted(len(hosts) - _SHOWN_HOSTS, 'more host')}\n")
     out.write("\n")
     _write_changes(source.changes(*span, host=host), out, "table")
 

@@ -11,6 +11,7 @@ from lycosa.cli.analyse import load_part
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import check_place, opened
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.analyse.search import Hit
@@ -80,7 +81,7 @@ def search(
     if not quiet:
         first = "is shown" if limit == 1 else f"{limit:,} are shown"
         shown = f", the first {first}" if total > limit else ""
-        click.echo(f"lycosa: {total:,} {'document fits' if total == 1 else 'documents fit'}{shown}", err=True)
+        click.echo(f"lycosa: {counted(total, 'document', 'fits')}{shown}", err=True)
     return 0
 
 

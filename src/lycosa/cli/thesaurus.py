@@ -13,6 +13,7 @@ import click
 from lycosa.cli.options import format_option, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.words.vocabulary import Concept, Group
@@ -70,7 +71,7 @@ def import_files(words: tuple[str, ...], name: str, languages: str, output: str)
     header = open_volume(file).header
     languages = ", ".join(header.languages) or "no language"
     click.echo(
-        f"{name}: {header.concepts:,} concepts, {header.labels:,} labels in {languages},"
+        f"{name}: {counted(header.concepts, 'concept')}, {counted(header.labels, 'label')} in {languages},"
         f" {header.groups:,} themes and groups; {'replaced' if known else 'written'} {file}"
         f" ({len(data) / 1e6:.1f} MB) in {time.monotonic() - began:.1f} s"
     )

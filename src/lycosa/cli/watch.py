@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from lycosa.cli.options import asking_options, format_option, named_collection, output_option, settle
 from lycosa.cli.output import check_place, opened
 from lycosa.errors import UsageError
+from lycosa.plural import counted
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
@@ -70,7 +71,7 @@ class Watching:
         now = time.monotonic()
         if self._shown and (now - self._at >= _PROGRESS_S or done == total):
             self._at = now
-            click.echo(f"\r{done:,} of {total:,} services checked", nl=done == total, err=True)
+            click.echo(f"\r{done:,} of {counted(total, 'service')} checked", nl=done == total, err=True)
 
 
 @click.command("check-services", short_help="Ask every service whether it works.")

@@ -12,6 +12,7 @@ from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of
 from lycosa.mission import Mission
+from lycosa.plural import counted
 from lycosa.render.find import find_browser
 from lycosa.render.keeper import Keeper
 
@@ -31,7 +32,7 @@ def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
     if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
         return []
     count = frontier.repend_reason(NO_BROWSER)
-    return [f"There is a browser now: {count} pages that need one are fetched again."] if count else []
+    return [f"There is a browser now: for want of it, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
 class Browsers:

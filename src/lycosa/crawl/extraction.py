@@ -25,6 +25,7 @@ from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.records import Label
 from lycosa.mission import Mission, to_toml
+from lycosa.plural import counted
 
 LOCK = "extract.lock"
 BUSY = "being extracted from"
@@ -115,8 +116,8 @@ def _add_notes(tally: Tally, documents: Documents | None) -> None:
     if documents is not None:
         tally.notes += documents.notes
         if documents.revisits:
-            count = f"{documents.revisits:,} {'record' if documents.revisits == 1 else 'records'}"
-            tally.notes.append(f"{count} without a body were passed over: the content stands in another record.")
+            count = counted(documents.revisits, "record", "has")
+            tally.notes.append(f"{count} no body: the content stands in another record, which is read.")
 
 
 def _make_collection(folder: Path, mission: Mission) -> None:

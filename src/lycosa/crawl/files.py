@@ -24,6 +24,7 @@ from lycosa.errors import UsageError
 from lycosa.extract.job import Job, Result
 from lycosa.frontier.records import Guest, Label
 from lycosa.keep.warc import StoredAnswer, iter_records
+from lycosa.plural import counted
 
 _HEAD_BYTES = 64 * 1024
 #: A file gzipped as a whole is unpacked to disk, unless it grows like a bomb.
@@ -69,7 +70,7 @@ class Documents:
                 documents += 1
                 yield _guest(record, path), source
         if broken:
-            self.notes.append(f"{name}: {broken:,} {'place' if broken == 1 else 'places'} cannot be read.")
+            self.notes.append(f"{name}: {counted(broken, 'place')} cannot be read.")
         elif not documents:
             self.notes.append(f"{name} holds no document.")
 

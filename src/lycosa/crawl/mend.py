@@ -20,6 +20,7 @@ from lycosa.keep import Archive, inspect, iter_records, ledger, mend, settle
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.recovery import Span, cut
 from lycosa.model import State, WarcRow
+from lycosa.plural import counted
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"
@@ -72,8 +73,8 @@ def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -
             continue
         again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
         mend(archive, repair)
-        pages = "page is" if again == 1 else "pages are"
-        mended.notes.append(f"{repair.text} {again:,} {pages} fetched again." if repair.lost else repair.text)
+        more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
+        mended.notes.append(f"{repair.text}{more}")
     _settle(archive, frontier, besides=mended.tails)
     return mended
 
@@ -154,7 +155,8 @@ def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:
             add_answers(plan, catalogue)
             frontier.resume()
     count = sum(end - start for start, end in tails.values())
-    return f"{count:,} bytes of archive had not been committed; {frontier.pages() - before:,} pages were taken in."
+    taken = counted(frontier.pages() - before, "page", "was")
+    return f"{counted(count, 'byte')} of archive had not been committed; {taken} taken in."
 
 
 def _is_open(row: UrlRow | None) -> bool:

@@ -31,6 +31,7 @@ from lycosa.frontier.merge import Merged, merge
 from lycosa.keep import links
 from lycosa.mission import Mission, Settled, describe, load, to_toml
 from lycosa.outlet import SPOOL, refuse_own
+from lycosa.plural import counted
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection
@@ -59,13 +60,14 @@ class MergeReport(Struct):
     @property
     def text(self) -> str:
         """The report as people read it."""
-        files = f"{self.archive_files:,} archive files, {self.seconds:,.1f} s"
-        lines = [f"{self.into}: {self.urls:,} URLs, {self.pages:,} pages, {files}"]
+        files = f"{counted(self.archive_files, 'archive file')}, {self.seconds:,.1f} s"
+        lines = [f"{self.into}: {counted(self.urls, 'URL')}, {counted(self.pages, 'page')}, {files}"]
         for folder, done in self.merged.items():
             lines.append(
-                f"  {folder} brought {done.new:,} new of {done.urls:,} URLs, {done.pages:,} copies of pages"
-                f" ({done.same:,} were here already), {done.contents:,} new bodies, {done.records:,} records;"
-                f" of {done.better:,} URLs it knew more"
+                f"  {folder} brought {done.new:,} new of {counted(done.urls, 'URL')},"
+                f" {counted(done.pages, 'copy')} of pages ({done.same:,} {'was' if done.same == 1 else 'were'} here"
+                f" already), {counted(done.contents, 'new body')}, {counted(done.records, 'record')};"
+                f" of {counted(done.better, 'URL')} it knew more"
             )
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 

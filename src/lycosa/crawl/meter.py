@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.crawl.progress import LIVE_S, PIPE_S
+from lycosa.plural import counted
 
 SHOWN = 10
 _ENDINGS = {
@@ -49,7 +50,7 @@ class Tally(Struct):
     def line(self) -> str:
         """Where it stands."""
         rate = self.documents / self.seconds if self.seconds else 0.0
-        parts = [f"{self.documents:,} documents", f"{rate:,.0f}/s", f"{self.records:,} records"]
+        parts = [counted(self.documents, "document"), f"{rate:,.0f}/s", counted(self.records, "record")]
         if self.left:
             parts.append(f"{self.left:,} left")
         if set_aside := self.documents - self.outcomes.get("done", 0):
@@ -60,8 +61,8 @@ class Tally(Struct):
     def lines(self) -> list[str]:
         """The report at the end."""
         rate = self.documents / self.seconds if self.seconds else 0.0
-        what = f"{self.records:,} {'record' if self.records == 1 else 'records'} from {self.documents:,}"
-        speed = f"{'document' if self.documents == 1 else 'documents'} in {self.seconds:,.1f} s ({rate:,.1f}/s)"
+        what = f"{counted(self.records, 'record')} from {counted(self.documents, 'document')}"
+        speed = f"in {self.seconds:,.1f} s ({rate:,.1f}/s)"
         lines = [f"{what} {speed} by {self.quarry} {self.version}. {_ENDINGS[self.ended_by]}"]
         for title, counts in (("kind", self.kinds), ("outcome", self.outcomes)):
             if counts:
@@ -70,7 +71,7 @@ class Tally(Struct):
         lines += [f"  set aside {url}: {why}" for url, why in self.aside]
         more = self.documents - self.outcomes.get("done", 0) - len(self.aside)
         if more > 0:
-            lines.append(f"  and {more:,} more documents that were set aside")
+            lines.append(f"  and {counted(more, 'more document')} set aside")
         return lines + [f"  {note}" for note in self.notes]
 
     def as_json(self) -> bytes:

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from lycosa.crawl.board import Board, Cell
 from lycosa.mission import Mission
+from lycosa.plural import counted
 
 LIVE_S = 0.5
 PIPE_S = 60.0
@@ -66,18 +67,18 @@ class Progress:
         self._last = (now, pages)
         off, hosts = int(board.total(Cell.BACKING_OFF)), int(board.total(Cell.HOSTS))
         parts = [
-            f"{pages:,.0f} pages",
+            counted(int(pages), "page"),
             f"{rate:,.0f}/s",
             f"{board.waiting:,} waiting",
-            f"{board.total(Cell.REQUESTS):,.0f} requests",
+            counted(int(board.total(Cell.REQUESTS)), "request"),
             f"{board.total(Cell.BYTES) / 1e6:,.0f} MB",
             f"{board.total(Cell.ACTIVE):.0f} under way",
-            f"{hosts:,} {'host' if hosts == 1 else 'hosts'}",
+            counted(hosts, "host"),
         ]
         if rendering := int(board.total(Cell.RENDERING)):
             parts.append(f"{rendering} in a browser")
         if off:
-            parts.append(f"{off} {'host' if off == 1 else 'hosts'} backing off")
+            parts.append(f"{counted(off, 'host')} backing off")
         return ", ".join(parts)
 
     def _clear(self) -> None:

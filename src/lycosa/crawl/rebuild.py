@@ -28,6 +28,7 @@ from lycosa.keep import inspect, mend, settle
 from lycosa.keep.catalogue import Catalogue
 from lycosa.mission import to_toml
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
+from lycosa.plural import counted
 
 CRASHES = 100  # answers that may kill the process that reads them
 
@@ -48,8 +49,8 @@ def rebuild(plan: Plan) -> list[str]:
     frontier.close()
     plan.unborn.rename(plan.folder / "crawl.db")
     sync_folder(plan.folder)
-    files = "1 archive file" if len(rows) == 1 else f"{len(rows):,} archive files"
-    return [*notes, f"The database was made anew from {files}: {kept:,} pages are kept and not fetched again."]
+    files, pages = counted(len(rows), "archive file"), counted(kept, "page", "is")
+    return [*notes, f"The database was made anew from {files}: {pages} kept and not fetched again."]
 
 
 def _set_aside(folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ from lycosa.crawl.board import Board, Cell
 from lycosa.frontier import EVENTS, Frontier
 from lycosa.mission import Mission
 from lycosa.model import STATE_NAMES, State
+from lycosa.plural import counted
 
 TOP = 10
 
@@ -97,18 +98,19 @@ _ENDINGS = {
 
 def _lines(report: Report) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
-    requests = f"{report.requests:,} {'request' if report.requests == 1 else 'requests'}"
+    requests = counted(report.requests, "request")
     speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {requests}, {report.bytes / 1e6:,.1f} MB"
-    pages = f"{report.pages:,} {'page' if report.pages == 1 else 'pages'}"
+    pages = counted(report.pages, "page")
     if report.round == 1:
         lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]
     else:
         lines = [f"Round {report.round}: {pages} visited in {speed}. {_ENDINGS[report.ended_by]}"]
         lines.append("The round found " + ", ".join(f"{count:,} {name}" for name, count in report.found.items()) + ".")
     if report.stored != report.pages:
-        lines.append(f"The collection holds {report.stored:,} pages.")
+        lines.append(f"The collection holds {counted(report.stored, 'page')}.")
     if report.rendered:
-        lines.append(f"{report.rendered:,} were rendered in a browser, with {report.extras:,} requests of their own.")
+        own = counted(report.extras, "request")
+        lines.append(f"{counted(report.rendered, 'page', 'was')} rendered in a browser, with {own} of their own.")
     for title, counts in (
         ("state", report.states),
         ("reason", report.reasons),
@@ -123,12 +125,12 @@ def _lines(report: Report) -> list[str]:
         lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")
     if report.replaced:
         lines.append(
-            f"  {report.replaced:,} worker processes died and were replaced; pages that did it twice are set aside"
+            f"  {counted(report.replaced, 'worker process')} died and began anew; pages that did it twice are set aside"
         )
     for seed, why in list(report.seeds.items())[:TOP]:
         lines.append(f"  seed {seed}: {why}")
     if len(report.seeds) > TOP:
-        lines.append(f"  and {len(report.seeds) - TOP:,} more seeds that could not be fetched")
+        lines.append(f"  and {counted(len(report.seeds) - TOP, 'more seed')} that could not be fetched")
     if report.quarry_errors:
-        lines.append(f"  the quarry raised {report.quarry_errors:,} exceptions, see logs/errors.log")
+        lines.append(f"  the quarry raised {counted(report.quarry_errors, 'exception')}, see logs/errors.log")
     return lines + report.extracted

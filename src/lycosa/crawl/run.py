@@ -51,6 +51,7 @@ from lycosa.mission import Mission, to_toml
 from lycosa.mission.settings import Fetch
 from lycosa.model import Found
 from lycosa.outlet import SPOOL
+from lycosa.plural import counted
 from lycosa.quarry import Quarry
 from lycosa.words import shelf
 
@@ -398,8 +399,7 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     count = frontier.reopen(
         (*_REOPENED, *_lifted(mission.fetch)), lambda url, depth, host: rules.judge(url, depth=depth, host=host)
     )
-    found = "1 URL that was refused before is" if count == 1 else f"{count} URLs that were refused before are"
-    return [f"The settings changed: {found} now admitted."] if count else []
+    return [f"The settings changed: of what was refused, {counted(count, 'URL', 'is')} now admitted."] if count else []
 
 
 def _lifted(fetch: Fetch) -> list[str]:
@@ -416,7 +416,7 @@ def _note_others(plan: Plan, frontier: Frontier, *, more: int) -> list[str]:
     if before and before[1] != plan.mission.name:
         news.append(f'it was made by the mission "{before[1]}", this is "{plan.mission.name}"')
     if more:
-        news.append("1 seed is new to it" if more == 1 else f"{more:,} seeds are new to it")
+        news.append(f"{counted(more, 'seed', 'is')} new to it")
     return [f"The collection {plan.folder} goes on: {'; '.join(news)} (--collection DIR for another)."] if news else []
 
 
@@ -425,12 +425,12 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     count = frontier.repend_reason("not-quarry") if mission.keep.what == "everything" else 0
     count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
     count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
-    return [f"{count} pages that were read and not stored are fetched again, to be stored."] if count else []
+    return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
 def _retry(frontier: Frontier) -> list[str]:
     count = frontier.retry()
-    return [f"{count:,} URLs that failed are tried again." if count != 1 else "1 URL that failed is tried again."]
+    return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
 def _read_on(mission: Mission, frontier: Frontier) -> list[str]:
@@ -440,12 +440,7 @@ def _read_on(mission: Mission, frontier: Frontier) -> list[str]:
     if before is None or not int(before[1]) or 0 < most <= int(before[1]):
         return []
     count = frontier.repend_reason("links-limit")
-    pages = (
-        "1 page with more links than were taken is"
-        if count == 1
-        else f"{count} pages with more links than were taken are"
-    )
-    return [f"{pages} fetched again."] if count else []
+    return [f"As more links of a page are taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
 def _without_place(toml: str) -> str:

@@ -23,6 +23,7 @@ from lycosa.frontier.health import find_harm
 from lycosa.keep import StoredAnswer, inspect, links, read_record
 from lycosa.look import database
 from lycosa.model import WarcRow
+from lycosa.plural import counted
 
 TOLD = 20  # problems that are told one by one
 _WARCS = "SELECT name, size FROM warc"
@@ -43,9 +44,9 @@ class Health(Struct):
     @property
     def text(self) -> str:
         """For people."""
-        files = "1 archive file" if self.archive_files == 1 else f"{self.archive_files:,} archive files"
-        looked = f"{self.pages:,} pages, {self.archive_bytes:,} bytes in {files}"
-        found = f"{len(self.problems):,} problems" if self.problems else "all in order"
+        files = counted(self.archive_files, "archive file")
+        looked = f"{counted(self.pages, 'page')}, {self.archive_bytes:,} bytes in {files}"
+        found = counted(len(self.problems), "problem") if self.problems else "all in order"
         more = [f"and {len(self.problems) - TOLD:,} more"] if len(self.problems) > TOLD else []
         lines = [*self.problems[:TOLD], *more, *self.repaired]
         return "\n".join([f"{self.collection}: {looked}: {found}", *(f"  {line}" for line in lines)])

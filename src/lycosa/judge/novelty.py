@@ -23,6 +23,7 @@ from typing import Protocol
 from lycosa.judge.sketch import cut_runs, read_lines
 from lycosa.judge.traps import OK, Tallies
 from lycosa.model import Target, Verdict
+from lycosa.plural import counted
 
 CODE = "trap:near-duplicates"
 #: The mark of a collection in whose tallies spent folders are.
@@ -169,7 +170,7 @@ class Novelty:
 
     def _refuse(self, host: str, key: str) -> Verdict:
         count = self._tallies.count(host, _KEY + key)
-        detail = f"{host}{key}: {count} pages one after the other brought nothing new"
+        detail = f"{host}{key}: {counted(count, 'page')} one after the other brought nothing new"
         part = "a quarter of " if key.endswith("?") else "four times " if key.endswith("*") else ""
         return Verdict(False, CODE, f"{detail}; allowed: {part}traps.near_duplicates = {self.bound}")
 

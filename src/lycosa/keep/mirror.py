@@ -42,8 +42,7 @@ class MirrorCount(Struct, frozen=True, gc=False):
         """What to say of pages that are left out."""
         if not self.lost:
             return ""
-        are = "is" if self.lost == 1 else "are"
-        return f"; {counted(self.lost, 'page')} {are} left out, as the archive cannot be read there (see lycosa verify)"
+        return f"; {counted(self.lost, 'page', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
 
 
 class Plan:

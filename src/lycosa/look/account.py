@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lycosa.look.table import printable
 from lycosa.look.why import Fate, Host, Step, Why
+from lycosa.plural import counted
 from lycosa.reasons import explain
 
 _LABEL = 9  # width of the names in front of each section
@@ -203,10 +204,10 @@ def _step(step: Step) -> str:
 def _host_lines(host: Host, now: float) -> list[str]:
     if not host.known:
         return [f"{host.name} is not known: nothing of it was ever found"]
-    facts = [f"{host.name}: {host.pages:,} pages stored, {host.pending:,} to be fetched"]
+    facts = [f"{host.name}: {counted(host.pages, 'page')} stored, {host.pending:,} to be fetched"]
     pace = f"{host.delay_s:g} s between requests, {host.per_host} at a time"
     pace += f", {host.back_off_s:g} s more as it was overloaded or failed" if host.back_off_s else ""
-    pace += f"; {host.errors} failures of the host in a row" if host.errors else ""
+    pace += f"; {counted(host.errors, 'failure')} of the host in a row" if host.errors else ""
     pace += f"; not before {_time(host.next_at)}" if host.next_at > now else ""
     facts.append(pace)
     if host.robots_at:
@@ -218,7 +219,7 @@ def _link_lines(why: Why) -> list[str]:
     assert why.links is not None
     if not why.links.count:
         return ["no stored page links to it"]
-    lines = ["1 link from a stored page" if why.links.count == 1 else f"{why.links.count:,} links from stored pages"]
+    lines = [f"{counted(why.links.count, 'link')} from stored pages"]
     for link in why.links.first[:_SHOWN_LINKS]:
         text = f' "{link.text}"' if link.text else ""
         refused = "" if link.accepted else ", not followed from there"

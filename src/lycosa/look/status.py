@@ -15,6 +15,7 @@ from msgspec import Struct
 from lycosa.look import database
 from lycosa.look.prints import NearCount, count_near
 from lycosa.model import STATE_NAMES, State
+from lycosa.plural import counted
 
 #: The round under way, when it began, and its pages as the page limit counts them.
 _ROUND = """
@@ -132,19 +133,19 @@ def running_crawl(folder: Path) -> int:
 
 def tell(status: Status) -> str:
     """The figures as people read them."""
-    lines = [f"{status.collection}: {status.pages:,} pages of {status.hosts:,} hosts, {status.urls:,} URLs known"]
+    known = f"{counted(status.pages, 'page')} of {counted(status.hosts, 'host')}, {counted(status.urls, 'URL')} known"
+    lines = [f"{status.collection}: {known}"]
     if status.round > 1:
         lines[0] += f", round {status.round}"
     width = max((len(name) for name in status.states), default=0)
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
-    files = "1 archive file" if status.archive_files == 1 else f"{status.archive_files:,} archive files"
-    size = f"{_size(status.archive_bytes)} in {files}"
+    size = f"{_size(status.archive_bytes)} in {counted(status.archive_files, 'archive file')}"
     lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
     if status.near:
         pages = f"{status.near.pages:,} of {status.near.compared:,} pages say what another says"
-        lines.append(f"  near-duplicates: {pages}, in {status.near.clusters:,} clusters")
+        lines.append(f"  near-duplicates: {pages}, in {counted(status.near.clusters, 'cluster')}")
     if status.hosts_waiting:
-        lines.append(f"  waiting: {status.unfetched:,} URLs of {status.hosts_waiting:,} hosts")
+        lines.append(f"  waiting: {counted(status.unfetched, 'URL')} of {counted(status.hosts_waiting, 'host')}")
     if status.next_round:
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(status.next_round))
         lines.append(f"  a crawl is waiting (process {status.running}): round {status.round + 1} begins at {at}")
@@ -152,10 +153,14 @@ def tell(status: Status) -> str:
         lines.append(f"  a crawl is running (process {status.running}), {status.pages_per_s:,.1f} pages/s")
     elif status.last_run:
         run = status.last_run
-        lines.append(f"  last run: {run.pages:,} pages in {run.seconds:,.1f} s, {status.pages_per_s:,.1f} pages/s")
+        lines.append(
+            f"  last run: {counted(run.pages, 'page')} in {run.seconds:,.1f} s, {status.pages_per_s:,.1f} pages/s"
+        )
     for one in status.extracted:
         outcomes = ", ".join(f"{name} {count:,}" for name, count in one.outcomes.items())
-        lines.append(f"  {one.quarry}: {one.records:,} records from {one.documents:,} documents ({outcomes})")
+        lines.append(
+            f"  {one.quarry}: {counted(one.records, 'record')} from {counted(one.documents, 'document')} ({outcomes})"
+        )
         lines += [f"    set aside {url}: {why}" for url, why in one.aside]
     return "\n".join(lines)
 

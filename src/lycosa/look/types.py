@@ -13,6 +13,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.look import database
+from lycosa.plural import counted
 
 #: What is hunted; pages; what may be quarry that nobody recognised; the rest.
 CATEGORIES = ("TARGET", "HTML", "POTENTIAL", "OTHER")
@@ -116,7 +117,8 @@ def draw(types: Types, by: By) -> str:
     height = 70 + _ROW * len(rows)
     total = types.total
     box = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
-    title = f"Fetched {_size(total.fetched_bytes)} in {total.fetched:,} documents, stored {_size(total.stored_bytes)}"
+    fetched = f"{_size(total.fetched_bytes)} in {counted(total.fetched, 'document')}"
+    title = f"Fetched {fetched}, stored {_size(total.stored_bytes)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {box} font-family="sans-serif" font-size="13">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
@@ -155,9 +157,9 @@ def tell(types: Types) -> str:
     total = types.total
     part = f" ({total.stored_bytes / total.fetched_bytes:.1%})" if total.fetched_bytes else ""
     text = (
-        f"{total.fetched:,} documents fetched, {_size(total.fetched_bytes)}; {total.stored:,} stored,"
+        f"{counted(total.fetched, 'document')} fetched, {_size(total.fetched_bytes)}; {total.stored:,} stored,"
         f" {_size(total.stored_bytes)}{part}; archive files {_size(types.archive_bytes)}."
     )
     if types.guessed:
-        text += f" {types.guessed:,} guessed addresses were tried, {types.guessed_found:,} held a document."
+        text += f" {counted(types.guessed, 'guessed address', 'was')} tried, {types.guessed_found:,} held a document."
     return text

@@ -12,6 +12,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.stock import Entry, Layer, Stock
+from lycosa.plural import counted
 
 Cell = str | int | float | None
 
@@ -119,14 +120,10 @@ def summarise(entries: Iterable[Entry]) -> str:
             hosts.add(entry.host)
             layers += entry.service.items
     total = sum(kinds.values())
-    parts = [f"{_count(total, 'service')} on {_count(len(hosts), 'host')} with {_count(layers, 'layer')}"]
+    parts = [f"{counted(total, 'service')} on {counted(len(hosts), 'host')} with {counted(layers, 'layer')}"]
     parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
     parts += [", ".join(f"{states[state]:,} {state}" for state in fate.STATES if state in states)]
     return "; ".join(part for part in parts if part)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _most(pair: tuple[str, int]) -> Any:

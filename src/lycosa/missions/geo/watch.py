@@ -32,6 +32,7 @@ from lycosa.missions.geo.stock import Entry, Stock
 from lycosa.missions.geo.verdict import OUTCOMES, Verdict, judge_description, judge_probe
 from lycosa.model import RobotsRow
 from lycosa.parse import Doc
+from lycosa.plural import counted
 
 LOCK = "checks.lock"
 #: Bytes of a description: the largest in use have some 30 MB.
@@ -196,7 +197,7 @@ def summarise(outcomes: dict[str, int]) -> str:
     """How many services had which outcome, in a line."""
     total = sum(outcomes.values())
     parts = [f"{outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES if outcome in outcomes]
-    return f"{total:,} service{'' if total == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")
+    return counted(total, "service") + (f": {', '.join(parts)}" if parts else "")
 
 
 def _list(collection: Collection, wanted: Wanted) -> list[Entry]:

@@ -12,6 +12,7 @@ import apsw
 
 from lycosa.analyse.store import open_readonly
 from lycosa.missions.xml.mending import CODES
+from lycosa.plural import counted
 from lycosa.report.charts import Bar, draw_bars, draw_histogram
 from lycosa.report.page import Link, Section, fold, table, text, tiles, write_page
 
@@ -264,7 +265,9 @@ class Report:
             bars = [Bar(str(row[1]), (row[2],), f"{row[2]:,} · {_size(row[3])}") for row in here[:_TOP]]
             more = table(("collection", "documents", "bytes"), [(str(row[1]), row[2], int(row[3])) for row in here])
             title = f"Cluster {cluster}"
-            yield Section(title, [draw_bars(bars, title=title), fold(f"All {len(here):,} collections", more)])
+            yield Section(
+                title, [draw_bars(bars, title=title), fold(f"All of {counted(len(here), 'collection')}", more)]
+            )
 
 
 def _linked(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
