@@ -255,6 +255,14 @@ def test_catalogue() -> None:
     assert "next records of a catalogue" not in proposed(xml(silent, last)).values()
 
 
+def test_a_feed_of_downloads_leads_to_its_search() -> None:
+    """INSPIRE's feeds name an OpenSearch description."""
+    dls = "http://inspire.ec.europa.eu/schemas/inspire_dls/1.0"
+    feed = f"""<feed xmlns="http://www.w3.org/2005/Atom" xmlns:d="{dls}"><link rel="self" href="f.xml"/>
+        <link rel="search" type="application/opensearchdescription+xml" href="os.php?a=1&amp;b=2"/></feed>"""
+    assert proposed(xml(feed, "http://a.org/f.xml")) == {"http://a.org/os.php?a=1&b=2": "search of a feed"}
+
+
 def test_contexts() -> None:
     """Map contexts of three forms name services and where they are."""
     wmc = f"""<ViewContext xmlns="http://www.opengis.net/context" xmlns:xlink="http://www.w3.org/1999/xlink">

@@ -167,6 +167,16 @@ def test_what_is_only_a_guess() -> None:
     assert news is not None and news.guess
 
 
+def test_a_page_among_services_is_none() -> None:
+    """An address that stands beside the name of a service, and answers with a page, is not listed; a dead one is."""
+    url, via = "http://a.org/info", "geo: text: an address among services"
+    page = fate.find_hypothesis(url, via, State.FETCHED)
+    assert page is not None and fate.is_guess(page, "other", elsewhere=False, itself=False)
+    assert not fate.is_guess(page, "dead", elsewhere=False, itself=False)
+    part = fate.find_hypothesis("http://a.org/x/collections", "geo: ogcapi data", State.GONE)
+    assert part is not None and part.guess
+
+
 def test_what_speaks_against_a_guess() -> None:
     """What complains like a service is one; beside another service, or on its own word, it must be named."""
     text = fate.Hypothesis("WMS", "http://a.org/x", "link: named by its text", guess=True)

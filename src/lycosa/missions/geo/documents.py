@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -32,6 +33,7 @@ from lycosa.missions.geo.pages import MAX_HINTS, propose
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.missions.geo.tree import attribute, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
+from lycosa.parse.xml import parse_attributes
 
 if TYPE_CHECKING:
     Element = Any
@@ -75,6 +77,7 @@ _BESIDE = {"WMS": ("WFS", "WCS"), "WFS": ("WMS",)}
 _METADATA_URL = re.compile(r"<(?:\w+:)?(?:MetadataURL|metadataLink|Metadata)\b([^<>]*)>")
 _HREF = re.compile(r"""(?:xlink:)?href\s*=\s*["'](https?://[^"'<>\s]{1,2000})""")
 _TEXT_URL = re.compile(r"\s*(https?://[^<>\s]{1,2000})")
+_FEED_LINK = re.compile(r"<(?:\w+:)?link\b([^<>]{1,2000})>")
 _GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|ogc)(?:/[^/]*)?$", re.IGNORECASE)
 
 
@@ -100,6 +103,8 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
     endpoint = find_endpoint(doc.url, service)
     if service == "CSW":
         yield from _ask_records(endpoint, version)
+    if family == "atom-download":
+        yield from _find_search(doc)
     if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
         for other in _BESIDE.get(service, ("WMS", "WFS")):
             yield Hint(ask(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2)
@@ -108,6 +113,15 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
     yield from _read_references(doc)
+
+
+def _find_search(doc: Doc) -> Iterator[Hint]:
+    """The OpenSearch description of a feed of downloads, which INSPIRE wants it to have."""
+    for link in islice(_FEED_LINK.finditer(pages.read_source(doc).text, 0, _CAPABILITIES_BYTES), _MAX_REFERENCES):
+        written = parse_attributes(link[1])
+        url = urls.normalise(unescape(written.get("href", "")), doc.base) if written.get("rel") == "search" else None
+        if url:
+            yield Hint(url, "", "", "search of a feed", 0.5)
 
 
 def _is_elsewhere(address: str, endpoint: str) -> bool:

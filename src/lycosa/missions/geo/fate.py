@@ -26,10 +26,15 @@ RANK = {state: rank for rank, state in enumerate(STATES)}
 
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
 #: What leads to services but is none.
-_ON_THE_WAY = ("metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue", HOME)
+_ON_THE_WAY = frozenset((
+    "metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue",
+    "search of a feed", HOME,
+))  # fmt: skip
 #: How rules begin or end that ask where nobody said that there is a service.
-_TRIED = ("beside ", "complaint ", "twin ")
+_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
+#: How rules end that only say that it stands among services: what answers there with something else never was one.
+_AMONG = ("an address among services", ": a link")
 _ASKS = frozenset(("capabilities request", "capabilities file"))
 #: Rules by which an address is that of a service: whoever links to it says that there is one.
 _NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
@@ -71,6 +76,8 @@ def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: boo
     `elsewhere`: at this endpoint another kind of service answers, so only who names the kind says that it is there too.
     `itself`: only the page at the endpoint led there. What complains like a service is one, unless it was only tried.
     """
+    if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
+        return True
     if elsewhere or itself:
         return hypothesis.guess or itself or not hypothesis.named
     return hypothesis.guess and (state != "exception" or hypothesis.rule.startswith(_TRIED))
