@@ -175,7 +175,7 @@ def test_a_pause_that_is_long_over_is_forgotten() -> None:
         (HostRow("a.test", next_at=1000.0, delay_s=0.5), 1060.0, 0.25),
     ):
         lane = Lane(row, delay_s=1.0, per_host=1)
-        lane.recover(now)
+        lane.recover(now, longest_s=600.0)
         assert lane.back_off_s == expected
         assert lane.next_at == 1000.0
 

@@ -555,6 +555,18 @@ def test_the_best_of_what_was_refused_comes_back(open_frontier: Open) -> None:
     assert frontier.readmit(MINE, "host-quota", limit=9) == 0
 
 
+def test_nothing_waits_for_years(frontier: Frontier) -> None:
+    """A time that was written under a wrong clock is brought nearer; one that is near stays."""
+    put(frontier, found("http://a.test/a"), found("http://a.test/b"))
+    for path, due in (("/a", 50.0), ("/b", 9e9)):
+        n = number(frontier, f"http://a.test{path}")
+        put(frontier, done=(Done(n, "a.test", State.WAITING, "http-503", due=due, retries=1),))
+    frontier.hasten(100.0)
+    assert frontier.next_due(range(PARTITIONS)) == 50.0
+    assert frontier.due(range(PARTITIONS), 60.0) == ["a.test"] and len(loaded(frontier)) == 1
+    assert frontier.next_due(range(PARTITIONS)) == 100.0
+
+
 def test_what_failed_is_tried_again_from_the_first(frontier: Frontier) -> None:
     """All of it but what killed workers, with all its tries; other ends stay as they are."""
     ends = {"/a": (State.FAILED, "connect"), "/b": (State.FAILED, "killed-worker"), "/c": (State.GONE, "http-404")}

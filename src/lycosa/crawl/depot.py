@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from lycosa import clock
 from lycosa.crawl.board import Board, Cell
 from lycosa.errors import DiskFull
 from lycosa.frontier import Frontier
@@ -32,7 +33,7 @@ class Depot:
         self._frontier = frontier
         self._archive = archive
         self._board = board
-        self._sync_at = time.time() + mission.keep.sync_s
+        self._sync_at = clock.now() + mission.keep.sync_s
 
     def store(self, batch: Batch, *, owner: str, now: float, last: bool) -> Committed:
         """Make a batch last; the `last` one at once against a loss of power as well. May raise `LeaseLost`."""

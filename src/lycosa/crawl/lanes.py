@@ -82,8 +82,12 @@ class Lane:
         errors = max(self.failures.values(), default=self.errors)
         return HostRow(host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=errors)
 
-    def recover(self, now: float) -> None:
-        """The host was left alone for longer than it was to be: the pauses that it needed then are forgotten."""
+    def recover(self, now: float, *, longest_s: float) -> None:
+        """The host was left alone for longer than it was to be: the pauses that it needed then are forgotten.
+
+        None is longer than `longest_s`: what says so was written while the system's clock was wrong.
+        """
+        self.next_at = min(self.next_at, now + max(longest_s, self.delay_s))
         if self.back_off_s and now > self.next_at:
             self.back_off_s *= 0.5 ** ((now - self.next_at) / max(self.back_off_s, FORGET_S))
             if self.back_off_s < BACK_OFF_LEAST_S:

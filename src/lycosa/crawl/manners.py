@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.crawl.journal import Journal
-from lycosa.crawl.lanes import Lane
+from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane
 from lycosa.crawl.outcome import HOST_FAILURES
 from lycosa.fetch.headers import retry_after
 from lycosa.mission.settings import Fetch
@@ -29,6 +29,14 @@ def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journ
     changed = bool(lane.back_off_s or lane.failures)
     lane.ease(answer.target.url)
     return changed
+
+
+def longest_pause(fetch: Fetch) -> float:
+    """Seconds for which a host, or a page that is to be tried again, may have to wait."""
+    return max(
+        BACK_OFF_MAX_S, fetch.delay_s, fetch.crawl_delay_max_s, fetch.retry_after_max_s,
+        fetch.retry_delay_s * float(2**fetch.retries),
+    )  # fmt: skip
 
 
 def _rest(lane: Lane, answer: Answer, *, now: float, wait_s: float | None, journal: Journal) -> None:

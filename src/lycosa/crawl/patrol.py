@@ -8,14 +8,13 @@ hop by hop. `take` is called with each reply and may ask for more.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa import urls
+from lycosa import clock, urls
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
@@ -76,7 +75,7 @@ class Patrol:
         """Ask for an address; `tag` comes back with the reply."""
         clean = urls.normalise(url)
         if clean is None:
-            self._replies.append((tag, Reply(url[:2000], "bad-url", at=time.time())))
+            self._replies.append((tag, Reply(url[:2000], "bad-url", at=clock.now())))
             return
         self._count += 1
         self._tags[self._count] = tag
@@ -86,7 +85,7 @@ class Patrol:
         """Serve every request; with a wish to stop, what is under way is finished and nothing else is begun."""
         while self._tags or self._replies:
             stop = stopping()
-            now = time.time()
+            now = clock.now()
             if not stop:
                 self._wake(now)
                 self._start(now)
@@ -97,7 +96,7 @@ class Patrol:
                 return
             if replies and not stop:
                 continue
-            wait_s = self.lanes.wait_s(time.time()) if self.client.room > 0 and not stop else None
+            wait_s = self.lanes.wait_s(clock.now()) if self.client.room > 0 and not stop else None
             for answer in self.client.poll(min(_TICK_S, wait_s if wait_s is not None else _TICK_S)):
                 self._finish(answer)
 
@@ -156,7 +155,7 @@ class Patrol:
             target = lane.queue[0]
             if origin := lane.find_down((target,)):
                 lane.queue.popleft()
-                self._reply(target, Reply(target.url, lane.down[origin], at=time.time()))
+                self._reply(target, Reply(target.url, lane.down[origin], at=clock.now()))
                 continue
             rules = self.rulebook.rules_for(lane, target)
             if rules is None:
@@ -164,11 +163,11 @@ class Patrol:
             lane.queue.popleft()
             if rules.allows(target.url, self.mission.agent.name):
                 return target
-            self._reply(target, Reply(target.url, "robots", at=time.time()))
+            self._reply(target, Reply(target.url, "robots", at=clock.now()))
         return lane.errands.pop(0) if lane.errands else None
 
     def _finish(self, answer: Answer) -> None:
-        now = time.time()
+        now = clock.now()
         target = answer.target
         lane = self._lane(target.host)
         lane.end(now)

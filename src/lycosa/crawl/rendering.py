@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import time
 from collections.abc import Callable
 
 from msgspec import Struct
 
-from lycosa import urls
+from lycosa import clock, urls
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.lanes import Lane
@@ -112,7 +111,7 @@ class Rendering:
         """Hold a page until it is rendered."""
         self._count += 1
         self._put_aside(answer)
-        self._held[self._count] = _Held(answer, time.time())
+        self._held[self._count] = _Held(answer, clock.now())
         lane.rendering += 1
         self._say(Job(self._count, answer.target.url))
         self._publish()
@@ -180,7 +179,7 @@ class Rendering:
 
     def _refuse(self, target: Target, reason: str) -> None:
         ask = self._asked.pop(target.n)
-        self.intake.journal.extra(Answer(target, failure=reason, began=time.time()), reason)
+        self.intake.journal.extra(Answer(target, failure=reason, began=clock.now()), reason)
         self._say(Given(ask.ticket, failure=reason))
 
     # The line to the hub
@@ -243,7 +242,7 @@ class Rendering:
         elif isinstance(message, Begin):
             held = self._held.get(message.job)
             if held is not None:
-                held.begun = time.time()
+                held.begun = clock.now()
                 answer = held.answer
                 body = _decode(answer, limit=self.mission.limits.html_bytes).body
                 self._say(Sheet(message.job, answer.status, answer.headers, body))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import msgspec
 from msgspec import Struct
 
+from lycosa import clock
 from lycosa.crawl.board import Board, Cell
 from lycosa.frontier import EVENTS, Frontier
 from lycosa.mission import Mission
@@ -77,7 +76,7 @@ def make_report(
     }
     return Report(
         ended_by=ended_by, exit_code=code, pages=stored - before, stored=frontier.pages(), requests=requests,
-        bytes=int(board.total(Cell.BYTES)), seconds=time.time() - started,
+        bytes=int(board.total(Cell.BYTES)), seconds=clock.now() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
         reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
         rendered=int(board.total(Cell.RENDERED)), extras=int(board.total(Cell.EXTRAS)),

@@ -7,11 +7,10 @@ redirects to another host; if that is another worker's, it is asked for with tha
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from typing import Protocol
 
-from lycosa import urls
+from lycosa import clock, urls
 from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
@@ -128,7 +127,7 @@ class Rulebook:
         url = urls.normalise(address)
         lane.fetching_robots |= {origin}
         if url is None:
-            self._settle(RobotsRow(origin, time.time(), 404), failure="")  # it leads nowhere: there are no rules
+            self._settle(RobotsRow(origin, clock.now(), 404), failure="")  # it leads nowhere: there are no rules
         elif hops and (known := self._find_known(url)) is not None:
             self._settle(RobotsRow(origin, known.fetched_at, known.status, known.body), failure="")
         elif url in self._waiting:
@@ -146,7 +145,7 @@ class Rulebook:
 
     def _is_valid(self, row: RobotsRow) -> bool:
         """A robots.txt is believed for a day, and not beyond its round."""
-        young = time.time() - row.fetched_at < self.mission.fetch.robots_ttl_s
+        young = clock.now() - row.fetched_at < self.mission.fetch.robots_ttl_s
         return young and row.fetched_at >= self.intake.visits.started
 
     def _find_known(self, url: str) -> RobotsRow | None:

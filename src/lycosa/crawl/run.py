@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa import __version__, urls
+from lycosa import __version__, clock, urls
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
 from lycosa.crawl.folder import Plan, open_folder
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake
+from lycosa.crawl.manners import longest_pause
 from lycosa.crawl.mend import mend_archive, mend_database
 from lycosa.crawl.process import tune, write_error
 from lycosa.crawl.progress import Progress
@@ -171,7 +172,8 @@ def _run_open(
     board.set_limit(before, mission.limits.pages)
     for note in (*notes, *more):
         progress.say(note)
-    started = time.time()
+    clock.set_now()
+    started = clock.now()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
         board.stop()
     browsers = Browsers(mission, board, folder=folder)
@@ -225,6 +227,7 @@ def _enter(
     else:
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
+        frontier.hasten(clock.now() + longest_pause(mission.fetch))
         notes += _read_on(mission, frontier) + (_retry(frontier) if options.retry else [])
     if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
         notes.append(note)

@@ -13,12 +13,13 @@ import time
 
 from msgspec import Struct
 
+from lycosa import clock
 from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.depot import Depot
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.lanes import COSTLY_S, Lane, Lanes
-from lycosa.crawl.manners import mind
+from lycosa.crawl.manners import longest_pause, mind
 from lycosa.crawl.outcome import is_counted
 from lycosa.crawl.permits import Permits
 from lycosa.crawl.pilot import Pilot
@@ -96,7 +97,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until told to stop, then finish what is under way and commit it."""
-        now = time.time()
+        now = clock.now()
         if self.pilot is not None:
             self.pilot.begin()
         self.parts = self.frontier.lease(self.post.owner, want=self.post.partitions, now=now, ttl_s=LEASE_S)
@@ -106,18 +107,18 @@ class Worker:
             self._wake(row.host, row)
         while not self.board.stopping:
             self._turn(launch=not self.board.pausing)
-        deadline = time.time() + GRACE_S
+        deadline = clock.now() + GRACE_S
         self.rendering.stop()
         # A page that is being rendered by another worker may still need something of a host of ours.
-        while (self.client.in_flight or self.board.total(Cell.RENDERING)) and time.time() < deadline:
+        while (self.client.in_flight or self.board.total(Cell.RENDERING)) and clock.now() < deadline:
             self._turn(launch=self.board.total(Cell.RENDERING) > 0)
         self.client.abort()
         self.rendering.close()
-        self._commit(time.time(), last=True)
+        self._commit(clock.now(), last=True)
         self.frontier.release(self.post.owner, self.parts)
 
     def _turn(self, *, launch: bool) -> None:
-        now = time.time()
+        now = clock.now()
         if now >= self._chores_at:
             self._do_chores(now)
         if now >= self._inbox_at:
@@ -125,11 +126,11 @@ class Worker:
         if launch:
             self.abroad.turn(now)
             self._launch(now)
-        clock = time.perf_counter()
+        began = time.perf_counter()
         answers = self.client.poll(self._wait_s(now, launch=launch))
-        now = time.time()
+        now = clock.now()
         if answers:
-            self._cpu["fetch"] += time.perf_counter() - clock
+            self._cpu["fetch"] += time.perf_counter() - began
         for answer in answers:
             self._finish(answer, now)
         for answer, rendered in self.rendering.turn():
@@ -142,10 +143,8 @@ class Worker:
 
     def _wait_s(self, now: float, *, launch: bool) -> float:
         wait_s = min(self._chores_at - now, self._inbox_at - now, self._timing.wait_s(now, self.intake.batch))
-        if launch and self.client.room > 0:
-            lane_s = self.lanes.wait_s(now)
-            if lane_s is not None:
-                wait_s = min(wait_s, lane_s)
+        if launch and self.client.room > 0 and (lane_s := self.lanes.wait_s(now)) is not None:
+            wait_s = min(wait_s, lane_s)
         if is_filled(self.intake.batch):
             wait_s = 0.0 if self._is_resting() else wait_s
         elif self.board.full or self._is_idle():
@@ -202,7 +201,7 @@ class Worker:
         if lane.fetching_robots or (lane.rendering and self.rendering.is_full(lane)) or self.board.stopping:
             return None
         if self.mission.order == "dfs" and self.intake.batch.found:
-            self._commit(time.time())  # the newest links go first, so they must be known first
+            self._commit(clock.now())  # the newest links go first, so they must be known first
         while lane.queue or self._refill(lane):
             target = lane.queue[0]
             if origin := lane.find_down((target,)):
@@ -220,7 +219,7 @@ class Worker:
                 self.intake.journal.tell("ended", f"{target.url} {refusal.reason}: {refusal.detail}")
                 self._reject(target, refusal.reason)
                 if len(self.intake.batch.done) >= BATCH_PAGES:
-                    self._commit(time.time())  # a site may forbid hundreds of thousands of pages
+                    self._commit(clock.now())  # a site may forbid hundreds of thousands of pages
                 continue
             if self._is_over_budget(lane):
                 return None
@@ -233,12 +232,12 @@ class Worker:
     def _refill(self, lane: Lane) -> bool:
         if lane.dry or (self.pilot is not None and self.pilot.closed):
             return False
-        clock = time.perf_counter()
+        began = time.perf_counter()
         targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
         while origin := lane.find_down(targets):
             self.frontier.reject_host(lane.host, lane.down[origin], state=State.FAILED, under=origin)
             targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
-        self._cpu["load"] += time.perf_counter() - clock
+        self._cpu["load"] += time.perf_counter() - began
         if not targets:
             lane.dry = True
             self._timing.hungry = True
@@ -289,7 +288,7 @@ class Worker:
         lane.held.discard(answer.target.n)
         lane.dry = False
         self._settle_permits([Done(answer.target.n, lane.host, State.PENDING)], set())
-        self._commit(time.time())
+        self._commit(clock.now())
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
     def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
@@ -298,7 +297,7 @@ class Worker:
         self.board.put(self.post.slot, Cell.WORKING_ON, 0)
         if time.monotonic() - began > COSTLY_S:  # on a busy machine also for a page that costs little
             others = self.lanes.waiting() + self.client.in_flight - lane.active - lane.listed
-            lane.charge(time.time(), time.process_time() - spent, size=answer.size, others=others)
+            lane.charge(clock.now(), time.process_time() - spent, size=answer.size, others=others)
         if not self._timing.hungry and self.client.room > self.client.in_flight:
             self._timing.notice(self.intake.batch.found[known:], self.lanes.by_host, self.parts)
         if done is None:
@@ -330,7 +329,7 @@ class Worker:
             self._touched.add(lane.host)
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
-        self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=time.time()))
+        self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=clock.now()))
 
     # Committing
 
@@ -340,7 +339,7 @@ class Worker:
         return self._timing.is_due(now, self.intake.batch, buffered=buffered, pages=pages, resting=self._is_resting())
 
     def _commit(self, now: float, *, last: bool = False) -> None:
-        clock = time.perf_counter()
+        began = time.perf_counter()
         self._unwatch()
         self.board.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
@@ -371,7 +370,7 @@ class Worker:
         if self.pilot is not None:
             self.pilot.settle(batch.found, len(batch.done))
         self.depot.patiently(intake.journal.write)
-        self._cpu["commit"] += time.perf_counter() - clock
+        self._cpu["commit"] += time.perf_counter() - began
         self._publish()
 
     def _write(self, batch: Batch, now: float, *, last: bool) -> Committed:
@@ -470,7 +469,7 @@ class Worker:
             delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
             per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
             lane = self.lanes.by_host[host] = Lane(row, delay_s=delay_s, per_host=per_host)
-            lane.recover(time.time())
+            lane.recover(clock.now(), longest_s=longest_pause(fetch))
             lane.dry = part_of(host) not in self.parts
         return lane
 

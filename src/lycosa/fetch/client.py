@@ -17,7 +17,7 @@ from typing import Any
 
 import pycurl
 
-from lycosa import urls
+from lycosa import clock, urls
 from lycosa.fetch.gate import SCHEMES, Gate
 from lycosa.fetch.handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
@@ -260,18 +260,18 @@ class Client:
         """Begin a transfer; an answer at once only if the request may not be made at all."""
         refusal = self._gate.refuse_url(target.url, target.host)
         if refusal:
-            return Answer(target=target, failure="address", detail=refusal, began=time.time())
+            return Answer(target=target, failure="address", detail=refusal, began=clock.now())
         if target.url.partition(":")[0] not in SCHEMES:
-            return Answer(target=target, failure="scheme", detail="only http and https are fetched", began=time.time())
+            return Answer(target=target, failure="scheme", detail="only http and https are fetched", began=clock.now())
         transfer = self._free.pop() if self._free else self._new_transfer()
         transfer.target = target
-        transfer.began = time.time()
+        transfer.began = clock.now()
         try:
             self._prepare(transfer, target)
         except (pycurl.error, UnicodeError, ValueError) as error:
             transfer.clear()
             self._free.append(transfer)
-            return Answer(target=target, failure="bad-url", detail=str(error), began=time.time())
+            return Answer(target=target, failure="bad-url", detail=str(error), began=clock.now())
         self._busy[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
         return None
@@ -380,7 +380,7 @@ class Client:
 
     def _collect(self) -> list[Answer]:
         answers: list[Answer] = []
-        now = time.time()
+        now = clock.now()
         while True:
             queued, finished, failed = self._multi.info_read(64)
             for curl in finished:

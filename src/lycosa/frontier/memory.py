@@ -247,8 +247,6 @@ class MemoryFrontier:
             if state == State.PENDING:
                 woken.add(found.host)
             return
-        if found.reason in BARRED:
-            return
         if found.state == State.PENDING and known.state == State.REJECTED and known.reason in BARRED:
             known.found, known.depth = found, found.depth
             open_url(known)
@@ -258,7 +256,7 @@ class MemoryFrontier:
             for name in ("score", "lore", "parent", "via", "anchor", "context"):
                 setattr(known.found, name, getattr(found, name))
             woken.add(found.host)
-        if max_depth >= 0:
+        if max_depth >= 0 and found.reason not in BARRED:
             self._lower(known, found.depth, woken, max_depth, fits=found.state == State.PENDING)
 
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
@@ -348,8 +346,8 @@ class MemoryFrontier:
         return len(ended)
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        refused = [url for url in self._of([part_of(host)], State.REJECTED) if url.found.host == host]
-        refused = [url for url in refused if url.reason == reason]
+        refused = self._of([part_of(host)], State.REJECTED)
+        refused = [url for url in refused if (url.found.host, url.reason) == (host, reason)]
         best = sorted(refused, key=lambda url: (-url.found.score, url.n))[:limit]
         for url in best:
             open_url(url)
@@ -363,6 +361,10 @@ class MemoryFrontier:
 
     def repend_reason(self, reason: str) -> int:
         return self.repend([url.n for url in self._world.urls if url.reason == reason])
+
+    def hasten(self, latest: float) -> None:
+        for url in self._world.urls:
+            url.due = min(url.due, latest) if url.state == State.WAITING else url.due
 
     def retry(self) -> int:
         failed = [url for url in self._world.urls if url.state == State.FAILED and url.reason != POISON]

@@ -189,6 +189,9 @@ class Frontier(Protocol):
     def repend_reason(self, reason: str) -> int:
         """Fetch again what ended with this reason; returns how many; in constant time when there is nothing."""
 
+    def hasten(self, latest: float) -> None:
+        """Let nothing wait for longer than until `latest` to be tried again: what says so had a wrong clock."""
+
     def retry(self) -> int:
         """Try again from the first what failed, apart from what killed workers; returns how many."""
 
