@@ -397,6 +397,19 @@ def test_thousands_of_inherited_systems() -> None:
     assert (len(inventory.items[1].crs), inventory.items[1].crs_count) == (MAX_ITEM_CRS, 6000)
 
 
+def test_systems_are_counted_once() -> None:
+    """A layer's own systems stand first; what it repeats of the inherited ones is not counted twice."""
+    inner = "<Layer><Name>b</Name><CRS>EPSG:9</CRS><CRS>EPSG:3</CRS></Layer>"
+    group = f"<Layer><Name>a</Name><CRS>EPSG:3</CRS><CRS>EPSG:4</CRS>{inner}</Layer>"
+    text = f"<Capability><Layer><CRS>EPSG:2</CRS><CRS>EPSG:3</CRS>{group}</Layer></Capability>"
+    found = stock(f'<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">{text}</WMS_Capabilities>')
+    assert [(item.crs, item.crs_count) for item in found.items[1:]] == [
+        (("EPSG:3", "EPSG:4", "EPSG:2"), 3),
+        (("EPSG:9", "EPSG:3", "EPSG:4", "EPSG:2"), 4),
+    ]
+    assert found.service.crs == ("EPSG:2", "EPSG:3", "EPSG:4", "EPSG:9")
+
+
 def test_hostile_shapes() -> None:
     """Layers nested without end, endless texts and entities cost little and say what is left."""
     deep = '<WMS_Capabilities version="1.3.0"><Capability>' + "<Layer><Name>a</Name>" * 5000

@@ -15,7 +15,7 @@ from lycosa.missions.geo import feeds, objects, ows, wms
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.complaint import read_complaint
-from lycosa.missions.geo.inventory import DIRECTORY, Inventory, Item, Service, find_licence
+from lycosa.missions.geo.inventory import DIRECTORY, MAX_ITEMS, Inventory, Item, Service, find_licence
 from lycosa.missions.geo.kinds import inflate, recognise
 from lycosa.missions.geo.tongues import name_language
 from lycosa.missions.geo.tree import find, read_tree
@@ -103,6 +103,8 @@ def _settle(service: Service, items: list[Item]) -> None:
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
+    if len(items) >= MAX_ITEMS:
+        service.problem = service.problem or f"only the first {MAX_ITEMS:,} items are read"
     _tell_languages(service, items)
     if not service.advertised:
         capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]

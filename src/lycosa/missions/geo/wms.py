@@ -4,6 +4,7 @@ a service and its items flow out.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -54,6 +55,7 @@ class Inherited(Struct, frozen=True):
     box: Box | None = None
     extents: tuple[Extent, ...] = ()
     crs: tuple[str, ...] = ()
+    known: frozenset[str] = frozenset()  # the same, for asking
     styles: tuple[Style, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
     attribution: str = ""
@@ -162,18 +164,46 @@ def read_layers(root: Element, service: Service) -> list[Item]:
     while stack and len(items) < MAX_ITEMS:
         layer, given = stack.pop()
         below = list(children(layer, "Layer"))
-        item, passed = _read_layer(layer, given, latitude_first)
+        item = _read_layer(layer, given, latitude_first)
+        named = _read_systems(layer)
+        _place_systems(item, named, given)
         item.group = bool(below)
         item.formats = () if item.group and not item.name else service.formats
         items.append(item)
         if len(systems) < MAX_SERVICE_CRS:
-            systems.update(dict.fromkeys(passed.crs))
-        stack += [(child, passed) for child in reversed(below)]
+            systems.update(dict.fromkeys(named))
+        if below:
+            passed = _pass_on(item, named, given)
+            stack += [(child, passed) for child in reversed(below)]
     service.crs = tuple(systems)[:MAX_SERVICE_CRS]
     return items
 
 
-def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> tuple[Item, Inherited]:
+def _read_systems(layer: Element) -> tuple[str, ...]:
+    """The reference systems that a layer states itself."""
+    own = [name for e in children(layer, "CRS", "SRS") for name in (e.text or "")[:100_000].split()]
+    return unique([name_crs(name) for name in own], MAX_SERVICE_CRS)
+
+
+def _place_systems(item: Item, named: tuple[str, ...], given: Inherited) -> None:
+    """Its own first, then the inherited ones: GeoServer has thousands, which are not gone through for every layer."""
+    own = frozenset(named)
+    inherited = islice((name for name in given.crs if name not in own), MAX_ITEM_CRS)
+    item.crs = (*named, *inherited)[:MAX_ITEM_CRS]
+    item.crs_count = min(MAX_SERVICE_CRS, len(given.crs) + len(own - given.known))
+
+
+def _pass_on(item: Item, named: tuple[str, ...], given: Inherited) -> Inherited:
+    """What a group hands on to the layers in it."""
+    path = (*given.path, item.title or item.name)[:_MAX_PATH]
+    crs, known = given.crs, given.known
+    if named:
+        crs = unique([*named, *given.crs], MAX_SERVICE_CRS)
+        known = frozenset(crs)
+    return Inherited(path, item.box, item.extents, crs, known, item.styles, item.dimensions, item.attribution)
+
+
+def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Item:
     item = Item(
         "layer",
         text_at(layer, "Name"),
@@ -186,10 +216,6 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> tuple
     )
     item.attribution = text_at(layer, "Attribution", "Title") or given.attribution
     item.address = link_of(find(layer, "DataURL"))
-    own = [name for e in children(layer, "CRS", "SRS") for name in (e.text or "")[:100_000].split()]
-    named = unique([name_crs(name) for name in own], MAX_SERVICE_CRS)
-    crs = unique([*named, *given.crs], MAX_SERVICE_CRS) if given.crs and named else named or given.crs
-    item.crs, item.crs_count = crs[:MAX_ITEM_CRS], len(crs)
     item.extents = _read_extents(layer)
     place_box(item, find_box(layer), given.box, latitude_first=latitude_first)
     item.extents = item.extents or given.extents
@@ -197,8 +223,7 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> tuple
     item.styles = (*styles, *given.styles)[:MAX_LIST]
     item.dimensions = _read_dimensions(layer, given.dimensions)
     item.time = next((d.extent for d in item.dimensions if d.name.lower() == "time"), "")
-    path = (*given.path, item.title or item.name)[:_MAX_PATH]
-    return item, Inherited(path, item.box, item.extents, crs, item.styles, item.dimensions, item.attribution)
+    return item
 
 
 def place_box(item: Item, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
