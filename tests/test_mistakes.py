@@ -161,6 +161,31 @@ def test_a_name_that_promises_something_else_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["collection"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "mirror", "-o", ""],
+        ["query", "SELECT 1", "-o", ""],
+        ["merge", "a", "b", "--into", ""],
+        ["extract", "-o", ""],
+        ["crawl", "http://a.test/", "-c", "new", "--log-file", "new/crawl.db"],
+        ["crawl", "http://a.test/", "-c", "new", "--mirror", "new"],
+        ["query", "SELECT 1", "--timeout", "-1"],
+    ],
+)
+def test_an_output_that_would_go_elsewhere_is_refused(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty variable of a script is no name of a folder, nor the wish to merge into the first collection."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "collection"):
+        stock(Path(name), [(f"http://{name}.test/", "text/html", b"")])
+    before = (tmp_path / "a/crawl.db").read_bytes()
+    assert main(words) == 2
+    assert (tmp_path / "a/crawl.db").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "collection"]
+
+
 def test_endings_that_promise_nothing_are_any_names(tmp_path: Path) -> None:
     """And those of the lists name their formats; --format has the last word."""
     where = stock(tmp_path / "c", [("http://a.test/", "text/html", b"")])

@@ -13,7 +13,7 @@ from stock import stock
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.outlet import whole_file
-from lycosa.tray import Tree, write_folder
+from lycosa.tray import Tree, opened_tray, write_folder
 
 
 def held(folder: Path) -> dict[str, bytes]:
@@ -131,6 +131,21 @@ def test_a_kill_leaves_nothing_that_is_taken_for_somebody_elses(moment: int, tmp
     assert held(folder) == {"a/x": b"8", "f": b"9", "mine": b"precious"}
 
 
+def test_two_do_not_write_to_one_place(tmp_path: Path) -> None:
+    """The second is told so, and leaves the first alone."""
+    with opened_tray(tmp_path / "out") as tray:
+        part = tray.add(b"1")
+        with pytest.raises(UsageError, match="is being written by another lycosa"):
+            write_folder(tmp_path / "out", [("b", b"2")])
+        tray.settle([(part, "a", "a\n")])
+    assert held(tmp_path / "out") == {"a": b"1"}
+    with whole_file(tmp_path / "x.csv") as path:
+        Path(path).write_text("first")
+        with pytest.raises(UsageError, match="is being written by"), whole_file(tmp_path / "x.csv"):
+            pass
+    assert (tmp_path / "x.csv").read_text() == "first"
+
+
 def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
     """Links are followed, and nothing stays behind."""
     (tmp_path / "real.csv").write_text("old")
@@ -160,6 +175,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
         ("report", "mime", "-o", "link"),
         ("crawl", "http://a.test/", "--mirror", "c/archive"),
         ("crawl", "http://a.test/", "--index", "c/crawl.db"),
+        ("crawl", "http://a.test/", "--log-file", "c/crawl.db"),
     ],
 )
 def test_no_output_replaces_a_part_of_a_collection(

@@ -6,6 +6,7 @@ is ever written over, whichever collection is meant: its archive cannot be broug
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,14 +24,20 @@ CRAWL_MAKES = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "l
 _DATABASES = ("crawl.db", "near.db", "analysis.db", "search.db", "checks.db")
 
 
-def refuse_own(output: str | os.PathLike[str]) -> None:
-    """Refuse a path that is a collection, or something of one that lycosa itself made and needs."""
+def refuse_own(output: str | os.PathLike[str], *, new: str = "", log: bool = False) -> None:
+    """Refuse a path that is a collection, or something of one that lycosa itself made and needs.
+
+    A folder that is to become a collection is one already, if it is `new`; a `log` may be where logs are.
+    """
     place = Path(os.path.realpath(output))
-    if os.path.isfile(place / "crawl.db"):
+    unborn = Path(os.path.realpath(new)) if new else None
+    if place == unborn or os.path.isfile(place / "crawl.db"):
         raise UsageError(f"{output} is a collection: name another folder.")
     for folder in place.parents:
         first = place.relative_to(folder).parts[0]
-        if (first in CRAWL_MAKES or first.startswith(_DATABASES)) and os.path.isfile(folder / "crawl.db"):
+        if not (first in CRAWL_MAKES or first.startswith(_DATABASES)) or (log and first == "logs"):
+            continue
+        if folder == unborn or os.path.isfile(folder / "crawl.db"):
             raise UsageError(f"{output} belongs to the collection {folder}: name another place.")
 
 
@@ -46,13 +53,27 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
     place = os.path.realpath(output)  # what a link points to is written, the link stays
     part = f"{place}.lycosa-part"
     try:
-        open(part, "wb").close()
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as problem:
         raise make_fault(problem, str(output)) from None
     try:
-        yield part
-        os.replace(part, place)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
+        claim(handle, output)
+        try:
+            yield part
+            os.replace(part, place)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
+    finally:
+        os.close(handle)
+
+
+def claim(handle: int, output: str | os.PathLike[str]) -> None:
+    """Have an open file or folder for oneself; refuse where another process writes there at this moment."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"{output} is being written by another lycosa: wait for it to end.") from None
+    except OSError:  # a disk that has no locks
+        return

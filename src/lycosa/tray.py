@@ -22,7 +22,7 @@ import apsw
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.outlet import refuse_own
+from lycosa.outlet import claim, refuse_own
 
 _PARTS = "~lycosa-parts"
 _PART_FOLDER = 1000  # files in one folder of parts
@@ -58,23 +58,33 @@ def opened_tray(folder: Path, listing: Listing = FILES, *, shared: bool = False)
     if place.exists() and not place.is_dir():
         raise UsageError(f"{folder} is a file; name a folder.")
     is_new = not place.exists()
-    parts = place / _PARTS
     try:
-        held = [] if is_new else sorted(name for name in os.listdir(place) if name != _PARTS)
-        if held and not shared and not _is_file(place / listing.name):
-            raise UsageError(f"{folder} holds {_name_some(held)} and was not made by an export: name another folder.")
-        shutil.rmtree(parts, ignore_errors=True)
-        parts.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         with Tree(place) as tree:
-            yield Tray(folder, place, listing, tree, is_empty=not held)
+            claim(tree.root, folder)
+            held = sorted(name for name in os.listdir(place) if name != _PARTS)
+            if held and not shared and not _is_file(place / listing.name):
+                raise UsageError(f"{folder} holds {_name_some(held)} and was not made by an export: name another.")
+            with _opened_parts(place / _PARTS):
+                yield Tray(folder, place, listing, tree, is_empty=not held)
     except (OSError, apsw.FullError) as error:
         cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))
         raise make_fault(cause, f"The folder {folder}") from error
     finally:
-        shutil.rmtree(parts, ignore_errors=True)
         if is_new:
             with suppress(OSError):  # it is not empty: all went well
                 place.rmdir()
+
+
+@contextmanager
+def _opened_parts(parts: Path) -> Iterator[None]:
+    """A folder for what waits, in place of one that a kill left."""
+    try:
+        shutil.rmtree(parts, ignore_errors=True)
+        parts.mkdir()
+        yield
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
 
 
 class Tray:
@@ -201,7 +211,7 @@ class Tree:
     """A folder that is only ever entered part by part, so that no symbolic link in it leads elsewhere."""
 
     def __init__(self, root: Path) -> None:
-        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._open: list[tuple[str, int]] = []  # the folders of the last path: files come folder by folder
 
     def put(self, source: Path, path: str) -> None:
@@ -240,12 +250,12 @@ class Tree:
             shared += 1
         self._leave(shared)
         for name in folders[shared:]:
-            parent = self._open[-1][1] if self._open else self._root
+            parent = self._open[-1][1] if self._open else self.root
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=parent)
             self._open.append((name, os.open(name, _FOLDER_FLAGS, dir_fd=parent)))
-        return self._open[-1][1] if self._open else self._root
+        return self._open[-1][1] if self._open else self.root
 
     def _leave(self, depth: int) -> None:
         while len(self._open) > depth:
@@ -258,7 +268,7 @@ class Tree:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave(0)
-        os.close(self._root)
+        os.close(self.root)
 
 
 def _is_ours(path: str, mode: int, names: apsw.Connection) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lycosa.cli import assort
-from lycosa.cli.options import collection_option
+from lycosa.cli.options import collection_option, named
 from lycosa.cli.output import check_ending, check_place, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
@@ -82,7 +82,7 @@ lycosa export map -o map.html
 @click.command(help=HELP)
 @click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.argument("address", default="", metavar="[URL]")
-@click.option("-o", "--output", default="-", metavar="PATH", help="Folder of the mirror, or file; - is the pipe.")
+@click.option("-o", "--output", default="-", metavar="PATH", callback=named, help="Folder, or file; - is the pipe.")
 @collection_option
 @click.option(
     "--format",

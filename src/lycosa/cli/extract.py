@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import default_collection
+from lycosa.cli.options import default_collection, named
 from lycosa.cli.output import check_ending, check_place, opened
 from lycosa.errors import UsageError
 from lycosa.mission import Mission, load
@@ -18,7 +18,7 @@ from lycosa.mission import Mission, load
 @click.argument("files", nargs=-1, metavar="[FILE.warc.gz…]")
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
 @click.option("--quarry", metavar="NAME", help="FILE.py:CLASS or package.module:CLASS; default: the mission's.")
-@click.option("-o", "--output", metavar="FILE", help="Write the records here; - is the pipe.")
+@click.option("-o", "--output", metavar="FILE", callback=named, help="Write the records here; - is the pipe.")
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
 @click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
 @click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")

@@ -50,7 +50,13 @@ def status(collection: str, form: str | None) -> None:
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
 )
-@click.option("--timeout", default=60.0, metavar="SECONDS", help="End a query that takes longer; 0: never.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    default=60.0,
+    metavar="SECONDS",
+    help="End a query that takes longer; 0: never.",
+)
 @click.option("--sparql", default="", metavar="SELECT", help="Ask a thesaurus instead, in SPARQL.")
 @click.option("--thesaurus", default="", metavar="NAME", help="With --sparql: which; default: the starter vocabulary.")
 def query(

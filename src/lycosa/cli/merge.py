@@ -7,19 +7,20 @@ from pathlib import Path
 
 import click
 
+from lycosa.cli.options import named
 from lycosa.cli.output import check_ending
 
 
 @click.command(short_help="Put several collections together.")
 @click.argument("collections", nargs=-1, required=True, metavar="A B…")
 @click.option(
-    "-o", "--into", default="", metavar="DIR", help="New folder for the whole; without it, A gets the others."
+    "-o", "--into", metavar="DIR", callback=named, help="New folder for the whole; without it, A gets the others."
 )
 @click.option("--copy", is_flag=True, help="Copy archive files, where links would do.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
 )
-def merge(collections: tuple[str, ...], into: str, copy: bool, form: str | None) -> None:
+def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str | None) -> None:
     """Put collections together: every URL, page, link and record once, with the best that is known of it.
 
     The result can be looked at and continued like any other; its settings are those of A, with the seeds of all. What
@@ -34,7 +35,7 @@ def merge(collections: tuple[str, ...], into: str, copy: bool, form: str | None)
     from lycosa.crawl.merge import merge_collections
     from lycosa.look.table import printable
 
-    check_ending(into)
+    check_ending(into or "-")
     folders = [Path(name) for name in collections]
     report = merge_collections(folders, into=Path(into) if into else None, copy=copy, beside=_bring_checks)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":

@@ -143,7 +143,15 @@ def format_option(command: Command) -> Command:
 
 def output_option(command: Command) -> Command:
     """Add the option that names the file to write."""
-    return click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the pipe.")(command)
+    text = "Where to write; - is the pipe."
+    return click.option("-o", "--output", default="-", metavar="FILE", callback=named, help=text)(command)
+
+
+def named(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuse an output without a name, which a script gives whose variable is empty."""
+    if value == "":
+        raise UsageError(f"{option.opts[0]} has no name after it: name a file or a folder.")
+    return value
 
 
 def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> Plan:

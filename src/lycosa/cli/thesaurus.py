@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.options import format_option, output_option
+from lycosa.cli.options import format_option, named, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
 from lycosa.plural import counted
@@ -45,8 +45,8 @@ def thesaurus() -> None:
 @click.argument("words", nargs=-1, required=True, metavar="FILE…")
 @click.option("--name", default="", metavar="NAME", help="What it is called; default: as the file or folder.")
 @click.option("--languages", default="", metavar="es,en", help="Keep labels in these languages; default: all.")
-@click.option("-o", "--output", default="", metavar="FILE", help="Write this file instead of one found by name.")
-def import_files(words: tuple[str, ...], name: str, languages: str, output: str) -> None:
+@click.option("-o", "--output", metavar="FILE", callback=named, help="Write this file instead of one found by name.")
+def import_files(words: tuple[str, ...], name: str, languages: str, output: str | None) -> None:
     """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
     from lycosa.words import shelf
     from lycosa.words.volume import SUFFIX, open_volume, write_volume

@@ -81,8 +81,7 @@ def check_targets(mission: Mission) -> None:
             raise UsageError(f"{key} is {name}, which cannot be: {place} is a file; allowed: the path of a {kind}.")
         if not os.access(place, os.W_OK):
             raise CollectionError(f"{key} is {name}, which cannot be written: no permission to write to {place}.")
-        if key != "log.file":
-            refuse_own(name)
+        refuse_own(name, new=mission.keep.collection, log=key == "log.file")
 
 
 def _is_collection(folder: Path) -> bool:
