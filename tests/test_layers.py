@@ -228,7 +228,9 @@ _missions = st.builds(
     reject=_patterns,
     quarry=st.sampled_from(["", "/a b/q.py:Q", "/q.py", "package.module:Q"]),
     workers=st.integers(0, 256),
-    limits=st.builds(Limits, pages=_whole, time_s=st.floats(-(2**53), 2**53), depth=_whole, html_bytes=_whole),
+    limits=st.builds(
+        Limits, pages=_whole, time_s=st.floats(-(2**53), 2**53), depth=_whole, html_bytes=st.integers(1, 2**53)
+    ),
     agent=st.builds(Agent, name=st.just("bot"), contact=st.sampled_from(["", "a@b.org"])),
     fetch=st.builds(Fetch, delay_s=_span, connect_to=st.just(("*=[::1]:80",)), robots=st.just("ignore")),
     urls=st.builds(Urls, drop_session=st.booleans(), drop=_items),

@@ -52,7 +52,7 @@ def test_links_that_are_not_followed_are_written_down(web: Web, tmp_path: Path) 
     web["a.test/half"] = Reply(half, headers={"Content-Type": "text/html"})
     for page in ("/1", "/2", "/3"):
         web[f"a.test{page}"] = html(text=page)
-    obey = ("--set", "fetch.rel_nofollow=obey")
+    obey = ("--set", "fetch.rel_nofollow=obey", "--per-host", "1")
     crawl(web, tmp_path / "c", "http://a.test/", *obey)
     found = states(tmp_path / "c")
     assert found["http://a.test/1"] == "fetched"
@@ -87,9 +87,19 @@ def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Pat
     crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
     assert web.paths().count("a.test/") == 1
     said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=0")
-    assert "1 page with more links than were taken is fetched again" in said
+    assert "1 page is fetched again" in said
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched" and len(found) == 10
+
+
+def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Path) -> None:
+    """With a higher limit, and not before."""
+    web["a.test/"] = html("/large")
+    web["a.test/large"] = html("/behind", text="much " * 400)
+    for limit, state in ((1000, "fetched too-large"), (1000, "fetched too-large"), (9000, "fetched")):
+        crawl(web, tmp_path / "c", "http://a.test/", "--set", f"limits.html_bytes={limit}")
+        assert states(tmp_path / "c")["http://a.test/large"] == state
+    assert web.paths().count("a.test/large") == 2 and "a.test/behind" in web.paths()
 
 
 def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> None:
@@ -102,7 +112,7 @@ def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> 
     web.asked.clear()
     crawl(web, tmp_path / "c", *once)
     assert web.paths() == []
-    assert "2 URLs that failed are tried again." in crawl(web, tmp_path / "c", *once, "--retry")
+    assert "Of what failed, 2 URLs are tried again." in crawl(web, tmp_path / "c", *once, "--retry")
     assert sorted(web.paths()) == ["a.test/1", "a.test/2", "a.test/deeper"]
     assert states(tmp_path / "c")["http://a.test/1"] == "fetched"
 

@@ -99,7 +99,7 @@ FAILURES = {
     "header-too-large": Reason("the header of the answer is larger than 300 KB or has more than 1,000 lines"),
     "too-large": Reason(
         "the answer is larger than limits.html_bytes or limits.body_bytes; what came before that is kept",
-        "raise the limit",
+        "raise the limit, and crawl again",
     ),
     "address": Reason(
         "the host leads to a private or reserved address", "allow it with --allow-private, or give it as a seed"

@@ -67,6 +67,10 @@ _REOPENED = (
 )  # fmt: skip
 
 
+#: A part of a page was kept, as no more of it came.
+_PARTS = ("cut-short", "timeout", "truncated", "corrupt")
+
+
 class CrawlOptions(Struct, frozen=True):
     """How a crawl is run, beside its mission."""
 
@@ -432,18 +436,24 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
 
 
 def _retry(frontier: Frontier) -> list[str]:
-    count = frontier.retry()
+    count = frontier.retry() + sum(map(frontier.repend_reason, _PARTS))
     return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
 def _read_on(mission: Mission, frontier: Frontier) -> list[str]:
-    """Pages with more links than were taken are fetched once more when more are taken now."""
-    before = re.search(r"^links_per_page = ([0-9]+)$", frontier.meta("mission") or "", re.MULTILINE)
-    most = mission.traps.links_per_page
-    if before is None or not int(before[1]) or 0 < most <= int(before[1]):
-        return []
-    count = frontier.repend_reason("links-limit")
-    return [f"As more links of a page are taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
+    """Pages of which a bound let only a part be taken are fetched once more when it is a higher one now."""
+    before, limits, count = frontier.meta("mission") or "", mission.limits, 0
+    if _is_raised("links_per_page", mission.traps.links_per_page or sys.maxsize, before):
+        count += frontier.repend_reason("links-limit")
+    if _is_raised("html_bytes", limits.html_bytes, before) or _is_raised("body_bytes", limits.body_bytes, before):
+        count += frontier.repend_reason("too-large")
+    return [f"As more of a page is taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
+
+
+def _is_raised(name: str, bound: int, toml: str) -> bool:
+    """Whether the mission of the last run had a lower bound."""
+    before = re.search(rf"^{name} = ([0-9]+)$", toml, re.MULTILINE)
+    return before is not None and 0 < int(before[1]) < bound
 
 
 def _without_place(toml: str) -> str:

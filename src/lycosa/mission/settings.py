@@ -18,6 +18,7 @@ Rendering = Literal["auto", "always", "never"]
 
 Count = Annotated[int, Meta(ge=0)]
 Several = Annotated[int, Meta(ge=1, le=10_000)]
+Size = Annotated[int, Meta(ge=1)]
 Few = Annotated[int, Meta(ge=0, le=100)]
 Seconds = Annotated[float, Meta(ge=0)]
 Patience = Annotated[float, Meta(gt=0)]
@@ -26,7 +27,8 @@ MIB = 1 << 20
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone."""
+    """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone, and the
+    size of an answer always has a bound."""
 
     pages: int = 0
     """pages stored or found unchanged in one round, exactly, whatever the number of workers"""
@@ -42,9 +44,9 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """further addresses of a host for each quarry found there"""
     host_urls_max: Count = 0
     """addresses of one host, however much is found there; 0: no ceiling"""
-    html_bytes: int = 10 * MIB
+    html_bytes: Size = 10 * MIB
     """bytes of an HTML page, after decompression"""
-    body_bytes: int = 100 * MIB
+    body_bytes: Size = 100 * MIB
     """bytes of any other answer, after decompression"""
     probe_bytes: Count = 0
     """bytes after which an answer is cut off unless the quarry recognises it, which is then fetched whole; 0: none"""
