@@ -38,7 +38,7 @@ def test_a_round_leaves_out_what_is_excluded_by_now(web: Web, tmp_path: Path) ->
     crawl(web, tmp_path / "c", "http://a.test/")
     web.asked.clear()
     said = crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full", "--exclude", "/2")
-    assert web.paths() == ["a.test/", "a.test/1"]
+    assert sorted(web.paths()) == ["a.test/", "a.test/1"]
     assert "0 gone" in said and "The collection holds 3 pages" in said
     crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full")
     assert web.paths().count("a.test/2") == 1
