@@ -276,12 +276,15 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
         assert running.stderr.read() == b""
 
 
+NO_ROOM = "has no room on its disk; nothing is lost: make room and run the same command again."
+
+
 def test_odd_outputs_are_survived(folder: Path) -> None:
     """A full device is exit 3 with a sentence; a terminal without the letters gets their numbers."""
     command = [sys.executable, "-P", "-m", "lycosa", "query", "-c", str(folder), "--format", "table"]
     with open("/dev/full", "w") as full:
         done = subprocess.run([*command, "SELECT 1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (3, "lycosa: No space left on device\n")
+    assert (done.returncode, done.stderr) == (3, f"lycosa: The output {NO_ROOM}\n")
     plain = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*command, "SELECT 'é'"], capture_output=True, text=True, timeout=60, env=plain)
     assert done.returncode == 0 and "\\xe9" in done.stdout
@@ -310,7 +313,7 @@ def fail_with(problem: BaseException) -> click.Command:
     [
         (CollectionError("It is locked."), 2, "lycosa: It is locked.\n"),
         (DiskFull("No room."), 3, "lycosa: No room.\n"),
-        (OSError(errno.ENOSPC, "No space left on device", "c/x"), 3, "lycosa: c/x: No space left on device\n"),
+        (OSError(errno.ENOSPC, "No space left on device", "c/x"), 3, f"lycosa: c/x {NO_ROOM}\n"),
         (KeyboardInterrupt(), 130, "\nlycosa: interrupted; the same command can be given again\n"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
     ],

@@ -131,6 +131,36 @@ def test_a_kill_leaves_nothing_that_is_taken_for_somebody_elses(moment: int, tmp
     assert held(folder) == {"a/x": b"8", "f": b"9", "mine": b"precious"}
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_request_to_end_leaves_nothing_behind(kind: str, number: signal.Signals, tmp_path: Path) -> None:
+    """As a service manager, a time limit or a closed terminal sends it."""
+    child = os.fork()
+    if not child:
+        try:
+            if kind == "file":
+                with whole_file(tmp_path / "x.csv") as path:
+                    Path(path).write_text("half")
+                    os.kill(os.getpid(), number)
+            else:
+                with opened_tray(tmp_path / "x") as tray:
+                    tray.add(b"half")
+                    os.kill(os.getpid(), number)
+        except SystemExit as ended:
+            os._exit(int(ended.code or 0))
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_keeps_its_readers(tmp_path: Path) -> None:
+    """Who may read a file is not changed by writing it anew."""
+    (tmp_path / "x.csv").touch(0o600)
+    with whole_file(tmp_path / "x.csv") as path:
+        Path(path).write_text("new")
+    assert (tmp_path / "x.csv").stat().st_mode & 0o777 == 0o600
+
+
 def test_two_do_not_write_to_one_place(tmp_path: Path) -> None:
     """The second is told so, and leaves the first alone."""
     with opened_tray(tmp_path / "out") as tray:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
+import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lycosa.disk import make_fault
+from lycosa.disk import is_full, make_fault
 from lycosa.errors import UsageError
 
 #: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
@@ -59,14 +62,44 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
     try:
         claim(handle, output)
         try:
-            yield part
+            with suppress(OSError):  # who may read it stays as it was
+                os.fchmod(handle, stat.S_IMODE(os.stat(place).st_mode))
+            with ending():
+                yield part
             os.replace(part, place)
-        except BaseException:
+        except BaseException as problem:
             with suppress(OSError):
                 os.unlink(part)
+            if isinstance(problem, OSError) and is_full(problem):
+                raise make_fault(problem, str(output)) from None
             raise
     finally:
         os.close(handle)
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what is under way as Ctrl-C does, so that what is half done is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    own = os.getpid()
+
+    def end(number: int, _: object) -> None:
+        if os.getpid() != own:  # a process that was forked in the meantime has nothing to remove
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        raise SystemExit(128 + number)  # as shells count it
+
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def claim(handle: int, output: str | os.PathLike[str]) -> None:

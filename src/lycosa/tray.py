@@ -22,7 +22,7 @@ import apsw
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.outlet import claim, refuse_own
+from lycosa.outlet import claim, ending, refuse_own
 
 _PARTS = "~lycosa-parts"
 _PART_FOLDER = 1000  # files in one folder of parts
@@ -65,7 +65,7 @@ def opened_tray(folder: Path, listing: Listing = FILES, *, shared: bool = False)
             held = sorted(name for name in os.listdir(place) if name != _PARTS)
             if held and not shared and not _is_file(place / listing.name):
                 raise UsageError(f"{folder} holds {_name_some(held)} and was not made by an export: name another.")
-            with _opened_parts(place / _PARTS):
+            with _opened_parts(place / _PARTS), ending():
                 yield Tray(folder, place, listing, tree, is_empty=not held)
     except (OSError, apsw.FullError) as error:
         cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))

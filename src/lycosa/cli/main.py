@@ -15,8 +15,8 @@ from io import TextIOWrapper
 
 import click
 
-from lycosa.disk import is_full
-from lycosa.errors import LycosaError
+from lycosa.disk import is_full, make_fault
+from lycosa.errors import DiskFull, LycosaError
 
 #: The verbs in the order of their help, with the module that holds each.
 VERBS = {
@@ -162,5 +162,7 @@ def _end(problem: OSError, *, debug: bool) -> int:
         return 1
     if debug:
         raise problem
+    if is_full(problem):
+        return _complain(str(make_fault(problem, str(problem.filename or "The output"))), code=DiskFull.exit_code)
     where = f"{problem.filename}: " if problem.filename else ""
-    return _complain(f"{where}{problem.strerror or problem}", code=3 if is_full(problem) else 1)
+    return _complain(f"{where}{problem.strerror or problem}", code=1)
