@@ -44,6 +44,18 @@ def test_key_terms_weigh_as_they_should() -> None:
     assert known.page("ogc " * 6) == 0.5
 
 
+@pytest.mark.parametrize("text", ["", "here", "OGC", "disservices"])
+@pytest.mark.parametrize(
+    "url", ["http://wms.test/", "http://a.test/x/wmsServer?request=GetCapabilities", "http://a.test/f"]
+)
+@pytest.mark.parametrize("context", ["", "of the city", "our WEB SERVICES here", "geoservices", "ogc \ud800 \u212a"])
+def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
+    """The anchor or the address, whichever says more; the context where both say nothing."""
+    for known in (taste(), Taste(ANCHORS, ["ogc=2", "f"]), Taste((), ()), Taste(shorts=lambda text, language: 0.25)):
+        anchor = max(known.short(text), known.url(url))
+        assert known.link(text, url, context) == (anchor, 1.0 if anchor > 0 else known.near(context))
+
+
 def test_shark_search_is_as_described() -> None:
     """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
     policy = Shark(taste(), Steer())
@@ -106,6 +118,27 @@ def test_it_learns_from_what_was_found() -> None:
     assert good[0] / (1 - good[0]) > 3 * bad[0] / (1 - bad[0])
     parts = policy.explain(good[1], "b.test")
     assert parts["anchor"] > 0 > policy.explain(bad[1], "b.test")["anchor"]
+
+
+def test_what_is_remembered_of_addresses_changes_nothing() -> None:
+    """Folder, name and query count alike whether others of the folder were met before or not, and on each host anew."""
+    paths = [
+        "/",
+        "/a/",
+        "/a//",
+        "/a//b",
+        "/2024/05/the-map.html?id=7",
+        "/2023/06/a.b.c",
+        "/a/b/c/d/e/f/g/h/i/j.pdf",
+        "/x?y",
+    ]
+    places = [(host, f"http://{host}{path}") for host in ("a.test", "b.test") for path in paths]
+    old = Learn(taste(), Steer())
+    for _ in range(2):
+        for host, url in places:
+            noted = old.score(Link(url), url, host=host)
+            assert noted == Learn(taste(), Steer()).score(Link(url), url, host=host)
+    assert len({old.score(Link(url), url, host=host)[1] for host, url in places}) == len(places)
 
 
 def test_what_was_never_tried_is_worth_a_try() -> None:

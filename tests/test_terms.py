@@ -19,6 +19,12 @@ def test_words_are_small_and_without_symbols() -> None:
     assert b" ".join(words).decode() == "wms 1 3 0 río ebro l eau co2 νερό x y"
 
 
+@given(st.text(st.characters(max_codepoint=255)))
+def test_words_are_the_same_in_any_company(text: str) -> None:
+    """A text in Latin-1, which is divided in a shorter way, has the words that it has beside others."""
+    assert split_words(f"{text} Ж")[:-1] == split_words(text)
+
+
 def test_the_best_terms_are_the_most_frequent_words_of_content() -> None:
     """Stop words, numbers and single letters are no terms; a score is (occurrences / distinct) × total words."""
     terms = extract("agua agua agua río río mapa 2020 2020 2020 2020 x x x x x la la la la la la", "es")

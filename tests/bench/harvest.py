@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ from lycosa.missions.geo.fate import settle
 from lycosa.missions.geo.identity import spell
 from lycosa.missions.geo.stock import Stock
 from lycosa.model import Link, Sight
-from lycosa.parse import Doc
+from lycosa.parse import Doc, read
 
 POLICIES = ("bfs", "fish", "shark", "learn")
 FAMILIES = {"ATOM-DOWNLOAD": "ATOM", "OGCAPI:LANDING": "OGCAPI"}
@@ -234,20 +235,24 @@ def teach(shared: Path, work: Path, *, seed: int, cues: float, most: str) -> Non
 
 
 def cost(world: World, thesaurus: str) -> None:
-    """What recognition, hypotheses, relevance and policy cost for each document, the best of five times."""
+    """What recognition, hypotheses, relevance and policy cost for each document, the best of five times.
+
+    As in a crawl each document was read just before, and a thesaurus is given its text as people read it.
+    """
     mission = mission_of("learn")
     if thesaurus:
         mission = replace(mission, thesaurus=thesaurus, policy=replace(mission.policy, relevance="both"))
     quarry, resolver = Geo(), urls.Resolver()
     with Collection(world.folder) as collection:
-        docs = [page.doc for _, page in zip(range(1500), collection.pages(), strict=False)]
-    tune()  # as a worker does: the documents that lie here are not to be looked through for garbage
+        pages = [(page.url, page.headers, page.body) for page in islice(collection.pages(), 1500)]
+    tune()  # as a worker does
     best: dict[str, float] = {}
     taste = make_taste(mission)
     policy = make_policy(mission, taste, same=quarry.same)
     for _ in range(5):  # words and hosts are known from the second time on, as they are in a long crawl
         met, spent = set[str](), Counter[str]()
-        for doc in docs:
+        for address, headers, body in pages:
+            doc = read(address, headers, body)
             clock = time.process_time()
             kind = quarry.recognise(doc) or ""
             links = [*doc.links, *quarry.links(doc)]
@@ -255,25 +260,26 @@ def cost(world: World, thesaurus: str) -> None:
             found = [(link, resolver.resolve(link.href, doc.base), at) for at, link in enumerate(links)]
             news = [(link, url, at) for link, url, at in found if url and url not in met]
             met.update(url for _, url, _ in news)
-            texts = [doc.context(at) for _, _, at in news]
+            contexts = [doc.context(at) for _, _, at in news]
             clock = time.process_time()
-            relevance = taste.page(doc.raw_text if doc.tree is not None else "", doc.language)
+            text = doc.text if doc.tree is None or taste.reads else doc.raw_text
+            relevance = taste.page(text, doc.language)
             spent["relevance"] += time.process_time() - clock
             host = urls.host_of(doc.url)
             lore = policy.score(Link(doc.url), doc.url, host=host)[1]  # counted where its link is met as a new one
             clock = time.process_time()
             policy.enter(Sight(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title))
             fresh = []
-            for (link, url, _), text in zip(news, texts, strict=True):
+            for (link, url, _), context in zip(news, contexts, strict=True):
                 target = urls.host_of(url)
-                fresh.append((policy.score(link, url, host=target, context=text)[0], target))
+                fresh.append((policy.score(link, url, host=target, context=context)[0], target))
             policy.leave(fresh)
             spent["policy"] += time.process_time() - clock
         for name, seconds in spent.items():
-            best[name] = min(best.get(name, 1e9), seconds / len(docs) * 1e6)
+            best[name] = min(best.get(name, 1e9), seconds / len(pages) * 1e6)
     told = ", ".join(f"{name} {value:.0f}" for name, value in best.items())
-    each = len(met) / len(docs)
-    print(f"µs a document ({len(docs)} of them, {each:.1f} new links each): {told}; {sum(best.values()):.0f} in all")
+    each = len(met) / len(pages)
+    print(f"µs a document ({len(pages)} of them, {each:.1f} new links each): {told}; {sum(best.values()):.0f} in all")
 
 
 def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: Path) -> None:

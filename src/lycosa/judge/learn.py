@@ -12,6 +12,8 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from struct import Struct as Packed
 from zlib import crc32
 
@@ -42,8 +44,9 @@ SUSTAIN = 3.0  # requests for which a promising link is taken to go on as it pro
 _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
+_STEPS = 8  # words of a path that count
 _REMEMBERED = 50_000
-_PACKED = Packed("<5f4B")  # what Shark-Search notes, prior, trust, sizes of the groups
+_PACKED = Packed("=5f4B")  # what Shark-Search notes, prior, trust, sizes of the groups
 _HEAD = _PACKED.size  # bytes before the features
 _KINDS = 4  # features of the kind of link: rule, shape, rule at the host, rel; those noted before shapes were are three
 PATIENCE = 6.0  # hypotheses of a rule for which its trust counts as much as what became of them
@@ -54,6 +57,18 @@ _CLAIMS = 200_000  # addresses that are remembered by what they stand for
 
 def _hash(text: str) -> int:
     return crc32(text.encode("utf-8", "replace")) & _MASK
+
+
+@cache
+def _pack(count: int) -> Callable[..., bytes]:
+    """Writes what is noted of a URL with so many features."""
+    return Packed(f"{_PACKED.format}{count}H").pack
+
+
+def _open(lore: bytes) -> tuple[float, float, int, array[int]]:
+    """What was noted of a URL: prior, trust, how many features say what kind of link it is, and all features."""
+    _, _, _, prior, trust, kinds, *_ = _PACKED.unpack_from(lore)
+    return prior, trust, kinds, array("H", lore[_HEAD:])
 
 
 def _zeros() -> array[float]:
@@ -102,6 +117,26 @@ class _Texts(dict[str, tuple[int, ...]]):
         """The same for a text that will hardly be met again."""
         names = self._names
         return tuple([names[word] for word in _WORD.findall(text[:400].lower())[: self._most]])
+
+
+class _Spots(dict[tuple[str, str, str], tuple[tuple[int, ...], tuple[int, ...], str]]):
+    """By host, folder and ending of addresses: the numbers of the folder's words, those of all three, and the shape."""
+
+    def __init__(self, paths: _Names) -> None:
+        self._paths, self._labels, self._forms = paths, _Texts("name", 4), _Names("folder")
+
+    def __missing__(self, spot: tuple[str, str, str]) -> tuple[tuple[int, ...], tuple[int, ...], str]:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        host, folder, ending = spot
+        plain = _DIGITS.sub("0", folder) or "/"
+        form = f"{folder.count('/')}{ending}"
+        words = tuple([self._paths[token] for token in _TOKEN.findall(folder)[:_STEPS]])
+        place = *self._labels[host], _hash(f"own {host}{plain}{ending}"), self._forms[form]
+        found = words, place, f"{plain[: plain.find('/', 1)]} {form}"
+        if len(folder) + len(ending) <= 200:
+            self[spot] = found
+        return found
 
 
 class _Ground:
@@ -157,9 +192,9 @@ class Learn(Policy):
         self._parent_sum = 0.0
         self._host = ""
         self._anchors, self._contexts, self._titles = _Texts("anchor", 6), _Texts("near", 6), _Texts("title", 4)
-        self._paths, self._queries, self._labels = _Names("path"), _Names("query"), _Texts("name", 4)
-        self._folders, self._kinds, self._forms = _Names("folder"), _Names("via"), _Names("on")
-        self._own, self._shapes = _Names("own"), _Names("shape")
+        self._paths, self._queries, self._shapes = _Names("path"), _Names("query"), _Names("shape")
+        self._kinds, self._forms, self._own = _Names("via"), _Names("on"), _Names("own")
+        self._spots = _Spots(self._paths)
         self._dries, self._yields = _Names("dry"), _Names("ground")
 
     # Scoring
@@ -177,13 +212,12 @@ class Learn(Policy):
             forms[f"relevance {int(sight.relevance * 8)}"],
             *self._titles[sight.title],
         )
-        self._parent_sum = sum(map(self._weights.__getitem__, parent))
+        self._parent_sum = sum(itemgetter(*parent)(self._weights))
         self._parent_bytes = array("H", parent).tobytes()
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        trust, taste, shark, text = link.trust, self._taste, self._shark, link.text
-        likely = max(taste.short(text), taste.url(url))
-        near = 1.0 if likely > 0 else taste.near(context)
+        trust, shark, text = link.trust, self._shark, link.text
+        likely, near = self._taste.link(text, url, context)
         anchor = self._anchors[text] if text else ()
         around = self._contexts.read(context) if context else ()
         kinds, kind = self._kinds, link.kind
@@ -196,11 +230,12 @@ class Learn(Policy):
         if same := self._same(url):
             loss = self._claim(same, url, logit)
             base, logit = base - loss, logit - loss
-        head = _PACKED.pack(shark.heir, likely, near, base, trust, _KINDS, len(anchor), len(address), len(around))
-        logit += self._parent_sum + sum(map(self._weights.__getitem__, ids))
+        logit += self._parent_sum + sum(itemgetter(*ids)(self._weights))
         if not trust:
             logit += self._untried(shape)
-        return _squash(logit), b"".join((head, array("H", ids).tobytes(), self._parent_bytes))
+        sizes = _KINDS, len(anchor), len(address), len(around)
+        lore = _pack(len(ids))(shark.heir, likely, near, base, trust, *sizes, *ids)
+        return _squash(logit), lore + self._parent_bytes
 
     def _claim(self, same: str, url: str, logit: float) -> float:
         """What an address loses because a better spelling of it is known."""
@@ -225,23 +260,21 @@ class Learn(Policy):
     def _address(self, url: str, host: str, kind: str) -> tuple[int, list[int]]:
         """The shape that addresses have on many hosts, as such a link leads there, and the other features."""
         low = url.lower()
-        start = low.find("/", 8)
-        path, _, query = low[start:].partition("?")
+        path, _, query = low[low.find("/", 8) :].partition("?")
         cut = path.rfind("/") + 1
-        dot = path.find(".", cut)
-        ending = path[dot:] if dot > 0 else "" if cut < len(path) else "/"
-        names = self._paths
-        found = [names[token] for token in _TOKEN.findall(path)[:8]]
+        name = path[cut:]
+        dot = name.find(".")
+        ending = name[dot:] if dot >= 0 else "" if name else "/"
+        words, place, form = self._spots[host, path[:cut], ending + "?" if query else ending]
+        found = [*words]
+        if name:
+            names = self._paths
+            found += [names[token] for token in _TOKEN.findall(name)[: _STEPS - len(words)]]
         if query:
             names = self._queries
             found += [names[token] for token in _TOKEN.findall(query)[:6]]
-            ending += "?"
-        folder = _DIGITS.sub("0", path[:cut]) if cut > 1 else "/"
-        found += self._labels[host]
-        found.append(self._own[f"{host}{folder}{ending}"])
-        form = f"{path.count('/')}{ending}"
-        found.append(self._folders[form])
-        return self._shapes[f"{kind} {folder[: folder.find('/', 1)]} {form}"], found
+        found += place
+        return self._shapes[f"{kind} {form}"], found
 
     # What hosts are worth
 
@@ -282,17 +315,16 @@ class Learn(Policy):
         return _squash(self._static(lore)) if len(lore) > _HEAD else score
 
     def _static(self, lore: bytes) -> float:
-        return self._sum(lore, array("H", lore[_HEAD:]))
+        return self._sum(*_open(lore))
 
-    def _sum(self, lore: bytes, ids: array[int]) -> float:
+    def _sum(self, prior: float, trust: float, kinds: int, ids: array[int]) -> float:
         """The log-odds of a URL, without those of its host."""
-        logit: float
-        _, _, _, logit, trust, kinds, *_ = _PACKED.unpack_from(lore)
         if trust:
-            logit += self._trust(ids[0], trust)
+            prior += self._trust(ids[0], trust)
         elif kinds == _KINDS:
-            logit += self._untried(ids[1])
-        return logit + sum(map(self._weights.__getitem__, ids))
+            prior += self._untried(ids[1])
+        logit: float = prior + sum(itemgetter(*ids)(self._weights))
+        return logit
 
     # Learning
 
@@ -309,7 +341,6 @@ class Learn(Policy):
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
             self._learn(sight.lore, ground, worth)
-            self._try(sight.lore, worth)
         self._answers += 1
         ground.pages += 1
         ground.finds += found
@@ -319,8 +350,8 @@ class Learn(Policy):
         self.age += 1
 
     def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
-        ids = array("H", lore[_HEAD:])
-        logit = self._sum(lore, ids)
+        prior, trust, kinds, ids = _open(lore)
+        logit = self._sum(prior, trust, kinds, ids)
         weights, energies = self._weights, self._energies
         for i in (own := self._host_ids(ground)):
             logit += weights[i]
@@ -331,15 +362,11 @@ class Learn(Policy):
             energy = energies[i] = energies[i] + power
             weights[i] += step / math.sqrt(energy + DAMP)
         self._touched.update(ids)
+        if trust or kinds == _KINDS:
+            self._try(ids[0] if trust else ids[1], worth)
 
-    def _try(self, lore: bytes, worth: float) -> None:
+    def _try(self, rule: int, worth: float) -> None:
         """Something was tried: the rule of a hypothesis, or the shape of an address, is worth what that was."""
-        rule, shape = array("H", lore[_HEAD : _HEAD + 4])
-        _, _, _, _, trust, kinds, *_ = _PACKED.unpack_from(lore)
-        if not trust:
-            if kinds != _KINDS:
-                return
-            rule = shape
         tried, found = self._rules.get(rule, _NOTHING)
         self._rules[rule] = tried + 1, found + worth
         self._note(_RULES | rule, 1.0, worth)

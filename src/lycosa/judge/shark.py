@@ -39,9 +39,7 @@ class Shark(Policy):
         return _PACKED.unpack_from(lore)[0] if len(lore) >= _PACKED.size else _SEED
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        taste = self._taste
-        anchor = max(taste.short(link.text), taste.url(url))
-        around = 1.0 if anchor > 0 else taste.near(context)
+        anchor, around = self._taste.link(link.text, url, context)
         return max(self.combine(anchor, around), prior), _PACKED.pack(self.heir, anchor, around)
 
     def combine(self, anchor: float, around: float) -> float:

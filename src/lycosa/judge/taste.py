@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import re2
 
@@ -28,6 +28,12 @@ def _weigh_terms(terms: Sequence[str]) -> dict[str, float]:
     return found
 
 
+def _find_least(terms: Iterable[str]) -> list[str]:
+    """The terms that hold none of the others: a text without them is without the others too."""
+    known = sorted(set(terms))
+    return [term for term in known if not any(other in term for other in known if other != term)]
+
+
 class Taste:
     """What a policy takes for relevant."""
 
@@ -46,22 +52,28 @@ class Taste:
         self._pages, self._shorts = pages, shorts
         self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
-        self._terms = words
-        self._pattern = re2.compile(r"(?i)\b(?:" + "|".join(map(re2.escape, words)) + r")\b") if words else None
+        self._terms = _find_least(words)
+        # Over bytes: to say where in a text its matches are costs as much as to find them.
+        pattern = r"(?i)\b(?:" + "|".join(map(re2.escape, words)) + r")\b"
+        self._pattern = re2.compile(pattern.encode()) if words else None
         self._in_urls = list(self._urls.items())  # "wmsserver" and "getcapabilities" hold a term
+        self._in_links = _find_least([*self._anchors, *self._urls])
         self._texts: dict[str, float] = {}
 
     def page(self, text: str, language: str = "") -> float:
         """How relevant a page is."""
         value = 0.0
-        if self._pattern is not None:
-            weights = self._anchors
-            hits = sum(weights.get(hit.lower(), 1.0) for hit in self._pattern.findall(text[:_PAGE_CHARS]))
+        if hits := self._count(text[:_PAGE_CHARS]):
             value = hits / (hits + _PAGE_HALF)
         if self._pages is not None:
             start = len(text) // 4 if len(text) > _READ_CHARS else 0
             value = 1 - (1 - value) * (1 - min(1.0, self._pages(text[start : start + _READ_CHARS], language)))
         return value
+
+    def _count(self, text: str) -> float:
+        """How many key terms stand in a text, by their weights."""
+        found = self._pattern.findall(text.encode("utf-8", "replace")) if self._pattern is not None else ()
+        return sum([self._anchors.get(hit.decode().lower(), 1.0) for hit in found]) if found else 0.0
 
     def short(self, text: str, language: str = "") -> float:
         """How relevant an anchor or a context is."""
@@ -86,10 +98,22 @@ class Taste:
         low = text[:1000].lower()
         for term in self._terms:
             if term in low:  # mostly none is, and the pattern costs ten times as much
-                assert self._pattern is not None
-                weights = self._anchors
-                return 1 - 0.5 ** sum(weights.get(hit, 1.0) for hit in self._pattern.findall(low))
+                value: float = 1 - 0.5 ** self._count(low)
+                return value
         return 0.0
+
+    def link(self, text: str, url: str, context: str) -> tuple[float, float]:
+        """How relevant a link is: by its anchor and address, and by its context, which counts for less."""
+        anchor = self.short(text)
+        if self._terms:  # mostly none of them is there, which one look at both tells
+            low = url[url.find("/", 8) :].lower() + context.lower()
+            for term in self._in_links:
+                if term in low:
+                    break
+            else:
+                return anchor, 1.0 if anchor > 0 else 0.0
+        anchor = max(anchor, self.url(url))
+        return anchor, 1.0 if anchor > 0 else self.near(context)
 
     def near(self, text: str) -> float:
         """How relevant a context is: by key terms if there are any, as it is seldom met twice and a thesaurus costs."""

@@ -53,7 +53,8 @@ _GEO_SEARCH = re.compile(
     rb"opensearch/extensions/(?:geo|eo)|\{geo:|service=csw|inspire_dls|spatial_dataset_identifier", re.IGNORECASE
 )
 
-_ARCGIS_TITLE = re.compile(r"Folder: |.*\((?:Map|Feature|Image|Geometry|Geocode|GP|Scene|VectorTile)Server\)$")
+_ARCGIS_SERVERS = "Map,Feature,Image,Geometry,Geocode,GP,Scene,VectorTile"
+_ARCGIS_TITLES = tuple(f"({server}Server)" for server in _ARCGIS_SERVERS.split(","))
 _ARCGIS_PAGE = re.compile(rb"Current Version:\s*(?:</b>)?\s*([0-9.]{1,8})|Service Description:|Supported Interfaces:")
 _ARCGIS_SERVER = re.compile(r"/([A-Za-z]+)Server(?:/[0-9]+)?/?(?:\?|$)")
 _LAYERS = "Feature Layer,Raster Layer,Group Layer,Table,Annotation Layer,Mosaic Layer,Raster Catalog Layer"
@@ -101,7 +102,7 @@ def _recognise_late(body: bytes) -> str | None:
 
 def find_start(body: bytes) -> int:
     """Where capabilities begin in an answer that begins with something else; 0 where they do not."""
-    if not _CLOSED.search(body[-200:]) or _HTML.match(body):
+    if body.find(b"apabilities", -200) < 0 or not _CLOSED.search(body[-200:]) or _HTML.match(body):
         return 0
     begins = _DECLARED.search(body[:_NEAR_BYTES])
     return begins.start() if begins else 0
@@ -259,7 +260,8 @@ def _recognise_feed(body: bytes, charset: str) -> str | None:
 
 def _recognise_page(doc: Doc) -> str | None:
     """A page of an ArcGIS REST directory: the one kind of service that describes itself in HTML."""
-    if "/rest/services" not in doc.url and not _ARCGIS_TITLE.match(doc.title):
+    title = doc.title
+    if "/rest/services" not in doc.url and not title.endswith(_ARCGIS_TITLES) and not title.startswith("Folder: "):
         return None
     body = doc.body[:_HEAD_BYTES]
     found = _ARCGIS_PAGE.search(body)
