@@ -487,6 +487,36 @@ def test_the_log_tells_every_action(web: Web, tmp_path: Path) -> None:
     assert not (tmp_path / "c/logs/crawl.log").exists()
 
 
+def test_a_log_in_json(web: Web, tmp_path: Path) -> None:
+    """By the name of the file: an object for each answer, and for each line that is for debugging."""
+    web["a.test/"] = html("/gone", "http://b.test/")
+    log = tmp_path / "log.jsonl"
+    crawl(web, tmp_path / "c", "http://a.test/", "--log-file", str(log), "--log-level", "2")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (gone,) = (line for line in lines if line.get("url") == "http://a.test/gone")
+    assert (gone["status"], gone["depth"], gone["via"], gone["state"], gone["reason"]) == (
+        404,
+        1,
+        "a",
+        "gone",
+        "http-404",
+    )
+    assert any(line.get("debug") == "refused" and "b.test" in line["text"] for line in lines)
+
+
+def test_what_was_collected_is_listed_at_the_end(web: Web, tmp_path: Path) -> None:
+    """In the form that the file's name asks for, or into the pipe, which then has nothing else."""
+    chain(web, "a.test", 3)
+    crawl(web, tmp_path / "c", "http://a.test/", "-o", str(tmp_path / "pages.csv"))
+    assert (tmp_path / "pages.csv").read_text().startswith("url,status,mime")
+    words = command(web, tmp_path / "c", "http://a.test/", "-o", "-")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == [200, 200, 200]
+    assert "0 pages stored" in done.stderr
+    assert "no/such" in crawl(web, tmp_path / "d", "http://a.test/", "-o", "no/such/pages.csv", code=2)
+    assert not (tmp_path / "d").exists()
+
+
 def test_reports_are_kept(web: Web, tmp_path: Path) -> None:
     """The figures of the last run stand in the collection for `lycosa status`."""
     chain(web, "a.test", 5)

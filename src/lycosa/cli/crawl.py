@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from lycosa.cli.options import mission_options, plant, settle
+from lycosa.cli.options import mission_options, named, plant, settle
+from lycosa.cli.output import check_place
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.mission import Mission
 
@@ -27,6 +28,9 @@ from lycosa.mission import Mission
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
 @click.option("--check-services", is_flag=True, help="After each round, check the services that were found.")
+@click.option(
+    "-o", "--output", metavar="FILE", callback=named, help="At the end, list what was collected here; - is the pipe."
+)
 @click.option("--dry-run", is_flag=True, help="Show the seeds and what the rules say of them; fetch and write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def crawl(
@@ -41,6 +45,7 @@ def crawl(
     full: bool,
     rounds: int,
     check_services: bool,
+    output: str | None,
     dry_run: bool,
     quiet: bool,
     **options: Any,
@@ -68,6 +73,9 @@ def crawl(
     if rounds < 0:
         raise UsageError("--rounds is a number from 0 on.")
 
+    if output:
+        check_place(output)
+
     from lycosa.crawl.report import Report
     from lycosa.crawl.run import CrawlOptions, run
     from lycosa.look.table import printable
@@ -77,9 +85,11 @@ def crawl(
     def tell(report: Report) -> None:
         nonlocal left
         if not quiet:
-            click.echo("\n".join(printable(line) for line in report.text.splitlines()))
+            click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
         if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
             left = _write_views(mission, quiet=quiet)
+        if output and report.exit_code in (0, 5):
+            _write_list(mission, output)
         if report.exit_code == 4:
             _tell_failures(report.seeds)
         elif check_services and report.exit_code in (0, 5):
@@ -104,6 +114,20 @@ def _write_views(mission: Mission, *, quiet: bool) -> int:
     if not quiet or lost:
         click.echo("\n".join(map(printable, notes)), err=quiet)
     return Partial.exit_code if lost else 0
+
+
+def _write_list(mission: Mission, output: str) -> None:
+    """What was collected: the records of the mission's quarry or, where there is none, the pages."""
+    if mission.quarry:
+        from lycosa.cli.export import write_records
+        from lycosa.look.records import Wanted
+
+        write_records(mission.keep.collection, output, Wanted(), form=None)
+    else:
+        from lycosa.cli.export import write_list
+        from lycosa.look.listing import Filter
+
+        write_list("pages", output, mission.keep.collection, wanted=Filter())
 
 
 def _tell_plan(mission: Mission) -> int:

@@ -192,7 +192,7 @@ def _export_pages(
             _export_inlinks(output, collection, form=form, url=url, wanted=wanted, raw=raw)
         return
     if kind in LISTINGS:
-        _export_list(kind, output, collection, form=form, wanted=wanted, raw=raw)
+        write_list(kind, output, collection, form=form, wanted=wanted, raw=raw)
         return
     for option, given in (("--state", wanted.state), ("--format", form), ("--raw", raw)):
         if given:
@@ -211,7 +211,10 @@ def write_records(
     conclude(output, counted(count, "row"))
 
 
-def _export_list(kind: str, output: str, collection: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
+def write_list(
+    kind: str, output: str, collection: str, *, form: str | None = None, wanted: Filter, raw: bool = False
+) -> None:
+    """Write the rows of a list to a file or the pipe."""
     from lycosa.look.listing import LISTS, list_rows
     from lycosa.look.table import write
 

@@ -2,6 +2,7 @@
 
 Level 1 has one line an answer: time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose
 second word is `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given a rest.
+A log whose name ends in .jsonl has the same as JSON, one object a line.
 """
 
 from __future__ import annotations
@@ -9,22 +10,26 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
+from msgspec.json import encode
+
 from lycosa.disk import make_fault
 from lycosa.model import Answer, Done, Link, State, Verdict
 from lycosa.render.wire import Result
 
 LONG = 4096  # characters of a line; a link may be a megabyte long
+_NAMES = ("time", "status", "size", "url", "depth", "via", "type", "state", "reason")
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 
 
 class Journal:
     """Gathers lines until the next commit; who asks `deep` first pays nothing at level 1."""
 
-    __slots__ = ("deep", "_file", "_lines", "_second", "_stamp")
+    __slots__ = ("deep", "_file", "_json", "_lines", "_second", "_stamp")
 
     def __init__(self, file: TextIO | None, *, level: int) -> None:
         self.deep = file is not None and level >= 2
         self._file = file
+        self._json = str(getattr(file, "name", "")).endswith((".jsonl", ".ndjson"))
         self._lines: list[str] = []
         self._second, self._stamp = 0, ""
 
@@ -33,11 +38,7 @@ class Journal:
         if self._file is None:
             return
         target = answer.target
-        note = f" {done.reason}" if done.reason else ""
-        self._lines.append(
-            f"{self._time(answer.began)} {answer.status or '-'} {answer.size} {target.url} {target.depth} "
-            f"{target.via or 'seed'} {mime or '-'} {_STATE_WORDS[done.state]}{note}\n"
-        )
+        self._add(answer, target.depth, target.via or "seed", mime, _STATE_WORDS[done.state], done.reason)
         if self.deep:
             self.connection(answer)
             if done.due:
@@ -49,10 +50,17 @@ class Journal:
         if self._file is None:
             return
         state = "extra" if answer.status or answer.took_s else "refused"
-        kind = answer.headers.get("content-type", "").partition(";")[0].strip().replace(" ", "") or "-"
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().replace(" ", "")
+        self._add(answer, 0, "render", kind, state, failure)
+
+    def _add(self, answer: Answer, depth: int, via: str, mime: str, state: str, reason: str) -> None:
+        at, status, size, url = self._time(answer.began), answer.status, answer.size, answer.target.url
+        if self._json:
+            values = (at, status, size, url, depth, via, mime, state, reason)
+            self._lines.append(encode(dict(zip(_NAMES, values, strict=True))).decode() + "\n")
+            return
         self._lines.append(
-            f"{self._time(answer.began)} {answer.status or '-'} {answer.size} {answer.target.url} 0 render {kind} "
-            f"{state}{' ' if failure else ''}{failure}\n"
+            f"{at} {status or '-'} {size} {url} {depth} {via} {mime or '-'} {state}{' ' if reason else ''}{reason}\n"
         )
 
     def rendering(self, answer: Answer, result: Result) -> None:
@@ -83,7 +91,9 @@ class Journal:
                 words = f"{words[:LONG]}…"
             if not words.isprintable():
                 words = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(words.split()))
-            self._lines.append(f"{self._time(time.time())} debug {event} {words}\n")
+            at = self._time(time.time())
+            line = encode({"time": at, "debug": event, "text": words}).decode() if self._json else ""
+            self._lines.append(f"{line or f'{at} debug {event} {words}'}\n")
 
     def write(self) -> None:
         """Append what happened since the last commit to the log."""

@@ -245,7 +245,7 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     """What is written down of the crawl (T15)."""
 
     file: str = ""
-    """log file; empty: logs/crawl.log in the collection; - for the screen"""
+    """log file, in JSON if its name ends in .jsonl; empty: logs/crawl.log in the collection; - for the screen"""
     level: Annotated[int, Meta(ge=0, le=2)] = 1
     """0 only what is necessary, 1 every action, 2 debugging"""
 
