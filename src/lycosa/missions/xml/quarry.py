@@ -9,7 +9,7 @@ from lycosa import urls
 from lycosa.missions.xml import guesses
 from lycosa.missions.xml.kinds import SUFFIXES, Kind
 from lycosa.missions.xml.links import RELATIONS, Reference, Trace
-from lycosa.missions.xml.survey import Survey, find_inside, survey
+from lycosa.missions.xml.survey import Survey, find_inside, index_members, survey
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -133,9 +133,10 @@ def _link(reference: Reference) -> Link:
 
 
 def _bundle_links(found: Survey) -> Iterator[Link]:
+    index = index_members(found.parts)
     for part in found.parts:
         for reference in part.trace.strong:
-            if find_inside(reference, part, found.parts) is None:
+            if find_inside(reference, part, index) is None:
                 yield _link(reference)
 
 

@@ -79,15 +79,20 @@ def base_of(member: Member, url: str) -> str:
     return folder + member.address.rpartition("!/")[2]
 
 
-def find_inside(reference: Reference, part: Part, parts: list[Part]) -> Part | None:
+def index_members(parts: list[Part]) -> dict[tuple[str, str], Part]:
+    """The members by the archive around each and the path in it; of two of one name, the first."""
+    index: dict[tuple[str, str], Part] = {}
+    for part in parts:
+        around, _, path = part.member.address.rpartition("!/")
+        index.setdefault((around, unquote(path)), part)
+    return index
+
+
+def find_inside(reference: Reference, part: Part, index: dict[tuple[str, str], Part]) -> Part | None:
     """The member of the same archive that a link of a member leads to; None: it leads out of it."""
     href = unquote(reference.href.partition("#")[0].partition("?")[0].strip())
     if not href or ":" in href.partition("/")[0]:
         return None
     around, _, path = part.member.address.rpartition("!/")
     wanted = posixpath.normpath(posixpath.join(posixpath.dirname(unquote(path)), href)).lstrip("/")
-    for other in parts:
-        other_around, _, other_path = other.member.address.rpartition("!/")
-        if other_around == around and unquote(other_path) == wanted:
-            return other
-    return None
+    return index.get((around, wanted))
