@@ -14,6 +14,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
+from lycosa.analyse.crate import Crate
 from lycosa.analyse.part import Case, Part, Task
 from lycosa.analyse.phases import Phases
 from lycosa.analyse.plan import Plan
@@ -47,7 +48,7 @@ class Archive:
 
     def __init__(self, folder: Path, part: Part, setup: Setup) -> None:
         self._folder = folder
-        self._part = part
+        self._crate = Crate(part)
         self._setup = setup
         self._db: apsw.Connection | None = None
         self._kept: dict[int, Doc] = {}
@@ -70,12 +71,14 @@ class Archive:
             return None
         warc, offset, length, url, member = row
         path = self._folder / "archive" / os.path.basename(str(warc))
+        job = Job(1, str(path), int(str(offset)), int(str(length)), str(url))
         try:
-            doc = read_doc(Job(1, str(path), int(str(offset)), int(str(length)), str(url)), self._setup)
+            if member:
+                case = self._crate.find((warc, offset), lambda: read_doc(job, self._setup), str(member))
+                return case.doc if case is not None else None
+            doc = read_doc(job, self._setup)
         except Unreadable:
             return None
-        if member:
-            doc = next((case.doc for case in self._part.members(doc) if case.member == member), doc)
         self._keep(document, doc)
         return doc
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.analyse.crate import Crate
 from lycosa.analyse.part import Case, Part
 from lycosa.analyse.select import EVERYTHING, Condition, read_condition
 from lycosa.analyse.store import open_readonly
@@ -47,6 +48,7 @@ class Picker:
         self.collection = Collection(folder)
         self._page: Page | None = None  # the one that was read last: its members come one after the other
         self._n = 0
+        self._crate = Crate(part)
 
     def close(self) -> None:
         self.collection.close()
@@ -63,15 +65,14 @@ class Picker:
         """The bytes of a document; None where the archive does not hold them any more."""
         if document.n != self._n:
             self._page, self._n = self.collection.page_at(document.n), document.n
-        if self._page is None or (not self._page.body and self._page.problem):
+        page = self._page
+        if page is None or (not page.body and page.problem):
             return None
-        case = Case(self._page.doc)
+        case: Case | None = Case(page.doc)
         if document.member:
-            members = self.part.members(self._page.doc)
-            found = next((member for member in members if member.member == document.member), None)
-            if found is None:
-                return None
-            case = found
+            case = self._crate.find(document.n, lambda: page.doc, document.member)
+        if case is None:
+            return None
         if not corrected:
             return case.body
         case.kind = self.part.detect(case) or ""

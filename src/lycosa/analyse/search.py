@@ -18,6 +18,7 @@ import msgspec
 
 from lycosa import urls
 from lycosa.analyse.bench import Brief
+from lycosa.analyse.crate import Crate
 from lycosa.analyse.part import Case, Part
 from lycosa.analyse.run import Desk, Errand, Progress, drive
 from lycosa.analyse.store import Place
@@ -83,6 +84,7 @@ class Index:
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
         self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
+        self._crate = Crate(part)
 
     def close(self) -> None:
         self.db.close()
@@ -188,9 +190,8 @@ class Index:
         page = self.collection.page_at(n)
         if page is None:
             return ""
-        case = Case(page.doc)
-        if member:
-            case = next((each for each in self.part.members(page.doc) if each.member == member), case)
+        found = self._crate.find(n, lambda: page.doc, member) if member else None
+        case = found or Case(page.doc)
         case.kind = self.part.detect(case) or case.doc.kind
         return mark_words(read_words(case, self.part.spell(case)).text, words)
 
