@@ -255,6 +255,21 @@ def test_catalogue() -> None:
     assert "next records of a catalogue" not in proposed(xml(silent, last)).values()
 
 
+def test_long_lists_are_followed_to_their_end() -> None:
+    """Directories of thousands of services, and pages of records with many addresses each."""
+    services = [{"name": f"S{n}", "type": "MapServer"} for n in range(3000)]
+    body = json.dumps({"currentVersion": 11, "folders": [], "services": services}).encode()
+    assert len(proposed(find_hints(read("http://a.org/arcgis/rest/services?f=json", {}, body)))) == 3000
+    others = "".join(f"<dc:URI>http://a.org/page{n}</dc:URI>" for n in range(9))
+    records = "".join(
+        f'<csw:Record>{others.replace("page", f"{n}-")}<dc:URI protocol="OGC:WMS">http://b{n}.org/m</dc:URI></csw:Record>'
+        for n in range(100)
+    )
+    start, _, rest = RECORDS.format(101, 250, ENDPOINT).partition("<csw:Record>")
+    found = xml(f"{start}{records}</csw:SearchResults></csw:GetRecordsResponse>", "http://a.org/csw?startPosition=1")
+    assert sum(hint.service == "WMS" for hint in found) == 100
+
+
 def test_a_feed_of_downloads_leads_to_its_search() -> None:
     """INSPIRE's feeds name an OpenSearch description."""
     dls = "http://inspire.ec.europa.eu/schemas/inspire_dls/1.0"

@@ -29,7 +29,7 @@ from lycosa.missions.geo.address import (
 )
 from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import strip_json
-from lycosa.missions.geo.pages import MAX_HINTS, propose
+from lycosa.missions.geo.pages import propose
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.missions.geo.tree import attribute, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
@@ -43,6 +43,9 @@ _CAPABILITIES_BYTES = 1 << 14
 #: Records that a catalogue is asked for at once; servers give fewer if they like.
 _RECORDS = 100
 _MAX_REFERENCES = 100
+#: What catalogues and directories list in one document: a hundred records with many addresses each, or all the services
+#: of an organisation, of which those of ArcGIS Online have thousands.
+_MAX_LISTED = 10_000
 _COMPLAINT_BYTES = 4096
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
@@ -93,7 +96,7 @@ def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
         hints = [*_read_metadata(doc, name)]
     else:
         hints = pages.read_addresses(doc)
-    return list({(hint.service, hint.url): hint for hint in reversed(hints)}.values())[::-1][:MAX_HINTS]
+    return list({(hint.service, hint.url): hint for hint in reversed(hints)}.values())[::-1][:_MAX_LISTED]
 
 
 def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
@@ -211,7 +214,7 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[Hint]:
         if not url.lower().startswith(("http://", "https://")):
             continue
         count += 1
-        if count > MAX_HINTS:
+        if count > _MAX_LISTED:
             return
         found = list(propose(service, url, doc.base, rule="record", trust=0.8 if service else 0.5))
         yield from found
@@ -284,9 +287,9 @@ def read_json(doc: Doc, kind: str | None) -> list[Hint]:
     """Where a JSON document leads: down a directory, into an API, to what a configuration of a map names."""
     family = (kind or "").partition("/")[0]
     if family.startswith("arcgis:"):
-        return list(_read_directory(doc))[:MAX_HINTS]
+        return list(_read_directory(doc))[:_MAX_LISTED]
     if family.startswith(("ogcapi:", "stac:")):
-        return list(_read_api(doc, family))[:MAX_HINTS]
+        return list(_read_api(doc, family))[:_MAX_LISTED]
     return pages.read_script(doc)
 
 
@@ -298,7 +301,7 @@ def _read_directory(doc: Doc) -> Iterator[Hint]:
     root = page[: at + len("/rest/services")] if at >= 0 else page
     for name in objects.words(found.get("folders")):
         yield from _go(f"{root}/{quote(name)}", "rest directory", 0.7)
-    for part in objects.tables(found.get("services"), MAX_HINTS):
+    for part in objects.tables(found.get("services"), _MAX_LISTED):
         name, kind = objects.word(part.get("name")), objects.word(part.get("type"))
         if name and kind:
             yield from _go(f"{root}/{quote(name)}/{kind}", "rest service", 0.7)
@@ -326,7 +329,7 @@ _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "proces
 def _read_api(doc: Doc, family: str) -> Iterator[Hint]:
     """The links of an API or a catalogue that lead to more of it."""
     found = objects.read_object(strip_json(doc.body))
-    for link in objects.tables(found.get("links"), MAX_HINTS):
+    for link in objects.tables(found.get("links"), _MAX_LISTED):
         relation = objects.word(link.get("rel")).rpartition("/")[2].lower()
         kind = objects.word(link.get("type")).lower()
         if relation not in _FOLLOWED or (kind and "json" not in kind):
