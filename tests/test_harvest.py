@@ -304,7 +304,7 @@ def test_archives_of_other_tools_are_read(tmp_path: Path, form: str) -> None:
     assert len({line["offset"] for line in lines}) == 6
     assert lines[0]["fetched"] == "2020-01-02T03:04:05Z"
     assert "12 records from 6 documents" in done.stderr
-    assert "1 record without a body were passed over" in done.stderr
+    assert "1 record has no body" in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["titles.py", path.name])
 
 
