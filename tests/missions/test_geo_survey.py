@@ -397,6 +397,18 @@ def test_thousands_of_inherited_systems() -> None:
     assert (len(inventory.items[1].crs), inventory.items[1].crs_count) == (MAX_ITEM_CRS, 6000)
 
 
+def test_a_small_document_does_not_become_a_flood() -> None:
+    """Every layer repeats what it inherits: where that is too much to keep, the service and many layers are kept."""
+    styles = "".join(f"<Style><Name>s{n}</Name><Title>{'t' * 900}</Title></Style>" for n in range(200))
+    text = f"<Capability><Layer>{styles}{'<Layer><Name>z</Name></Layer>' * 1000}</Layer></Capability>"
+    records = list(
+        extract(read(URL, {}, f'<WMT_MS_Capabilities version="1.1.1">{text}</WMT_MS_Capabilities>'.encode()))
+    )
+    service = records[0].data
+    assert service["items"] == 1000 and service["problem"].endswith("of 1,001 items are kept")
+    assert 100 < len(records) < 400
+
+
 def test_systems_are_counted_once() -> None:
     """A layer's own systems stand first; what it repeats of the inherited ones is not counted twice."""
     inner = "<Layer><Name>b</Name><CRS>EPSG:9</CRS><CRS>EPSG:3</CRS></Layer>"

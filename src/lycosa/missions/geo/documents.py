@@ -209,8 +209,9 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[Hint]:
     if name == "GetRecordsResponse":
         yield from _ask_next(doc, root)
     count = 0
+    known: dict[Element, str] = {}
     for holder in root.iter(*_HOLDERS):
-        url, service = _read_holder(holder)
+        url, service = _read_holder(holder, known)
         if not url.lower().startswith(("http://", "https://")):
             continue
         count += 1
@@ -229,8 +230,8 @@ def _is_data(url: str) -> bool:
     return re.search(r"\.(?:png|jpe?g|gif|zip|7z|pdf|tiff?|shp|csv|xsd)(?:[?#]|$)", url, re.IGNORECASE) is not None
 
 
-def _read_holder(holder: Element) -> tuple[str, str]:
-    """The address that an element holds, and the service that is named beside it."""
+def _read_holder(holder: Element, known: dict[Element, str]) -> tuple[str, str]:
+    """The address that an element holds, and the service named beside it; `known` remembers what stands around."""
     name = local(holder)
     if name == "offering":
         operation = find(holder, "operation")
@@ -243,17 +244,24 @@ def _read_holder(holder: Element) -> tuple[str, str]:
     for _ in range(3):
         if around is None or named:
             break
-        named = (
-            text_at(around, "protocol")
-            or attribute(around, "service")
-            or text_at(around, "serviceType")
-            or text_at(around, "applicationProfile")
-            or (attribute(around, "protocol") if local(around) != "Get" else "")
-        )
+        if (found := known.get(around)) is None:
+            found = known[around] = _read_around(around)
+        named = found
         if local(around) in ("CI_OnlineResource", "onLine", "Server", "Distribution", "Layer"):
             break
         around = around.getparent()
     return url, name_service(named)
+
+
+def _read_around(element: Element) -> str:
+    """The protocol that is named in an element for the addresses in it."""
+    return (
+        text_at(element, "protocol")
+        or attribute(element, "service")
+        or text_at(element, "serviceType")
+        or text_at(element, "applicationProfile")
+        or (attribute(element, "protocol") if local(element) != "Get" else "")
+    )[:200]
 
 
 def _ask_next(doc: Doc, root: Element) -> Iterator[Hint]:

@@ -45,6 +45,9 @@ _XML: dict[str, _Read] = {
 _NO_SECTIONS = frozenset(("atom-download", "opensearch", "tms"))
 #: Bytes of JSON beyond which it is not read: descriptions are far smaller.
 _JSON_BYTES = 32 << 20
+#: Bytes of the records of one document, which may have 64 MiB, and items below which that is out of reach.
+_RECORD_BYTES = 40 << 20
+_MANY = 200
 #: Items by whose words the language of a service is told.
 _HEARD = 100
 
@@ -76,9 +79,22 @@ def extract(doc: Doc) -> Iterator[Record]:
     """The records of a service: itself, and one for each layer, feature type, coverage, process…; or its complaint."""
     inventory = take_stock(doc)
     if inventory is not None:
+        _fit(inventory)
         yield from inventory.records()
     elif (complaint := read_complaint(doc)) is not None:
         yield Record("exception", msgspec.to_builtins(complaint))
+
+
+def _fit(inventory: Inventory) -> None:
+    """Leave items out where a small document makes very much of them: each repeats what it inherits."""
+    items, room = inventory.items, _RECORD_BYTES
+    for number, item in enumerate(items if len(items) >= _MANY else ()):
+        room -= len(msgspec.json.encode(item))
+        if room < 0:
+            service = inventory.service
+            service.problem = service.problem or f"only the first {number:,} of {len(items):,} items are kept"
+            inventory.items = items[:number]
+            return
 
 
 def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:

@@ -89,7 +89,13 @@ def text_of(element: Element | None, limit: int = MAX_NAME) -> str:
     if element is None:
         return ""
     if len(element):
-        return fold("".join(element.itertext("{*}*")), limit)
+        parts, room = [], 4 * limit
+        for part in element.itertext("{*}*"):
+            parts.append(part)
+            room -= len(part)
+            if room <= 0:
+                break
+        return fold("".join(parts), limit)
     return fold(element.text or "", limit)
 
 

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Groups within groups beyond which nobody reads.
 _MAX_PATH = 12
+#: Boxes in other systems that a layer inherits: one is enough to ask for a map in.
+_MAX_HANDED = 2
 _BOXES = ("EX_GeographicBoundingBox", "LatLonBoundingBox", "LatLongBoundingBox", "lonLatEnvelope")
 _EDGES = ("westBoundLongitude", "southBoundLatitude", "eastBoundLongitude", "northBoundLatitude")
 
@@ -218,7 +220,7 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Item:
     item.address = link_of(find(layer, "DataURL"))
     item.extents = _read_extents(layer)
     place_box(item, find_box(layer), given.box, latitude_first=latitude_first)
-    item.extents = item.extents or given.extents
+    item.extents = item.extents or given.extents[:_MAX_HANDED]
     styles = [_read_style(style) for style in children(layer, "Style")][:MAX_LIST]
     item.styles = (*styles, *given.styles)[:MAX_LIST]
     item.dimensions = _read_dimensions(layer, given.dimensions)
