@@ -56,6 +56,25 @@ def test_hrefs_stay_as_written() -> None:
     assert _links("<a href=' x\ty\n'>a</a><a href='\ufeffz'>b</a>") == [(" x\ty\n", "a"), ("\ufeffz", "b")]
 
 
+@pytest.mark.parametrize(
+    ("charset", "href", "expected"),
+    [
+        ("windows-1251", "/путь?q=мир&x=1#мир", "/путь?q=%EC%E8%F0&x=1#мир"),
+        ("windows-1251", "?q=é", "?q=%26%23233%3B"),
+        ("shift_jis", "/?q=ソa", "/?q=%83\\a"),
+        ("euc-kr", "?한", "?%C7%D1"),
+        ("gbk", "?中", "?%D6%D0"),
+        ("utf-8", "?мир", "?мир"),
+        ("iso-2022-jp", "?ソ", "?ソ"),
+    ],
+)
+def test_queries_are_in_the_encoding_of_their_page(charset: str, href: str, expected: str) -> None:
+    """As a browser asks for them, and as the server that wrote the page expects them; paths are always UTF-8."""
+    written = "".join(c if c.isascii() else f"&#{ord(c)};" for c in href)
+    page = f'<meta charset="{charset}"><a href="{written}">x</a>'.encode()
+    assert [link.href for link in read(URL, {"content-type": "text/html"}, page).links] == [expected]
+
+
 def test_links_of_other_elements() -> None:
     """Areas, frames and documents named by link elements are links; style sheets, icons, scripts, images are not."""
     page = (

@@ -6,6 +6,7 @@ is not believed, unless header and document agree; and nothing here fails: what 
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,6 +29,13 @@ _LOW_BYTES = bytes(range(128))
 _UTF8 = re.compile(rb"""charset\s*=\s*["']?utf-?8""")
 _XML_ENCODING = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']\s*([\w.:-]+)""")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
+#: What Python calls encodings whose WHATWG names mean something else there, or nothing.
+_ENCODERS = {
+    "shift_jis": "cp932", "euc-kr": "cp949", "big5": "big5hkscs", "windows-874": "cp874", "macintosh": "mac-roman",
+    "iso-8859-8-i": "iso-8859-8", "x-mac-cyrillic": "mac-cyrillic",
+}  # fmt: skip
+#: Encodings that nothing is sent in, or that switch their alphabets and would have to be encoded as a whole.
+_AS_UTF8 = frozenset({"utf-8", "utf-16le", "utf-16be", "replacement", "x-user-defined", "iso-2022-jp"})
 _PYTHON_NAMES = {"utf-8": "utf-8", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
 
 
@@ -83,6 +91,34 @@ def find_xml_encoding(body: bytes) -> str | None:
     charset = resolve_label(declared[1].decode("latin-1")) if declared else None
     # The declaration was read as single bytes, so UTF-16 it cannot be.
     return "utf-8" if charset in ("utf-16le", "utf-16be") else charset
+
+
+def encode_query(href: str, charset: str) -> str:
+    """A link whose query is written in the encoding of its page, as the URL standard wants it; the rest is left."""
+    address, mark, fragment = href.partition("#")
+    path, question, query = address.partition("?")
+    codec = _find_encoder(charset)
+    if codec is None or query.isascii():
+        return href
+    return f"{path}{question}{''.join(c if c.isascii() else _escape(c, codec) for c in query)}{mark}{fragment}"
+
+
+def _escape(char: str, codec: str) -> str:
+    try:
+        return "".join(f"%{b:02X}" if b > 126 or b < 33 or b in b'"#<>' else chr(b) for b in char.encode(codec))
+    except UnicodeEncodeError:
+        return f"%26%23{ord(char)}%3B"  # a reference to the character: URL standard, "percent-encode after encoding"
+
+
+@lru_cache(maxsize=64)
+def _find_encoder(charset: str) -> str | None:
+    """Python's name of an encoding that forms are sent in; None: they are sent in UTF-8."""
+    if charset in _AS_UTF8:
+        return None
+    try:
+        return codecs.lookup(_ENCODERS.get(charset, charset)).name
+    except LookupError:
+        return None
 
 
 def decode(body: bytes, charset: str) -> str:

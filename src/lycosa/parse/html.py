@@ -112,6 +112,10 @@ def read_html(decoded: charsets.Decoded, body: bytes, *, agent: str, max_links: 
     if len(page.links) < _FEW_LINKS and len(text) < _SMALL_CHARS and "<frame" in text.lower():
         _add_lost_frames(page, text)
     page.problem = page.problem or decoded.problem
+    if page.charset != "utf-8":
+        for link in page.links:
+            if not link.href.isascii():
+                link.href = charsets.encode_query(link.href, page.charset)
     return page
 
 
