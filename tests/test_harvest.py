@@ -323,14 +323,14 @@ def test_archives_of_other_tools_go_into_a_collection(folder: Path, tmp_path: Pa
 
 
 def test_a_broken_archive_gives_what_it_has(tmp_path: Path) -> None:
-    """Cut in the middle, or nothing of the kind: told, and no error."""
+    """Cut in the middle, or nothing of the kind: told, and the exit code says that not all was read."""
     write_foreign(tmp_path / "x.warc.gz")
     whole = (tmp_path / "x.warc.gz").read_bytes()
     (tmp_path / "cut.warc.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "none.warc").write_bytes(b"no archive at all\n" * 5)
     run = [sys.executable, "-m", "lycosa", "extract", "--quarry", quarry(tmp_path), "cut.warc.gz", "none.warc"]
     done = subprocess.run([*run, "-o", "out.jsonl"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 7, done.stderr
     assert "cut.warc.gz: 1 place cannot be read." in done.stderr
     assert "none.warc: " in done.stderr
     assert 2 <= len((tmp_path / "out.jsonl").read_text().splitlines()) < 12

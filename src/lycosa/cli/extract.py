@@ -10,7 +10,7 @@ import click
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import default_collection, named
 from lycosa.cli.output import check_ending, check_place, opened
-from lycosa.errors import UsageError
+from lycosa.errors import Partial, UsageError
 from lycosa.mission import Mission, load
 
 
@@ -65,7 +65,7 @@ def extract(
         click.echo("\n".join(printable(line) for line in tally.lines), err=alone or output == "-")
     if output and not alone:
         _write_records(folder, tally.quarry, output)
-    return INTERRUPTED if tally.ended_by else 0
+    return INTERRUPTED if tally.ended_by else Partial.exit_code if tally.unread else 0
 
 
 def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:

@@ -19,8 +19,9 @@ LISTS = ("csv", "tsv", "jsonl", *_ALIASES)
 #: Endings by which people and programs tell what is in a file; others may be part of any name.
 _PROMISES = (
     *LISTS, "warc.gz", "tar.gz", "csv.gz", "gz", "tgz", "tar", "zip", "bz2", "xz", "zst", "7z", "rar", "json",
-    "geojson", "html", "htm", "svg", "graphml", "xml", "gml", "kml", "xlsx", "xls", "ods", "parquet", "db", "sqlite",
-    "sqlite3", "pdf", "png", "jpg", "jpeg", "warc", "wacz", "docx", "doc", "odt", "md", "yaml", "yml", "ttl", "rdf",
+    "geojson", "html", "htm", "svg", "graphml", "gexf", "xml", "gml", "kml", "xlsx", "xls", "ods", "parquet", "db",
+    "sqlite", "sqlite3", "pdf", "png", "jpg", "jpeg", "warc", "wacz", "docx", "doc", "odt", "md", "yaml", "yml", "ttl",
+    "rdf",
 )  # fmt: skip
 
 

@@ -115,6 +115,7 @@ def _run(pool: Pool, ledger: Shelf | Stream, errand: Errand, *, left: int = 0) -
 def _add_notes(tally: Tally, documents: Documents | None) -> None:
     if documents is not None:
         tally.notes += documents.notes
+        tally.unread = documents.unread
         if documents.revisits:
             count = counted(documents.revisits, "record", "has")
             tally.notes.append(f"{count} no body: the content stands in another record, which is read.")

@@ -46,6 +46,7 @@ class Documents:
         self._unpacked = ExitStack()
         self.revisits = 0  # records without a body: another record holds it
         self.notes: list[str] = []
+        self.unread = 0  # files of which not everything could be read
 
     def close(self) -> None:
         self._unpacked.close()
@@ -71,6 +72,7 @@ class Documents:
                 yield _guest(record, path), source
         if broken:
             self.notes.append(f"{name}: {counted(broken, 'place')} cannot be read.")
+            self.unread += 1
         elif not documents:
             self.notes.append(f"{name} holds no document.")
 
@@ -83,11 +85,13 @@ class Documents:
                     file.write(chunk)
                     if file.tell() > limit:
                         self.notes.append(f"{name} was not read: it grows more than {_GROWTH}-fold.")
+                        self.unread += 1
                         return None
         except (OSError, EOFError, igzip.BadGzipFile) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
             self.notes.append(f"{name} breaks off: {error}.")
+            self.unread += 1
         file.flush()
         return file.name
 

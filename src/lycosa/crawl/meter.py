@@ -34,6 +34,7 @@ class Tally(Struct):
     kinds: dict[str, int] = {}
     aside: list[tuple[str, str]] = []  # the first documents that were set aside, and why
     notes: list[str] = []
+    unread: int = 0  # files of which not everything could be read
 
     def count(self, url: str, outcome: str, error: str, kinds: list[str]) -> None:
         """Take in what came of one document."""
