@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+import sqlite3
 import tarfile
 import zipfile
 from pathlib import Path
@@ -167,6 +168,20 @@ def test_what_was_not_analysed_is_told(tmp_path: Path) -> None:
     """With what to do."""
     folder = stock(tmp_path / "c", [(SITE, "text/xml", b"<a/>")])
     assert "lycosa analyse" in complaint("export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"))
+
+
+def test_an_analysis_of_another_version_is_told(made: Path, tmp_path: Path) -> None:
+    """It is not read as if it were one of this version; analysing again makes it anew."""
+    folder = tmp_path / "c"
+    shutil.copytree(made, folder)
+    database = sqlite3.connect(folder / "analysis.db")
+    database.execute("UPDATE meta SET value = '1 ' || substr(value, 3) WHERE key = 'mark'")
+    database.commit()
+    database.close()
+    said = complaint("export", "dependencies", "-c", str(folder), "--format", "csv")
+    assert "of another version of lycosa: lycosa analyse xml" in said
+    run("analyse", "xml", str(folder), "--workers", "1")
+    assert run("export", "dependencies", "-c", str(folder), "--format", "csv").startswith("source,")
 
 
 def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> None:

@@ -267,7 +267,10 @@ def open_readonly(folder: Path) -> apsw.Connection:
     try:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         db.set_busy_timeout(_BUSY_MS)
-        db.execute("SELECT count(*) FROM meta").fetchall()
+        mark = str(db.execute("SELECT value FROM meta WHERE key = 'mark'").get)
     except apsw.Error as problem:
         raise translate(problem, path) from None
+    if not mark.startswith(f"{_VERSION} "):
+        db.close()
+        raise CollectionError(f"{path} is of another version of lycosa: lycosa analyse xml {folder} makes it anew.")
     return db
