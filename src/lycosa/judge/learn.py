@@ -82,6 +82,8 @@ def _squash(logit: float) -> float:
 
 
 def _stretch(score: float) -> float:
+    if 1e-9 < score < 1 - 1e-9:
+        return math.log(score / (1 - score))
     return math.log(max(score, 1e-9) / max(1 - score, 1e-9))
 
 
