@@ -71,7 +71,8 @@ def test_what_counts_as_an_address(text: str, url: str) -> None:
         "http://a b/",
         "a.org:99999",
     ]
-    + ["http://u:p@a.org/", "C:\\file.html", "http://a.org/" + "x" * 70_000, "file:///etc/passwd"],
+    + ["http://u:p@a.org/", "C:\\file.html", "http://a.org/" + "x" * 70_000, "file:///etc/passwd"]
+    + ['"http://a.org/",', "<a.org>", "a.org,b.org", "'a.org'", "- http://a.org/"],
 )
 def test_what_is_no_address(text: str) -> None:
     """Other schemes, credentials, words and broken URLs are refused with what is allowed."""
@@ -96,6 +97,14 @@ def test_text_lists(tmp_path: Path) -> None:
         "http://b.org/caf%C3%A9",
         "http://c.org/caf%C3%A9",
     )
+
+
+def test_lists_with_old_ends_of_lines(tmp_path: Path) -> None:
+    """A carriage return alone ends a line too: two addresses must not become one."""
+    name = put(tmp_path, "seeds.txt", b"# mine\rhttp://a.org/\rhttp://b.org/" + b"x" * 70_000 + b"\rc.org\r")
+    assert "seeds.txt:3" in refusal(files=(name,))
+    name = put(tmp_path, "seeds.txt", b"# mine\rhttp://a.org/\rb.org\r")
+    assert read_seeds((), files=(name,)).urls == ("http://a.org/", "http://b.org/")
 
 
 def test_lists_from_stdin_and_compressed(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ def read_list(name: str, *, column: str = "", stdin: BinaryIO) -> Iterator[Entry
             start = stream.peek(512)[:512]
             if start.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise UsageError(f"{source}:1: the text is in UTF-16; allowed: UTF-8 or Latin-1")
+            if b"\r" in start and b"\n" not in start:  # the ends of lines are those of old Macintoshes
+                stream = io.BytesIO(stream.read().replace(b"\r", b"\n"))
             if start.removeprefix(_BOM).lstrip().startswith(b"<"):
                 yield from _read_sitemap(stream.read(_SITEMAP_BYTES + 1), source)
             elif column or path.removesuffix(".gz").lower().endswith((".csv", ".tsv")):

@@ -26,7 +26,7 @@ _SHOWN = 10
 _SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*://"
 #: mailto:x, javascript:…; but example.org:8080 is a host and its port
 _OTHER_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)"
-_BARE_HOST = r"(?i)localhost(?![^:/?#])|\[|[^/?#]*[.:]"
+_BARE_HOST = r"""(?i)localhost(?![^:/?#])|\[|[^/?#\s"'<>(),;]*[.:](?!//)[^/?#\s"'<>(),;]*(?:[/?#]|$)"""
 _CREDENTIALS = r"[a-zA-Z]+://[^/?#\\]*@"
 
 
