@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,17 @@ from stock import stock
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.outlet import whole_file
-from lycosa.tray import Tree, opened_tray, write_folder
+from lycosa.tray import Tree, list_as, opened_tray
+from lycosa.tray import write_folder as write_any
+
+
+def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
+    return write_any(folder, files, kind="test")
 
 
 def held(folder: Path) -> dict[str, bytes]:
     """Every file by its path, but for the list."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "~files.txt")
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "~test.txt")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
@@ -32,7 +37,7 @@ def test_only_what_an_export_wrote_gives_way(tmp_path: Path) -> None:
     assert write_folder(folder, [("a.json", b"4"), ("d", b"5")]) == 2
     assert held(folder) == {"a.json": b"4", "d": b"5", "b/mine.txt": b"precious"}
     assert (folder / "link").is_symlink() and (folder / "empty").is_dir()
-    assert (folder / "~files.txt").read_text() == "a.json\nd\n"
+    assert (folder / "~test.txt").read_text() == "a.json\nd\n"
 
 
 @pytest.mark.parametrize(
@@ -83,10 +88,18 @@ def test_a_folder_that_no_export_made_is_refused(tmp_path: Path) -> None:
     """What it holds is named; a file is none."""
     for number in range(5):
         (tmp_path / f"mine{number}").write_bytes(b"")
-    with pytest.raises(UsageError, match="holds mine0, mine1, mine2 and 2 more and was not made by an export"):
+    with pytest.raises(UsageError, match="holds mine0, mine1, mine2 and 2 more and was not made by such an export"):
         write_folder(tmp_path, [("a", b"1")])
     with pytest.raises(UsageError, match="is a file"):
         write_folder(tmp_path / "mine0", [])
+
+
+def test_another_kind_of_export_replaces_nothing(tmp_path: Path) -> None:
+    """Who exports one thing where another was exported before made a mistake."""
+    write_folder(tmp_path / "out", [("a", b"1")])
+    with pytest.raises(UsageError, match="out holds a, ~test.txt and was not made by such an export"):
+        write_any(tmp_path / "out", [("b", b"2")], kind="other")
+    assert held(tmp_path / "out") == {"a": b"1"}
 
 
 def test_an_interruption_leaves_what_was_there(tmp_path: Path) -> None:
@@ -143,7 +156,7 @@ def test_a_request_to_end_leaves_nothing_behind(kind: str, number: signal.Signal
                     Path(path).write_text("half")
                     os.kill(os.getpid(), number)
             else:
-                with opened_tray(tmp_path / "x") as tray:
+                with opened_tray(tmp_path / "x", list_as("test")) as tray:
                     tray.add(b"half")
                     os.kill(os.getpid(), number)
         except SystemExit as ended:
@@ -163,7 +176,7 @@ def test_a_file_keeps_its_readers(tmp_path: Path) -> None:
 
 def test_two_do_not_write_to_one_place(tmp_path: Path) -> None:
     """The second is told so, and leaves the first alone."""
-    with opened_tray(tmp_path / "out") as tray:
+    with opened_tray(tmp_path / "out", list_as("test")) as tray:
         part = tray.add(b"1")
         with pytest.raises(UsageError, match="is being written by another lycosa"):
             write_folder(tmp_path / "out", [("b", b"2")])

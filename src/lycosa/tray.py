@@ -41,17 +41,19 @@ class Listing(NamedTuple):
     head: str = ""
 
 
-FILES = Listing("~files.txt", lambda line: line)
+def list_as(kind: str) -> Listing:
+    """The list of one kind of export: another kind that is led here by mistake replaces nothing of it."""
+    return Listing(f"~{kind}.txt", lambda line: line)
 
 
-def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
-    """Write files below a folder in place of those that an earlier export left there; returns how many."""
-    with opened_tray(folder) as tray:
+def write_folder(folder: Path, files: Iterable[tuple[str, bytes]], *, kind: str) -> int:
+    """Write files below a folder in place of those that an earlier export of this kind left; returns how many."""
+    with opened_tray(folder, list_as(kind)) as tray:
         return tray.settle((tray.add(data), name, f"{name}\n") for name, data in files)
 
 
 @contextmanager
-def opened_tray(folder: Path, listing: Listing = FILES, *, shared: bool = False) -> Iterator[Tray]:
+def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iterator[Tray]:
     """A folder to be filled; one that is not empty must have been filled by us before, unless it is `shared`."""
     place = Path(os.path.realpath(folder))  # what a link points to is filled, the link stays
     refuse_own(folder)
@@ -64,7 +66,7 @@ def opened_tray(folder: Path, listing: Listing = FILES, *, shared: bool = False)
             claim(tree.root, folder)
             held = sorted(name for name in os.listdir(place) if name != _PARTS)
             if held and not shared and not _is_file(place / listing.name):
-                raise UsageError(f"{folder} holds {_name_some(held)} and was not made by an export: name another.")
+                raise UsageError(f"{folder} holds {_name_some(held)} and was not made by such an export: name another.")
             with _opened_parts(place / _PARTS), ending():
                 yield Tray(folder, place, listing, tree, is_empty=not held)
     except (OSError, apsw.FullError) as error:

@@ -7,6 +7,7 @@ import csv
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,25 @@ def test_originals(atlas: Path, tmp_path: Path) -> None:
             page = collection.page(row["url"])
             assert page is not None and body == page.body
             assert hashlib.sha256(body).hexdigest() == row["sha256"] and len(body) == int(row["bytes"])
+
+
+def test_originals_that_cannot_be_read_are_left_out(
+    atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No empty file stands for one; the others are there, and the exit code says so."""
+    shutil.copytree(atlas, tmp_path / "c")
+    with Collection(tmp_path / "c") as collection, collection.snapshot():
+        sources = [source for entry in Stock(collection).live for source in entry.sources]
+        page = collection.page_at(sources[0].n)
+        assert page is not None
+        name, offset, _ = page.place
+    file = tmp_path / "c/archive" / name
+    data = file.read_bytes()
+    file.write_bytes(data[:offset] + bytes(100) + data[offset + 100 :])
+    assert main(["export", "originals", "-c", str(tmp_path / "c"), "-o", str(tmp_path / "kept")]) == 7
+    assert "1 page is left out" in capsys.readouterr().err
+    rows = json.loads((tmp_path / "kept/catalogue.json").read_text())
+    assert len(rows) == len(sources) - 1 and all(row["bytes"] for row in rows)
 
 
 def test_a_catalogue_of_somebody_else_stays(atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -187,7 +187,7 @@ def test_an_analysis_of_another_version_is_told(made: Path, tmp_path: Path) -> N
 def test_a_folder_of_somebody_else_is_left_alone(made: Path, tmp_path: Path) -> None:
     """A folder that no export made is refused; in one of ours, files of others stay."""
     (tmp_path / "mine.txt").write_text("x")
-    assert "holds mine.txt and was not made by" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
+    assert "mine.txt and was not made by such" in complaint("export", "folder", "-c", str(made), "-o", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     out = tmp_path / "out"
     for words in (("folder",), ("schema", SITE + "more/a.xsd")):

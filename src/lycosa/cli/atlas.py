@@ -100,7 +100,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     if output == "-" or output.lower().endswith((".jsonl", ".ndjson")):
         lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
         return counted(_write_parts(output, lines), "document")
-    return counted(write_folder(Path(output), stac.list_files(entries, layers)), "file")
+    return counted(write_folder(Path(output), stac.list_files(entries, layers), kind="stac"), "file")
 
 
 def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
@@ -111,7 +111,7 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)
     if output == "-" or output.lower().endswith(".xml"):
         return counted(_write_parts(output, iso.write_transaction(records)) - 3, "record")
-    return counted(write_folder(Path(output), iso.write_files(records)), "record")
+    return counted(write_folder(Path(output), iso.write_files(records), kind="iso"), "record")
 
 
 def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:

@@ -25,7 +25,7 @@ from lycosa.errors import UsageError
 from lycosa.keep.surt import surt_of
 from lycosa.keep.warc import StoredAnswer, iter_records
 from lycosa.outlet import whole_file
-from lycosa.tray import Place, Tray, opened_tray
+from lycosa.tray import Place, Tray, list_as, opened_tray
 
 WaczPath = tuple[Path, int]
 """An archive file and how many of its bytes count: a running crawl may have written more than it committed."""
@@ -85,7 +85,7 @@ def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
     """Copy archive files, into one if `to` is named *.warc.gz, else into a folder of that name; gives their number."""
     try:
         if not to.name.endswith(".warc.gz"):
-            with opened_tray(to, shared=True) as tray:
+            with opened_tray(to, list_as("warc"), shared=True) as tray:
                 return tray.settle(_copy_each(warcs, tray))
         count = 0
         to.parent.mkdir(parents=True, exist_ok=True)

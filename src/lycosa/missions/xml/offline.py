@@ -69,7 +69,7 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
         if missing:
             yield MISSING, "".join(f"{each}\n" for each in missing).encode()
 
-    write_folder(folder, list_files())
+    write_folder(folder, list_files(), kind="schema")
     files, guessed = len({path for _, path in entries}), not closures.guessing.isdisjoint(closure)
     return Offline(places[root][0][1], files, size, missing, lost, guessed)
 
