@@ -185,7 +185,11 @@ def test_session_ids_do_not_multiply_a_site(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/article?sid=1234", "/a?s=shoes", "/a?session=monday", "/a?said=0123456789ab", "/sidebar/x"]
+    "address",
+    [
+        *("/article?sid=1234", "/a?s=shoes", "/a?session=monday", "/a?said=0123456789ab", "/sidebar/x"),
+        *("/article?sid=20190412", "/a?s=10000001", "/a?session=20230001", "/programme?sessionId=123"),
+    ],
 )
 def test_other_parameters_are_no_session_ids(address: str) -> None:
     """Numbers of stories and words to search for look otherwise."""

@@ -71,9 +71,12 @@ _CALENDAR_WORD = re.compile(
 #: One of these is in every address with a session id; looking for them is cheaper than the expression below.
 _PATH_HINTS = (";", "/(", "/sid", "/sess")
 _QUERY_HINTS = ("sid", "sess", "?s=", "&s=", "/(s(", "zenid", "cftoken")
-_TOKEN = "(?=[a-z]{0,40}[0-9])(?:[0-9a-f]{8,}|[0-9a-z]{16,})(?![0-9a-z])"
+#: Letters and digits: what is nothing but a number is that of an article, a topic or a story.
+_TOKEN = "(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])(?:[0-9a-f]{8,}|[0-9a-z]{16,})(?![0-9a-z])"
 _SESSION = re.compile(
-    r"(?<=[?&;])(?:[a-z.]{0,30}sess(?:ion)?[_\-]?id[a-z]{0,30}|oscsid|xtcsid|zenid|cfid|cftoken)=[^&;/?]*|"
+    # Programmes of conferences have sessions too, with numbers.
+    r"(?<=[?&;])(?!session[_\-]?id=[0-9]{1,7}(?![0-9a-z]))"
+    r"(?:[a-z.]{0,30}sess(?:ion)?[_\-]?id[a-z]{0,30}|oscsid|xtcsid|zenid|cfid|cftoken)=[^&;/?]*|"
     rf"(?<=[?&;])(?:sid|s|session)={_TOKEN}|"
     rf"(?<=/)(?:sid|sess|session|sessionid)[\-=_]{_TOKEN}|(?<=/)\([sa]\([0-9a-z]{{16,}}\)\)",
     re.IGNORECASE,
