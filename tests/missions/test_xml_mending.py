@@ -28,6 +28,13 @@ from lycosa.missions.xml.mending import CODES, find_fault, mend
         (b"<a/><b/>", "trailing", b"<a/>"),
         (b'<a b="1" b="2"/>', "attribute", b'b="1"'),
         (b'<a xmlns:x="u" xmlns:y="u" x:b="1" y:b="2"/>', "prefix", b'b="1"'),
+        (b'<a b="1"c="2"><d/></a>', "attribute", b'<a b="1" c="2"><d/></a>'),
+        (b'<a b="x<y"><d/></a>', "attribute", b'<a b="x&lt;y"><d/></a>'),
+        (b"<a b=1 c=/x/y/><d/>", "attribute", b'<a b="1" c="/x/y"/>'),
+        (b'<a b=one two"><d/></a>', "attribute", b'<a b="one two"><d/></a>'),
+        (b'<a><b c="d e="f">t</b><g/></a>', "attribute", b'<a><b c="d" e="f">t</b><g/></a>'),
+        (b'<a><b c="d>t</b><g h="i"/></a>', "attribute", b'<a><b c="d">t</b><g h="i"/></a>'),
+        (b'<a checked><b c="d" <g/></b></a>', "attribute", b'<a checked="checked"><b c="d"><g/></b></a>'),
     ],
 )
 def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> None:
@@ -52,6 +59,21 @@ def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> No
 def test_what_is_right_is_left_alone(body: bytes) -> None:
     """Also in other encodings, and what looks wrong where it is allowed."""
     assert mend(body) is None
+
+
+def test_a_wrong_tag_costs_nothing_of_what_follows() -> None:
+    """The end of an element whose tag is dropped would end the one around it, and with the root everything."""
+    body = b'<r a="1"b="2">' + b"".join(b'<s n=%d><t u="v"w="x">y</t></s>' % n for n in range(50)) + b"</r>"
+    mended = mend(body)
+    assert mended is not None and len(list(etree.fromstring(mended.data).iter("t"))) == 50
+    assert [change.line for change in mended.changes[:2]] == [1, 1]
+
+
+@pytest.mark.parametrize("piece", [b"<!DOCTYPE[", b'<a b="', b"<a ", b'a=" ', b"<![CDATA["])
+def test_pieces_without_number_end(piece: bytes) -> None:
+    """What begins and never ends is read once, not again from every beginning."""
+    mended = mend(b"<r>" + piece * 30_000)
+    assert mended is not None and mended.changes
 
 
 def test_what_is_not_text_is_not_touched() -> None:

@@ -48,7 +48,7 @@ class XmlPart(Part):
     """What the xml mission knows of a collection."""
 
     name = "xml"
-    version = "3"
+    version = "4"
     columns = {
         "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",

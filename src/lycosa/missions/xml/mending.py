@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from lycosa.analyse.part import Change, Corrected
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
+from lycosa.missions.xml.tags import mend_tags, skip_doctype
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
 
@@ -27,7 +28,7 @@ _ILLEGAL_REFERENCE = re.compile(
 )
 #: What is not text, as wholes; then the two characters that text may not hold bare.
 _TOKENS = re.compile(
-    rb"""<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*)?>
+    rb"""<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)
     |&(?:(?P<name>[A-Za-z_][\w.-]*+);|\#(?:\d+|x[0-9A-Fa-f]+);|(?P<bare>))|(?P<less><)(?![A-Za-z_:/!?\x80-\xff])""",
     re.DOTALL | re.VERBOSE,
 )
@@ -137,7 +138,7 @@ def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | No
 
 def _repair(data: bytes, changes: list[Change]) -> bytes:
     """One step after the other, until a parser is content; what they changed is added to the list."""
-    for step in (_drop_illegal, _escape, _drop_unfinished, _bind_prefixes):
+    for step in (_drop_illegal, _escape, _drop_unfinished, mend_tags, _bind_prefixes):
         data, made = step(data)
         changes += made
         if made and not find_fault(data)[0]:
@@ -175,13 +176,14 @@ def _drop_illegal(data: bytes) -> tuple[bytes, list[Change]]:
 
 def _escape(data: bytes) -> tuple[bytes, list[Change]]:
     """Write out what stands in the text and may not."""
+    begin = skip_doctype(data)
     declared = _OWN_ENTITIES | set(_DECLARED_ENTITY.findall(data))
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], int] = {}
 
     def note(code: str, detail: str, at: int) -> None:
         counts[code, detail] += 1
-        first.setdefault((code, detail), at)
+        first.setdefault((code, detail), begin + at)
 
     def replace(token: re.Match[bytes]) -> bytes:
         if (name := token["name"]) is not None:
@@ -200,7 +202,7 @@ def _escape(data: bytes) -> tuple[bytes, list[Change]]:
             return b"&lt;"
         return token[0]
 
-    mended = _TOKENS.sub(replace, data)
+    mended = data[:begin] + _TOKENS.sub(replace, data[begin:])
     changes = [
         Change(code, detail, data.count(b"\n", 0, first[code, detail]) + 1, count)
         for (code, detail), count in counts.most_common(_MAX_TOLD)
