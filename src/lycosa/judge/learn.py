@@ -45,7 +45,7 @@ _WORD = re.compile(r"\w{2,}")
 _TOKEN = re.compile(r"[a-z]{2,}")
 _DIGITS = re.compile(r"[0-9]+")
 _STEPS = 8  # words of a path that count
-_REMEMBERED = 50_000
+_REMEMBERED, _SHORT = 50_000, 200  # names and texts, and the characters of one: hostile pages must not fill the memory
 _PACKED = Packed("=5f4B")  # what Shark-Search notes, prior, trust, sizes of the groups
 _HEAD = _PACKED.size  # bytes before the features
 _KINDS = 4  # features of the kind of link: rule, shape, rule at the host, rel; those noted before shapes were are three
@@ -96,7 +96,9 @@ class _Names(dict[str, int]):
     def __missing__(self, name: str) -> int:
         if len(self) >= _REMEMBERED:
             self.clear()
-        number = self[name] = _hash(f"{self._group} {name}")
+        number = _hash(f"{self._group} {name}")
+        if len(name) <= _SHORT:
+            self[name] = number
         return number
 
 
@@ -111,7 +113,7 @@ class _Texts(dict[str, tuple[int, ...]]):
         if len(self) >= _REMEMBERED:
             self.clear()
         found = self.read(text)
-        if len(text) <= 200:
+        if len(text) <= _SHORT:
             self[text] = found
         return found
 
@@ -136,7 +138,7 @@ class _Spots(dict[tuple[str, str, str], tuple[tuple[int, ...], tuple[int, ...], 
         words = tuple([self._paths[token] for token in _TOKEN.findall(folder)[:_STEPS]])
         place = *self._labels[host], _hash(f"own {host}{plain}{ending}"), self._forms[form]
         found = words, place, f"{plain[: plain.find('/', 1)]} {form}"
-        if len(folder) + len(ending) <= 200:
+        if len(folder) + len(ending) <= _SHORT:
             self[spot] = found
         return found
 
