@@ -278,6 +278,13 @@ def test_a_truncated_document_gives_what_is_there() -> None:
     assert inventory.service.problem.startswith("xml: ")
 
 
+def test_tags_that_are_written_wrongly() -> None:
+    """Of capabilities whose first tag lacks a blank, nothing was left."""
+    whole = stock(WMS_130)
+    broken = WMS_130.replace(f"{XLINK}\n ", XLINK).replace('queryable="1"', "queryable=1")
+    assert broken != WMS_130 and stock(broken).items == whole.items
+
+
 def test_json_services() -> None:
     """OGC API, STAC, ArcGIS and TileJSON give the same structs."""
     extent = {"spatial": {"bbox": [[1, 2, 3, 4]]}, "temporal": {"interval": [["2019-01-01T00:00:00Z", None]]}}

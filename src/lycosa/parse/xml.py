@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.parsers import expat
 
 from lycosa.parse import charset as charsets
+from lycosa.parse.tags import mend_tags
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -159,6 +160,16 @@ def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
     if len(body) > TREE_BYTES:
         return None, f"xml: {len(body)} bytes, more than {TREE_BYTES} for a tree"
     data = _SURROGATE.sub(b"&#xfffd;", transcode(body, charset))
+    tree, fault = _recover_tree(data)
+    if fault:
+        mended, changes = mend_tags(data)
+        if changes:  # else libxml2 drops these tags, and what stands in them closes what is around
+            tree, _ = _recover_tree(mended)
+    return tree, f"xml: {fault}" if fault else ""
+
+
+def _recover_tree(data: bytes) -> tuple[etree._Element | None, str]:
+    """What libxml2 makes of a document, and the first thing that it complains of."""
     from lxml import etree  # a crawl that builds no tree does not wait for it
 
     parser = etree.XMLParser(
@@ -173,9 +184,9 @@ def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
     try:
         tree = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        return None, f"xml: {error}"
+        return None, str(error)
     first = next(iter(parser.error_log), None)
-    return tree, f"xml: {first.message}, line {first.line}" if first is not None else ""
+    return tree, f"{first.message}, line {first.line}" if first is not None else ""
 
 
 class Walker(Protocol):

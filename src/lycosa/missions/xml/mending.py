@@ -13,9 +13,9 @@ from xml.parsers import expat
 
 from lycosa.analyse.part import Change, Corrected
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
-from lycosa.missions.xml.tags import mend_tags, skip_doctype
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
+from lycosa.parse.tags import mend_tags, skip_doctype
 
 #: Entries of libxml2's error log that are told one by one.
 _MAX_TOLD = 50
@@ -138,7 +138,7 @@ def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | No
 
 def _repair(data: bytes, changes: list[Change]) -> bytes:
     """One step after the other, until a parser is content; what they changed is added to the list."""
-    for step in (_drop_illegal, _escape, _drop_unfinished, mend_tags, _bind_prefixes):
+    for step in (_drop_illegal, _escape, _drop_unfinished, _mend_tags, _bind_prefixes):
         data, made = step(data)
         changes += made
         if made and not find_fault(data)[0]:
@@ -217,6 +217,11 @@ def _drop_unfinished(data: bytes) -> tuple[bytes, list[Change]]:
         return data, []
     line = data.count(b"\n", 0, at) + 1
     return data[:at], [Change("truncated", f"{len(data) - at} bytes of a tag at the end", line)]
+
+
+def _mend_tags(data: bytes) -> tuple[bytes, list[Change]]:
+    data, mended = mend_tags(data)
+    return data, [Change("attribute", f"in <{name}>", line) for name, line in mended]
 
 
 def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:

@@ -1,4 +1,4 @@
-"""Start tags that no parser reads go in; the same as they were meant come out, with what was changed (X10).
+"""Start tags of XML that no parser reads go in; the same as they were meant come out, with where they stand.
 
 libxml2 drops such a tag: its end tag then closes the element around it, and what follows is lost. A blank that is
 missing between two attributes, a < in a value, quotation marks that were forgotten, a missing > are put right here.
@@ -7,8 +7,6 @@ missing between two attributes, a < in a value, quotation marks that were forgot
 from __future__ import annotations
 
 import re
-
-from lycosa.analyse.part import Change
 
 _NAME = rb"[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+"
 #: What is passed over as a whole: what is no tag, and tags that are right; then the beginning of any other.
@@ -30,10 +28,10 @@ _MAX_BYTES = 1 << 16
 _MAX_TAGS = 1000
 
 
-def mend_tags(data: bytes) -> tuple[bytes, list[Change]]:
-    """A document, the start tags of which are right as far as can be told."""
+def mend_tags(data: bytes) -> tuple[bytes, list[tuple[str, int]]]:
+    """A document, the start tags of which are right as far as can be told; the name and line of each that was not."""
     parts: list[bytes] = []
-    changes: list[Change] = []
+    changes: list[tuple[str, int]] = []
     done, line, counted = skip_doctype(data), 1, 0
     parts.append(data[:done])
     while len(changes) < _MAX_TAGS and (found := _TOKEN.search(data, done)) is not None:
@@ -47,7 +45,7 @@ def mend_tags(data: bytes) -> tuple[bytes, list[Change]]:
         parts += (data[done : found.start()], b"<", name, written)
         line += data.count(b"\n", counted, found.start())
         counted = found.start()
-        changes.append(Change("attribute", f"in <{name.decode('utf-8', 'replace')[:80]}>", line))
+        changes.append((name.decode("utf-8", "replace")[:80], line))
         done = end
     return (b"".join([*parts, data[done:]]), changes) if changes else (data, [])
 
