@@ -118,6 +118,17 @@ def test_streams_without_number_end(squeeze: Callable[[bytes], bytes]) -> None:
     assert bundle.members[0].body == b"<a>"
 
 
+@pytest.mark.parametrize("squeeze", [gzip.compress, lzma.compress])
+def test_what_stands_before_the_damage_is_read(squeeze: Callable[[bytes], bytes]) -> None:
+    """A stream that is broken in its midst gives its beginning, and the problem is told."""
+    numbers = b"".join(b"<n>%d</n>" % (n * n * 7919) for n in range(20_000))
+    packed = bytearray(squeeze(b"<r>" + numbers + b"</r>"))
+    middle = len(packed) // 2
+    packed[middle : middle + 40] = b"\xff" * 40
+    bundle = opened(bytes(packed), "http://a/b.xml.gz")
+    assert bundle.problem and bundle.members[0].body.startswith(b"<r><n>0</n><n>7919</n>")
+
+
 def test_broken_archives_have_a_problem() -> None:
     """Whatever is wrong is told, and nothing raises."""
     for body in (

@@ -268,15 +268,21 @@ class _Inflate(Protocol):
 
 
 def _chain(open_one: Callable[[], _Inflate], body: bytes, room: int) -> tuple[bytes, str]:
+    """What a file holds; of a broken one, read again in pieces, what stands before the damage."""
+    content, problem = _inflate_all(open_one, body, room, first=len(body))
+    return (content, problem) if content or not problem else _inflate_all(open_one, body, room, first=_PIECE_BYTES)
+
+
+def _inflate_all(open_one: Callable[[], _Inflate], body: bytes, room: int, *, first: int) -> tuple[bytes, str]:
     """All streams of a file, one after the other: who compresses on several processors writes many.
 
-    They are fed in pieces, because what is left over of each is copied.
+    The first, mostly the only one, is read at once; others in pieces, because what is left over of each is copied.
     """
     parts: list[bytes] = []
     at = 0
     for number in range(_MAX_STREAMS):
         inflate = open_one()
-        size, fed, had = _PIECE_BYTES, at, len(parts)
+        size, fed, had = _PIECE_BYTES if number else first, at, len(parts)
         while not inflate.eof and room > 0 and fed < len(body):
             try:
                 part = inflate.decompress(body[fed : fed + size], room)
