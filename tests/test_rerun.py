@@ -8,6 +8,7 @@ from loopback import Reply, Web, html
 from test_crawl import crawl, rows, states
 
 from lycosa import Collection
+from lycosa.look.account import conclude
 
 
 def test_narrower_settings_count_for_what_was_found_before(web: Web, tmp_path: Path) -> None:
@@ -40,6 +41,8 @@ def test_a_round_leaves_out_what_is_excluded_by_now(web: Web, tmp_path: Path) ->
     said = crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full", "--exclude", "/2")
     assert sorted(web.paths()) == ["a.test/", "a.test/1"]
     assert "0 gone" in said and "The collection holds 3 pages" in said
+    told = conclude(Collection(tmp_path / "c").why("http://a.test/2"))
+    assert told.startswith("It is not visited any more, and what is held of it stays (reject-list): the pattern '/2'")
     crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full")
     assert web.paths().count("a.test/2") == 1
 

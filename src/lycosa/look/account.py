@@ -43,7 +43,8 @@ def conclude(why: Why) -> str:
     if fate.reason == "noarchive":
         return f"It was read for its links and not kept{but}."
     if fate.state == "rejected":
-        return f"It is not visited{but}.{_changed(why)}"
+        longer = " any more, and what is held of it stays" if fate.copies else ""
+        return f"It is not visited{longer}{but}.{_changed(why)}"
     sentences = {
         "fetched": f"It was fetched and kept{but}.",
         "not modified": f"It was fetched and kept; asked again, the host said that it has not changed{but}.",
