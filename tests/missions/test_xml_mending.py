@@ -54,6 +54,7 @@ def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> No
         b"<!DOCTYPE a [<!ENTITY mine 'x'>]><a>&mine;</a>",
         b"<a><![CDATA[ & < &nbsp; ]]><!-- & --></a>",
         b"\xef\xbb\xbf<a/>",
+        b"<a xmlns='http://a b/c d' xmlns:x=\"u v\"><x:b/></a>",
     ],
 )
 def test_what_is_right_is_left_alone(body: bytes) -> None:

@@ -31,6 +31,10 @@ _PAGES = ("037", "273", "424", "500", "875", "1026", "1140")
 _EBCDIC_PAGES = frozenset(f"{family}{page}" for family in ("cp", "ibm") for page in _PAGES)
 _DECLARED = re.compile(r"""encoding\s*=\s*["']\s*([\w.:-]{1,40})""")
 _MARKUP = re.compile(rb"<[?!A-Za-z_:\x80-\xff]")
+#: A namespace with a blank in its name, which is no address, and which parsers let pass; expat does not.
+_SPACED = re.compile(
+    rb"""(xmlns(?::[\w.-]{1,80})?+\s?=\s?)("[^"<> ]{0,500} [^"<>]{0,500}"|'[^'<> ]{0,500} [^'<>]{0,500}')"""
+)
 #: Where a declaration of the encoding is looked for.
 _DECLARATION_BYTES = 400
 
@@ -59,6 +63,7 @@ def read_text(body: bytes, header: str = "") -> Text:
         data = xml.transcode(body, name)
         if name == "utf-8" and len(data) > len(body):  # nothing but what was no UTF-8 grows
             problem = "bytes that are not UTF-8"
+    data = _SPACED.sub(lambda found: found[1] + found[2].replace(b" ", b"%20"), data)
     begin = _MARKUP.search(data)
     at = begin.start() if begin else 0
     before = b"" if codec else body[: max(0, body.find(b"<"))].removeprefix(codecs.BOM_UTF8)
