@@ -285,6 +285,13 @@ def test_tags_that_are_written_wrongly() -> None:
     assert broken != WMS_130 and stock(broken).items == whole.items
 
 
+def test_an_element_without_an_end() -> None:
+    """What stands behind it is found in it."""
+    found = stock(WMS_130.replace(" de usos </Title>", " de usos "))
+    assert found.service.title == "Mapa de usos"
+    assert [item.name for item in found.items] == [item.name for item in stock(WMS_130).items]
+
+
 def test_json_services() -> None:
     """OGC API, STAC, ArcGIS and TileJSON give the same structs."""
     extent = {"spatial": {"bbox": [[1, 2, 3, 4]]}, "temporal": {"interval": [["2019-01-01T00:00:00Z", None]]}}

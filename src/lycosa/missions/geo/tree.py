@@ -79,6 +79,12 @@ def find(element: Element | None, *path: str) -> Element | None:
     return element
 
 
+def seek(element: Element, name: str) -> Element | None:
+    """A child of this name, or where there is none what stands deeper, as behind an element without an end."""
+    found = find(element, name)
+    return found if found is not None else next(element.iter(f"{{*}}{name}"), None)
+
+
 def fold(text: str, limit: int = MAX_NAME) -> str:
     """A text in one line, shortened."""
     return " ".join(text[: 4 * limit].split())[:limit]
@@ -89,6 +95,8 @@ def text_of(element: Element | None, limit: int = MAX_NAME) -> str:
     if element is None:
         return ""
     if len(element):
+        if (own := fold(element.text or "", limit)) and any(len(child) for child in element):
+            return own  # its end is missing, and what follows stands in it
         parts, room = [], 4 * limit
         for part in element.itertext("{*}*"):
             parts.append(part)

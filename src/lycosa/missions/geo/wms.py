@@ -33,6 +33,7 @@ from lycosa.missions.geo.tree import (
     local,
     prose_at,
     read_keywords,
+    seek,
     text_at,
     text_of,
     texts,
@@ -65,7 +66,7 @@ class Inherited(Struct, frozen=True):
 
 def read_service(root: Element, service: Service) -> None:
     """Fill in what the Service and Capability sections say."""
-    section = find(root, "Service")
+    section = seek(root, "Service")
     if section is not None:
         service.title = text_at(section, "Title") or text_at(section, "label")
         service.abstract = prose_at(section, "Abstract") or prose_at(section, "description")
@@ -80,7 +81,7 @@ def read_service(root: Element, service: Service) -> None:
         service.provider = service.contact.organisation if service.contact else ""
         metadata = [_read_reference(e) for e in children(section, "metadataLink", "MetadataURL")]
         service.metadata = tuple(filter(lambda found: found.url, metadata))[:MAX_LIST]
-    capability = find(root, "Capability")
+    capability = seek(root, "Capability")
     if capability is not None:
         request = find(capability, "Request")
         if request is not None:
@@ -158,7 +159,7 @@ def _read_operation(element: Element) -> Operation:
 def read_layers(root: Element, service: Service) -> list[Item]:
     """The layers of a WMS, each with what it inherits, in the order of the document."""
     items: list[Item] = []
-    capability = find(root, "Capability")
+    capability = seek(root, "Capability")
     top = capability if capability is not None else root
     stack = [(layer, Inherited()) for layer in reversed(list(children(top, "Layer")))]
     systems: dict[str, None] = {}
