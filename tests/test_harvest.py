@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,8 +196,9 @@ def test_kill_9_at_any_instant_loses_and_doubles_nothing(folder: Path, tmp_path:
 
 def descendants(pid: int) -> list[int]:
     found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        found += [int(child), *descendants(int(child))]
+    with suppress(FileNotFoundError):  # it has ended in the meantime
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += [int(child), *descendants(int(child))]
     return found
 
 
