@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from lycosa.cli.options import mission_options, named, plant, settle
 from lycosa.cli.output import check_place
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.mission import Mission
+
+if TYPE_CHECKING:
+    from lycosa.crawl.report import Report
 
 
 @click.command()
@@ -76,29 +79,36 @@ def crawl(
     if output:
         check_place(output)
 
-    from lycosa.crawl.report import Report
     from lycosa.crawl.run import CrawlOptions, run
-    from lycosa.look.table import printable
 
     left = 0  # the exit code of what is written at the end
 
     def tell(report: Report) -> None:
         nonlocal left
-        if not quiet:
-            click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
-        if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
-            left = _write_views(mission, quiet=quiet)
-        if output and report.exit_code in (0, 5):
-            _write_list(mission, output)
-        if report.exit_code == 4:
-            _tell_failures(report.seeds)
-        elif check_services and report.exit_code in (0, 5):
-            from lycosa.cli.watch import check_after
-
-            check_after(mission, quiet=quiet)
+        left = _conclude(report, mission, output=output, check_services=check_services, quiet=quiet)
 
     chosen = CrawlOptions(new=new, recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, written=written)
     return run(mission, chosen, after=tell).exit_code or left
+
+
+def _conclude(report: Report, mission: Mission, *, output: str | None, check_services: bool, quiet: bool) -> int:
+    """Tell of a round, and do what is asked for after it; returns the exit code of what was written."""
+    from lycosa.look.table import printable
+
+    code, ended_well = 0, report.exit_code in (0, 5)
+    if not quiet:
+        click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
+    if ended_well and (mission.keep.mirror or mission.keep.index):
+        code = _write_views(mission, quiet=quiet)
+    if ended_well and output:
+        _write_list(mission, output)
+    if report.exit_code == 4:
+        _tell_failures(report.seeds)
+    elif ended_well and check_services:
+        from lycosa.cli.watch import check_after
+
+        check_after(mission, quiet=quiet)
+    return code
 
 
 def _write_views(mission: Mission, *, quiet: bool) -> int:
