@@ -150,6 +150,7 @@ def test_a_request_to_end_leaves_nothing_behind(kind: str, number: signal.Signal
     """As a service manager, a time limit or a closed terminal sends it."""
     child = os.fork()
     if not child:
+        signal.signal(number, signal.SIG_DFL)  # under nohup it is ignored
         try:
             if kind == "file":
                 with whole_file(tmp_path / "x.csv") as path:
