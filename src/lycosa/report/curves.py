@@ -8,7 +8,7 @@ from html import escape
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _TOP, _RIGHT, _BOTTOM = 64, 44, 170, 52
 #: Told apart by people who see colours differently (Okabe and Ito), the first for what matters most.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c")
 _STYLE = "text{font:13px sans-serif;fill:#222}.soft{fill:#666}.grid{stroke:#ddd}.curve{fill:none;stroke-width:2.2}"
 
 
