@@ -298,6 +298,14 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
     web.close()
 
 
+def hunt(web: Web, folder: Path) -> Collection:
+    """The services of one host, by the mission's own quarry."""
+    return crawl(
+        "http://maps.test/", collection=folder / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
+        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
+    )  # fmt: skip
+
+
 def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
     """A name that a service states twice is one layer; data sets without a name are all there, though titled alike."""
     web = Web()
@@ -312,10 +320,7 @@ def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
     web["maps.test/"] = html(
         '<a href="/wms?service=WMS&request=GetCapabilities">WMS</a><a href="/stac.json">STAC catalogue</a>'
     )
-    with crawl(
-        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
-        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
-    ) as collection:  # fmt: skip
+    with hunt(web, tmp_path) as collection:
         layers = list(Stock(collection).layers())
         assert sorted(layer.item.title for layer in layers) == ["A", "Same", "Same", "Same"]
         assert len({layer.id for layer in layers}) == 4
@@ -345,10 +350,7 @@ def test_an_api_that_lists_its_collections_in_pages_is_one_service(tmp_path: Pat
         asked = f"?offset={first}&f=json" if first else "?f=json"
         put(f"maps.test/api/collections{asked}", {"collections": parts, "links": [after] if first < 20 else []})
     web["maps.test/"] = html('<a href="/api?f=json">OGC API</a>')
-    with crawl(
-        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
-        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
-    ) as collection:  # fmt: skip
+    with hunt(web, tmp_path) as collection:
         stock = Stock(collection)
         (entry,) = stock.live
         service = entry.service
@@ -380,10 +382,7 @@ def test_an_api_of_stac_is_one_service(tmp_path: Path) -> None:
     put("maps.test/stac/v1/collections?token=2", {"collections": [make(2)], "links": []})
     put("maps.test/stac/v1/collections/c0", make(0))
     web["maps.test/"] = html("/stac/v1")
-    with crawl(
-        "http://maps.test/", collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
-        workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
-    ) as collection:  # fmt: skip
+    with hunt(web, tmp_path) as collection:
         stock = Stock(collection)
         (entry,) = stock.live
         service = entry.service
