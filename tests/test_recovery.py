@@ -170,6 +170,39 @@ def test_a_record_is_known_however_little_of_it_was_read(tmp_path: Path) -> None
         assert found == 1 + 2 * len(places)
 
 
+def test_zeros_that_read_as_an_empty_record_are_damage(tmp_path: Path) -> None:
+    """Behind the tables of a compressed record, zeros may say that nothing follows: checksum and length agree."""
+    row, places = write_file(tmp_path)
+    _, start, length = places[2]
+    empty = gzip.compress(b"", mtime=0)
+    damage(tmp_path / row.name, start, empty + bytes(length - len(empty)))
+    (found,) = inspect(tmp_path, [row])
+    assert (found.action, found.lost) == ("patched", ((start, start + length),))
+    mend(tmp_path, found)
+    assert read_kinds(tmp_path / row.name).count("response") == len(places) - 1
+
+
+def test_a_record_that_other_readers_refuse_is_damage(tmp_path: Path) -> None:
+    """Flags of the gzip header that no standard knows: some readers pass over them, zlib does not."""
+    row, places = write_file(tmp_path)
+    _, start, length = places[2]
+    damage(tmp_path / row.name, start + 3, b"\xc0")
+    (found,) = inspect(tmp_path, [row])
+    assert found.lost == ((start, start + length),)
+    mend(tmp_path, found)
+    assert read_kinds(tmp_path / row.name).count("response") == len(places) - 1
+
+
+def test_damage_to_the_first_bytes_costs_the_first_record(tmp_path: Path) -> None:
+    """A file that does not begin as one of ours is one of ours all the same."""
+    row, places = write_file(tmp_path)
+    damage(tmp_path / row.name, 0, b"\0\0\0\0")
+    (found,) = inspect(tmp_path, [row])
+    assert (found.action, found.lost) == ("patched", ((0, places[0][1]),))
+    mend(tmp_path, found)
+    assert read_kinds(tmp_path / row.name).count("response") == len(places)
+
+
 def test_zeros_at_the_end_are_cut(tmp_path: Path) -> None:
     """A power failure may leave a file of the right length that ends in zeros."""
     row, places = write_file(tmp_path)

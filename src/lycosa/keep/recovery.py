@@ -38,6 +38,7 @@ _PLUG = (
     b"Content-Type: application/warc-fields%b\r\nContent-Length: %b\r\n\r\n%b\r\n\r\n"
 )
 _PLUG_NOTE = b"note: lycosa found damaged bytes here and put this record in their place"
+_READ = 1 << 18  # bytes at a time, read and inflated
 _PLUG_MIN, _PLUG_MAX = 300, 16 << 20  # bytes that hold the record above, and those held in memory
 
 
@@ -171,19 +172,20 @@ def damaged_spans(path: Path, *, start: int, end: int) -> list[Span]:
 def _whole_members(path: Path, start: int) -> Iterator[Span]:
     """Each gzip member behind an offset that is whole, checksums verified, and holds a record.
 
-    Behind damage a member may turn up that is none of ours: the body of an answer that was sent compressed.
+    Behind damage a member may turn up that is none of ours: the body of an answer that was sent compressed, or zeros
+    that read as an empty one.
     """
     with FileIO(path) as file:
         file.seek(start)
-        tape = Tape(file)
+        tape = Tape(file, gzipped=True)
         at = -1
         while True:
             more = tape.more()
             if tape.unreadable:
                 raise CollectionError(f"{path} cannot be read: {tape.broken}.")
             if not more or tape.at_member_start():
-                if 0 <= at < tape.offset:
-                    yield at, tape.offset
+                if 0 <= at < tape.ended and _zlib_reads(file, at, tape.ended):
+                    yield at, tape.ended
                 at = tape.offset if more and tape.begins(b"WARC/") else -1
             if tape.broken:
                 at = -1
@@ -192,6 +194,29 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
             elif not more:
                 return
             tape.pass_piece()
+
+
+def _zlib_reads(file: FileIO, first: int, last: int) -> bool:
+    """Whether zlib, and with it most readers, takes these bytes for a gzip member.
+
+    It refuses what isal passes over: unknown flags, and damaged codes that nothing was written in.
+    """
+    inflate = zlib.decompressobj(zlib.MAX_WBITS + 16)
+    try:
+        file.seek(first)
+        while first < last and not inflate.eof:
+            data = file.read(min(last - first, _READ)) or b""
+            if not data:
+                return False
+            first += len(data)
+            while data and not inflate.eof:
+                inflate.decompress(data, _READ)
+                data = inflate.unconsumed_tail
+    except zlib.error:
+        return False
+    except OSError as error:
+        raise make_fault(error, str(file.name)) from None
+    return inflate.eof and first == last and not inflate.unused_data
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:

@@ -18,10 +18,14 @@ _RECOVERIES = 1000  # a hostile file could hold a false beginning every few byte
 
 
 class Tape:
-    """Reads on and on; `offset` is where the gzip member, or in a plain file the byte, that comes next begins."""
+    """Reads on and on; `offset` is where the gzip member, or in a plain file the byte, that comes next begins.
 
-    def __init__(self, file: FileIO, *, chunk: int = 0) -> None:
+    Whether the file is gzipped is told by its first bytes, unless the caller knows it better than they do.
+    """
+
+    def __init__(self, file: FileIO, *, chunk: int = 0, gzipped: bool = False) -> None:
         self.broken = ""
+        self.ended = -1  # file offset behind the gzip member before, empty ones not counted: zeros may read as one
         self.unreadable = False  # it is the disk that fails, not the content
         self._file = file
         self._chunk = chunk or _CHUNK
@@ -30,12 +34,13 @@ class Tape:
         self._out = b""
         self._at = 0
         self._member = self._next_raw
+        self._end = -1
         self._inflate: igzip_lib.IgzipDecompressor | None = None
         self._fresh = False  # a member was begun and nothing of it read yet
         self._first_piece = False
         self._recoveries = 0
         self._read_raw()
-        self.gzipped = self._raw[:2] == _MAGIC[:2]
+        self.gzipped = gzipped or self._raw[:2] == _MAGIC[:2]
 
     @property
     def offset(self) -> int:
@@ -213,12 +218,14 @@ class Tape:
         if inflate.eof:
             self._raw = inflate.unused_data
             self._inflate = None
+            if self._out or not self._first_piece:
+                self._end = self._next_raw - len(self._raw)
         return True
 
     def _begin_member(self) -> bool:
         if len(self._raw) < 3:
             self._read_raw()
-        self._member = self._next_raw - len(self._raw)
+        self._member, self.ended = self._next_raw - len(self._raw), self._end
         if not self._raw:
             self._out, self._at = b"", 0
             return False
