@@ -438,10 +438,10 @@ def test_a_full_disk_is_said_and_survived(path: Path) -> None:
     rows = batch([found(f"http://a.test/{n}/{'x' * 200}") for n in range(2000)])
     with pytest.raises(DiskFull):
         frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {}
+    assert frontier.counts() == {} and not frontier.holds(rows.found[0].id)
     frontier._at.db.execute("PRAGMA max_page_count = 100000")
     frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {State.PENDING: 2000}
+    assert frontier.counts() == {State.PENDING: 2000} and frontier.holds(rows.found[0].id)
     frontier.close()
 
 

@@ -258,6 +258,23 @@ def test_what_is_done_is_not_loaded_again(frontier: Frontier) -> None:
     assert (row.state, row.reason, row.http, row.retries, row.redirect) == (7, "r", 418, 2, "http://b.test/")
 
 
+def test_what_another_worker_found_is_known(open_frontier: Open) -> None:
+    """At once if it is asked for by its address, else with the next commit; what was refused may yet be opened."""
+    one, two = open_frontier(), open_frontier()
+    one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
+    two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
+    put(two, found("http://a.test/before"), owner=OTHER)
+    refused = found("http://a.test/refused", state=State.REJECTED, reason="nofollow")
+    put(one, found("http://a.test/open"), refused)
+    seen = [two.find(f"http://a.test/{name}") is not None for name in ("open", "refused", "never")]
+    assert seen == [True, True, False]
+    put(two, found("http://a.test/after"), owner=OTHER)
+    names = ("before", "open", "refused", "after", "never")
+    assert [two.holds(url_id(f"http://a.test/{name}")) for name in names] == [True, True, False, True, False]
+    put(two, found("http://a.test/refused"), owner=OTHER)
+    assert state_of(one, "http://a.test/refused")[0] == State.PENDING
+
+
 def test_equal_content_is_stored_once(frontier: Frontier) -> None:
     """The first page holds the content; the others, also of the same batch, are duplicates and do not count."""
     put(frontier, *(found(f"http://a.test/{name}") for name in "abc"))

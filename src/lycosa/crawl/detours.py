@@ -20,8 +20,8 @@ class Detours:
     def closes_loop(self, url: str, target: Target) -> bool:
         """Whether the redirects that are known lead from `url` back to where this one came from.
 
-        Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: it takes a
-        millisecond, and most redirects are the first of their kind.
+        Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: most
+        redirects are the first of their kind.
         """
         origin = target.url
         if len(self._latest) > REDIRECTS_MAX:

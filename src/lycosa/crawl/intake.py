@@ -80,6 +80,7 @@ class Intake:
         self._vault = Vault(archive, frontier)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
         self._detours = Detours(frontier, longest=mission.fetch.redirects)
+        self._trusts = helm is None and mission.limits.depth < 0  # another way to what is known changes nothing
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
         self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
@@ -302,6 +303,10 @@ class Intake:
     def _meet(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
         url = address.url
+        ident = urls.url_id(url)
+        if self._trusts and self.frontier.holds(ident):
+            self.seen.add(ident)
+            return True  # another worker met it, or an earlier run
         host = urls.host_of(url)
         level = link.kind in LEVEL
         depth = target.depth if level else target.depth + 1
@@ -309,7 +314,6 @@ class Intake:
             verdict = self.rules.judge_sitemap(url, host=host, level=target.hops + 1)
         else:
             verdict = self.rules.judge(url, depth=depth, host=host)
-        ident = urls.url_id(url)
         if not verdict.ok and self.journal.deep:
             self.journal.refusal(url, verdict, source=target.url, link=link)
         news = self._is_news(address, ident, depth)

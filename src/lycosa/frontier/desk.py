@@ -33,11 +33,6 @@ class Desk:
         """A number that changes when another connection has committed something."""
         return int(self.db.execute("PRAGMA data_version").get)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the indexes know every row: they were read, and no other connection has committed since."""
-        return self.urls.loaded and not self.urls.stale and self.version() == self._version
-
     @contextmanager
     def write(self, *, lasting: bool = False) -> Iterator[None]:
         """A transaction: all of the block or nothing; `lasting`: it and all before it survive a loss of power."""

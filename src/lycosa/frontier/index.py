@@ -36,6 +36,7 @@ class Log(Struct, frozen=True):
     columns: str  # its columns
     gather: str  # fills the run with the rows between two positions, sorted
     move: str  # a slice of the run into the sorted table
+    closed: str = ""  # keys of the rows after a position that `holds` is not to vouch for
 
 
 URLS = Log(
@@ -47,6 +48,7 @@ URLS = Log(
     columns="host INTEGER, id INTEGER, n INTEGER",
     gather="INSERT INTO url_run SELECT host, id, n FROM url WHERE n > ? AND n <= ? ORDER BY host, id",
     move="INSERT OR IGNORE INTO known SELECT host, id, n FROM url_run WHERE rowid > ? AND rowid <= ?",
+    closed="SELECT id FROM url WHERE n > ? AND state = 8",
 )
 CONTENTS = Log(
     name="content",
@@ -87,6 +89,7 @@ class Index(Generic[K]):
 
     def __init__(self, db: apsw.Connection, log: Log, *, most: int = MOST) -> None:
         self.recent: dict[K, int] = {}
+        self.closed: set[K] = set()  # those of the recent keys that `holds` does not vouch for
         self.last = 0  # the highest position
         self.upto = 0  # positions up to this one are in the sorted table
         self.stale = True  # others may have appended rows
@@ -111,6 +114,8 @@ class Index(Generic[K]):
         if not self.loaded:
             self._load(upto)
         recent, last = self.recent, self.last
+        if self._log.closed:
+            self.closed.update(key for (key,) in self._db.execute(self._log.closed, (last,)))
         for position, key in self._db.execute(self._log.recent, (last,)):
             recent[key] = last = position
         self.last = last
@@ -123,7 +128,7 @@ class Index(Generic[K]):
             self._older = Filter()
             self._older.add(key for (key,) in self._db.execute(self._log.keys))
             self.upto = upto
-        self.recent, self.last, self.loaded = {}, self.upto, True
+        self.recent, self.closed, self.last, self.loaded = {}, set(), self.upto, True
 
     def find(self, key: K, *columns: object) -> int | None:
         """The position of a key, given once as it is and once as the columns of the sorted table; None: unknown."""
@@ -131,6 +136,10 @@ class Index(Generic[K]):
         if position is None and self._older is not None and key in self._older:
             position = self._db.execute(self._log.find, columns).get
         return position
+
+    def holds(self, key: K) -> bool:
+        """Whether the table surely has a key, and not as a closed one; other keys may be there, too."""
+        return self.loaded and key in self.recent and key not in self.closed
 
     def forget(self) -> None:
         """The transaction was rolled back: read the recent keys again the next time."""
@@ -180,3 +189,4 @@ class Index(Generic[K]):
                 moved.append(key)
         self._older.add(moved)
         self.recent, self.upto = recent, upto
+        self.closed.intersection_update(recent)

@@ -423,6 +423,10 @@ class MemoryFrontier:
         known = self._world.by_id.get(urls.url_id(url))
         return None if known is None else make_row(known)
 
+    def holds(self, ident: int) -> bool:
+        known = self._world.by_id.get(ident)
+        return known is not None and known.state != State.REJECTED
+
     def recall(self, url: str) -> tuple[int, str] | None:
         row = self.find(url)
         return None if row is None else (row.state, row.reason)

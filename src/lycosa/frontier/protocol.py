@@ -207,6 +207,9 @@ class Frontier(Protocol):
     def find(self, url: str) -> UrlRow | None:
         """What is known of a normalised URL; None when it was never seen."""
 
+    def holds(self, ident: int) -> bool:
+        """Whether a URL is surely there and was not refused, at once; False as well where that is not known."""
+
     def recall(self, url: str) -> tuple[int, str] | None:
         """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""
 

@@ -55,6 +55,7 @@ _LEFT = """
 SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE state = 0)
     OR EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)"""
 _INBOX = "SELECT host, name FROM inbox CROSS JOIN host USING (host) WHERE inbox.host BETWEEN ? AND ?"
+_LATER = "SELECT n FROM url WHERE n > ? AND id = ? AND host = ?"  # what other workers have appended since
 _HOLDER = "SELECT {} FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
 
 
@@ -351,11 +352,16 @@ class SqliteFrontier:
 
     @_spoken
     def find(self, url: str) -> UrlRow | None:
-        desk, ident = self._at, urls.url_id(url)
-        n = desk.urls.find(ident, host_key(urls.host_of(url)), ident) if desk.urls.loaded else None
-        if n is None and desk.is_current:
-            return None
-        return figures.find(desk.db, url) if n is None else figures.read_row(desk.db, n)
+        desk, ident, host = self._at, urls.url_id(url), host_key(urls.host_of(url))
+        if not desk.urls.loaded:
+            return figures.find(desk.db, url)
+        n = desk.urls.find(ident, host, ident)
+        if n is None:
+            n = desk.db.execute(_LATER, (desk.urls.last, ident, host)).get
+        return None if n is None else figures.read_row(desk.db, n)
+
+    def holds(self, ident: int) -> bool:
+        return self._desk is not None and self._desk.urls.holds(ident)
 
     @_spoken
     def recall(self, url: str) -> tuple[int, str] | None:

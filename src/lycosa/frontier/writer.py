@@ -239,6 +239,7 @@ class Writer:
                 woken.add(found.host)
             else:
                 self._counts.state(found.state, found.reason, 1)
+                self._desk.urls.closed.add(found.id)
                 self._bars = self._bars or found.reason in BARRED
         self._counts.state(0, "", pending)
         hosts = self._desk.hosts
