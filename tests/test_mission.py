@@ -9,7 +9,7 @@ import pytest
 from lycosa.errors import UsageError
 from lycosa.mission import Mission, built_in, find_mission, load
 from lycosa.mission.fields import all_fields, dotted, env_name, host_fields, split
-from lycosa.mission.forms import Detour, Wrong, parse_connect_to, parse_duration, parse_size
+from lycosa.mission.forms import Detour, Wrong, check_hint, check_term, parse_connect_to, parse_duration, parse_size
 from lycosa.mission.meaning import meanings, table
 from lycosa.mission.settings import Limits
 from lycosa.mission.toml import find_lines
@@ -270,6 +270,22 @@ def test_connect_to() -> None:
     ):
         with pytest.raises(Wrong):
             parse_connect_to(bad)
+
+
+def test_terms_and_hints() -> None:
+    """Several words or one, and after = how often they count."""
+    for good in ("web services", "capabilities=10", "wms-c", "a=0.5", "mapas = 2"):
+        assert check_term(good) == good
+    for hint in ("geoportal", "χάρτες", " gis=2"):
+        assert check_hint(hint) == hint
+    for bad in ("", " ", "=3", "a=b", "a=-1", "a=1=2", "a=nan", "a=1e3"):
+        with pytest.raises(Wrong):
+            check_term(bad)
+        with pytest.raises(Wrong):
+            check_hint(bad)
+    for several in ("web services", "wms-c=2", "x"):
+        with pytest.raises(Wrong):
+            check_hint(several)
 
 
 def test_dotted_keys_split_as_they_join() -> None:

@@ -141,6 +141,28 @@ def test_what_is_remembered_of_addresses_changes_nothing() -> None:
     assert len({old.score(Link(url), url, host=host)[1] for host, url in places}) == len(places)
 
 
+def test_hints_speak_for_a_link_until_more_is_known() -> None:
+    """In the name of a host they count double; what is learned is added to them, here and in whoever goes on."""
+    steer = Steer(hint_terms=("geoportal", "atlas=2"))
+    policy = Learn(taste(), steer)
+    policy.enter(sight())
+
+    def note(host: str, text: str = "x") -> bytes:
+        return policy.score(Link("/", text), f"http://{host}/", host=host)[1]
+
+    plain, named, called = note("b.test"), note("geoportal.b.test"), note("b.test", "Atlas")
+    assert policy.explain(plain, HOST)["address"] == policy.explain(plain, HOST)["anchor"] == 0.0
+    assert policy.explain(named, HOST)["address"] == policy.explain(called, HOST)["anchor"] == 1.0
+    assert policy.drain() == []
+    for n in range(5):
+        policy.enter(sight(f"http://geoportal.b.test/{n}", lore=named))
+        policy.leave([])
+    assert policy.explain(named, HOST)["address"] < 1.0
+    heir = Learn(taste(), steer)
+    heir.study(policy.drain())
+    assert heir.explain(named, HOST) == pytest.approx(policy.explain(named, HOST), abs=1e-6)
+
+
 def test_what_was_never_tried_is_worth_a_try() -> None:
     """Kinds of addresses gain while little like them was asked for, on whatever host; `explain` tells by how much."""
     policy = Learn(taste(), Steer())

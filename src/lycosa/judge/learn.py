@@ -21,7 +21,7 @@ import xxhash
 
 from lycosa.judge.policy import Policy
 from lycosa.judge.shark import Shark
-from lycosa.judge.taste import Taste
+from lycosa.judge.taste import Taste, weigh_terms
 from lycosa.mission.settings import Policy as Steer
 from lycosa.model import Lesson, Link, Sight
 
@@ -32,11 +32,12 @@ _HOSTS, _RULES = 1 << 62, 1 << 61  # the highest bit of a key that is not of a f
 RATE = 0.2  # of learning, as AdaGrad has it
 DAMP = 0.1  # keeps the first steps of a feature small
 SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE
-# What asking a host is worth beyond what it promises, as the share of requests that find quarry; shrinks with the root
-# of its answers. Not log-odds: where everything promises little they would hardly count, and that is where the hosts
-# with quarry that are left are linked from pages that nothing speaks for. It grows with what was learned, to half after
+HINTS = {"name": 1.0, "anchor": 0.5, "path": 0.5, "title": 0.5}  # log-odds that a hint gives, by where it stands
+# What asking a host is worth beyond what it promises, as the share of requests that find quarry; it shrinks with its
+# answers. Not log-odds: where everything promises little they would hardly count, and that is where the hosts with
+# quarry that are left are linked from pages that nothing speaks for. It grows with what was learned, to half after
 # RAMP answers: the first links of a crawl promise little as well, and what is known of them is all there is to go by.
-FRESH, RAMP = 0.02, 1000
+FRESH, RAMP = 0.05, 100
 # What a link gains, as log-odds, for a kind of address that was never asked for; halved by the first answer. What looks
 # like nothing that was tried is not known to be bad: metadata records behind pages that say nothing were never reached.
 UNTRIED = 2.0
@@ -73,6 +74,12 @@ def _open(lore: bytes) -> tuple[float, float, int, array[int]]:
 
 def _zeros() -> array[float]:
     return array("d", bytes(8 << BITS))
+
+
+def _spread(hints: Sequence[str]) -> dict[int, float]:
+    """The features that hints stand for, with their weights."""
+    words = weigh_terms(hints).items()
+    return {_hash(f"{group} {word}"): share * weight for word, weight in words for group, share in HINTS.items()}
 
 
 def _squash(logit: float) -> float:
@@ -181,7 +188,10 @@ class Learn(Policy):
         self._same = same
         self._weights = _zeros()  # arrays, not lists: their numbers lie together, which halves the cost of a look-up
         self._energies = _zeros()
-        self._told = (_zeros(), _zeros())  # weights and energies as they were drained
+        self._hints = _spread(steer.hint_terms)  # the weights of those features before anything was learned
+        for i, weight in self._hints.items():
+            self._weights[i] = weight
+        self._told = (self._weights[:], _zeros())  # weights and energies as they were drained
         self._touched: set[int] = set()
         self._changes: dict[int, list[float]] = {}  # of hosts and rules
         self._grounds: dict[str, _Ground] = {}
@@ -309,7 +319,7 @@ class Learn(Policy):
         """What a URL promises: what is known speaks for that much, and the less is known of its host the more."""
         known = _squash(logit + self._host_logit(host))
         share = FRESH * self._answers / (self._answers + RAMP)
-        return known + (1 - known) * share / math.sqrt(1 + self._ground(host).pages)
+        return known + (1 - known) * share / (1 + self._ground(host).pages)
 
     def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
         logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
@@ -413,7 +423,7 @@ class Learn(Policy):
     def study(self, lessons: Sequence[Lesson]) -> None:
         for key, weight, energy in lessons:
             if key <= _MASK:
-                self._weights[key] = self._told[0][key] = weight
+                self._weights[key] = self._told[0][key] = weight + self._hints.get(key, 0.0)
                 self._energies[key] = self._told[1][key] = energy
             elif key & _RULES:
                 self._rules[key & _MASK] = weight, energy

@@ -19,7 +19,7 @@ _READ_CHARS = 1_000
 _REMEMBERED = 50_000
 
 
-def _weigh_terms(terms: Sequence[str]) -> dict[str, float]:
+def weigh_terms(terms: Sequence[str]) -> dict[str, float]:
     """The weights of terms: `capabilities=10` counts ten times as much."""
     found = {}
     for term in terms:
@@ -47,8 +47,8 @@ class Taste:
         by_terms: bool = True,
     ) -> None:
         """`pages` and `shorts` weigh whole pages and short texts by other means than key terms."""
-        self._anchors = _weigh_terms(anchor_terms) if by_terms else {}
-        self._urls = _weigh_terms(url_terms) if by_terms else {}
+        self._anchors = weigh_terms(anchor_terms) if by_terms else {}
+        self._urls = weigh_terms(url_terms) if by_terms else {}
         self._pages, self._shorts = pages, shorts
         self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)

@@ -31,6 +31,7 @@ _PROXY = r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?(?:\[[0-9a-fA-F:.]+
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
 _FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
 _MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
+_WEIGHT = r"[0-9]{1,6}(?:\.[0-9]{1,6})?"
 _CONTROL = r"[\x00-\x1f\x7f]"
 
 
@@ -117,6 +118,21 @@ def check_pattern(text: str) -> str:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise Wrong(f"a regular expression in RE2's syntax, which says: {said}{_pattern_hint(text)}") from None
+    return text
+
+
+def check_term(text: str) -> str:
+    """A key term, and after `=` how often it counts."""
+    name, equals, weight = text.partition("=")
+    if not name.strip() or (equals and not re.fullmatch(_WEIGHT, weight.strip())):
+        raise Wrong('a term such as "web services", or "capabilities=10" for one that counts ten times')
+    return text
+
+
+def check_hint(text: str) -> str:
+    """A key term of one word."""
+    if not re.fullmatch(r"\s*\w{2,}\s*", check_term(text).partition("=")[0]):
+        raise Wrong('a single word such as "geoportal", or "geoportal=2" for one that counts twice')
     return text
 
 
