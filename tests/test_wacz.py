@@ -125,6 +125,20 @@ def test_the_index_leads_to_every_record(tmp_path: Path, warcs: list[tuple[Path,
             assert entry["mime"] == ("warc/revisit" if entry["url"].endswith("/copy") else "text/html")
 
 
+def test_what_cannot_be_read_is_counted(tmp_path: Path, warcs: list[tuple[Path, int]]) -> None:
+    """A damaged record is not in the index, and said to be missing there; the others are."""
+    path, size = warcs[1]
+    whole = write_wacz(tmp_path / "whole.wacz", warcs, [], ABOUT)
+    assert (whole.records, whole.lost, whole.lack) == (5, 0, "")
+    data = bytearray(path.read_bytes())
+    start = data.index(b"\x1f\x8b\x08", 10)  # the first page, behind what the file says of itself
+    data[start + 60 : start + 70] = bytes(10)
+    path.write_bytes(data)
+    harmed = write_wacz(tmp_path / "harmed.wacz", warcs, [], ABOUT)
+    assert (harmed.records, harmed.lost) == (4, 1)
+    assert harmed.lack.startswith("; 1 record is not in its index")
+
+
 def test_the_pages_are_listed(tmp_path: Path, warcs: list[tuple[Path, int]]) -> None:
     """One JSON object a line behind the header, each with url and ts."""
     path = tmp_path / "spiders.wacz"

@@ -316,7 +316,9 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
             said = counted(export_index(collection, sys.stdout if output == "-" else Path(output), wanted), "page")
         elif kind == "wacz":
             packed = export_wacz(collection, Path(output))
+            lost = packed.lost
             said = f"{counted(packed.records, 'record')}, {counted(packed.pages, 'page')}, {packed.bytes:,} bytes"
+            said += packed.lack
         else:
             said = _export_warc(collection, output, wanted)
     conclude(output, said, partial=bool(lost))

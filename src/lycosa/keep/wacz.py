@@ -25,6 +25,7 @@ from lycosa.errors import UsageError
 from lycosa.keep.surt import surt_of
 from lycosa.keep.warc import StoredAnswer, iter_records
 from lycosa.outlet import whole_file
+from lycosa.plural import counted
 from lycosa.tray import Place, Tray, list_as, opened_tray
 
 WaczPath = tuple[Path, int]
@@ -59,6 +60,15 @@ class WaczCount(Struct, frozen=True, gc=False):
     records: int
     pages: int
     bytes: int
+    lost: int = 0  # places of the archive that cannot be read, and that no line of the index leads to
+
+    @property
+    def lack(self) -> str:
+        """What to say of places that the index leaves out."""
+        if not self.lost:
+            return ""
+        there = "not in its index, as the archive cannot be read there (see lycosa verify)"
+        return f"; {counted(self.lost, 'record', 'is')} {there}"
 
 
 def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], about: WaczAbout) -> WaczCount:
@@ -69,14 +79,15 @@ def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], a
         to.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(to) as part, zipfile.ZipFile(part, "w", allowZip64=True) as archive:
             package = _Package(archive)
-            records = _write_index(package, warcs)
+            lost: list[int] = []
+            records = _write_index(package, warcs, lost)
             for path, size in warcs:
                 with package.add(f"archive/{path.name}") as out:
                     _copy(path, size, out)
             with package.add("pages/pages.jsonl", deflate=True) as out:
                 count = _write_pages(pages, out)
             package.close(about)
-        return WaczCount(records, count, to.stat().st_size)
+        return WaczCount(records, count, to.stat().st_size, len(lost))
     except OSError as error:
         raise make_fault(error, f"The file {to}") from error
 
@@ -193,11 +204,11 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _write_index(package: _Package, warcs: Sequence[WaczPath]) -> int:
-    """Write the sorted index in gzipped blocks, and the list of the blocks' first lines."""
+def _write_index(package: _Package, warcs: Sequence[WaczPath], lost: list[int]) -> int:
+    """Write the sorted index in gzipped blocks, and the list of the blocks' first lines; notes what is `lost`."""
     listing = [b'!meta 0 {"format":"cdxj-gzip-1.0","filename":"index.cdx.gz"}\n']
     count = offset = 0
-    lines = _sorted_lines(warcs)
+    lines = _sorted_lines(warcs, lost)
     with package.add("indexes/index.cdx.gz") as out:
         while block := list(islice(lines, _BLOCK_LINES)):
             packed = igzip_lib.compress(b"".join(block), 3, igzip_lib.COMP_GZIP)
@@ -211,13 +222,17 @@ def _write_index(package: _Package, warcs: Sequence[WaczPath]) -> int:
     return count
 
 
-def _sorted_lines(warcs: Sequence[WaczPath]) -> Iterator[bytes]:
+def _sorted_lines(warcs: Sequence[WaczPath], lost: list[int]) -> Iterator[bytes]:
     """The index lines of all records, sorted by their bytes; the database sorts on disk what memory cannot hold."""
     database = apsw.Connection("")
     database.execute("CREATE TABLE cdx(line BLOB); BEGIN")
     for path, size in warcs:
         for record in iter_records(path, limit=_READ_BYTES):
-            if _is_shown(record) and record.length and record.offset + record.length <= size:
+            if record.offset >= size:
+                break
+            if record.kind == "unreadable" or (_is_shown(record) and not record.length):
+                lost.append(record.offset)
+            elif _is_shown(record) and record.offset + record.length <= size:
                 database.execute("INSERT INTO cdx VALUES (?)", (_line(record, path.name),))
     for (line,) in database.execute("SELECT line FROM cdx ORDER BY line"):
         yield line
