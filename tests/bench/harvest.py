@@ -34,7 +34,7 @@ from planet import Planet
 from lycosa import Collection, urls
 from lycosa.crawl.process import tune
 from lycosa.judge.choice import make_policy, make_taste
-from lycosa.look.lab import Point, measure
+from lycosa.look.lab import Key, Point, measure
 from lycosa.look.reel import Frame, Reel
 from lycosa.mission import Mission, find_mission, load
 from lycosa.missions.geo import Geo
@@ -147,12 +147,9 @@ def mission_of(name: str, learned_from: str = "") -> Mission:
     return replace(mission, policy=replace(mission.policy, name=name, learned_from=learned_from))
 
 
-def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
-    """The curve of each policy; `found` and `hosts` are those of the truth."""
-    missions = {name: mission_of(name) for name in POLICIES}
-    if learned_from:
-        missions["taught"] = mission_of("learn", learned_from)
-    quarry, taste = Geo(), make_taste(mission_of("learn"))
+def load_reel(world: World, quarry: Geo) -> tuple[Reel, Key]:
+    """A crawled world for the laboratory, and which of the true services an answer is."""
+    taste = make_taste(mission_of("learn"))
 
     def weigh(doc: Doc) -> float:
         return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
@@ -166,6 +163,16 @@ def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
             known[frame.url] = world.service(frame.url, frame.kind)
         return known[frame.url]
 
+    return reel, key
+
+
+def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
+    """The curve of each policy; `found` and `hosts` are those of the truth."""
+    missions = {name: mission_of(name) for name in POLICIES}
+    if learned_from:
+        missions["taught"] = mission_of("learn", learned_from)
+    quarry = Geo()
+    reel, key = load_reel(world, quarry)
     try:
         return {
             name: list(measure(reel, mission, key=key, same=quarry.same, step=STEP))
