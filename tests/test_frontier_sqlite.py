@@ -233,6 +233,28 @@ def test_processes_share_one_file(path: Path) -> None:
     db.close()
 
 
+def test_what_another_worker_bars_meanwhile_is_not_taken_for_open(path: Path) -> None:
+    """A worker that begins reads the table without holding it; whatever is committed then, links may still lift it."""
+    one, two = leased(path), SqliteFrontier(path)
+    one.commit(batch([found("http://a.test/open")]), owner=ME, now=0.0)
+    index, barred = two._at.urls, found("http://a.test/barred", state=State.REJECTED, reason="nofollow")
+
+    class Between:
+        """The connection; between the two statements that read keys, the other worker commits."""
+
+        read = 0
+
+        def execute(self, sql: str, *values: object) -> apsw.Cursor:
+            self.read += sql in (index._log.recent, index._log.closed)
+            if self.read == 2:
+                one.commit(batch([barred]), owner=ME, now=0.0)
+            return db.execute(sql, *values)  # type: ignore[arg-type]
+
+    db, index._db = index._db, Between()  # type: ignore[assignment]
+    two.recall("http://a.test/open")
+    assert two.holds(url_id("http://a.test/open")) and not two.holds(barred.id)
+
+
 def test_a_dead_mover_is_replaced(path: Path) -> None:
     """A worker that died while it moved keys to the sorted table leaves nothing that others could stumble over."""
     one = leased(path, recent_max=10)

@@ -193,6 +193,36 @@ def test_a_record_that_other_readers_refuse_is_damage(tmp_path: Path) -> None:
     assert read_kinds(tmp_path / row.name).count("response") == len(places) - 1
 
 
+def test_an_answer_that_holds_many_archives_does_not_end_the_search(tmp_path: Path) -> None:
+    """Each gzip file in it looks like a record of ours at first; what follows it is found."""
+    archive = make_archive(tmp_path)
+    add(archive, b"before")
+    _, start, length = add(archive, b"".join(gzip.compress(os.urandom(40)) + b"between" for _ in range(1500)))
+    add(archive, b"after")
+    name, size = archive.flush()
+    archive.close()
+    damage(tmp_path / name, start + 300, bytes(10))
+    (found,) = inspect(tmp_path, [WarcRow(name, size)])
+    assert found.lost == ((start, start + length),)
+
+
+def test_what_is_cut_is_kept_aside(tmp_path: Path) -> None:
+    """As what a note replaces: somebody may read in it what we cannot."""
+    folder = tmp_path / "archive"
+    row, places = write_file(folder)
+    _, start, _ = places[-1]
+    damage(folder / row.name, start + 3, b"\xc0" * (row.size - start - 3))
+    harmed = (folder / row.name).read_bytes()
+    (found,) = inspect(folder, [row])
+    mend(folder, found)
+    (aside,) = (tmp_path / "damaged").iterdir()
+    assert aside.read_bytes() == harmed[start:] and (folder / row.name).read_bytes() == harmed[:start]
+    damage(folder / row.name, 0, bytes(row.size))
+    for found in inspect(folder, [row]):
+        mend(folder, found)
+    assert not (folder / row.name).exists() and len(list((tmp_path / "damaged").iterdir())) == 2
+
+
 def test_damage_to_the_first_bytes_costs_the_first_record(tmp_path: Path) -> None:
     """A file that does not begin as one of ours is one of ours all the same."""
     row, places = write_file(tmp_path)

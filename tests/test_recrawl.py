@@ -361,3 +361,23 @@ def test_a_date_that_lies_hides_no_change(web: Careful, tmp_path: Path) -> None:
     crawl(web, folder, "--recrawl", "--full")
     assert "if-modified-since" not in asked(web, "/liar")
     assert events(folder, 4)["liar"] == "changed"
+
+
+def test_links_are_refused_by_the_rules_of_their_round(web: Web, tmp_path: Path) -> None:
+    """That an address is known, from a round with other rules, does not make a link to it one that is followed."""
+    from lycosa import Collection
+
+    web["a.test/"] = html("/one", "/two", text="first")
+    web["a.test/one"] = html("/two")
+    web["a.test/two"] = html()
+    folder = tmp_path / "c"
+    crawl(web, folder, "http://a.test/")
+    web["a.test/"] = html("/one", "/two", text="second")
+    crawl(web, folder, "http://a.test/", "--recrawl", "--full", "--exclude", "two")
+    with Collection(folder) as collection:
+        page = collection.page("http://a.test/")
+        assert page is not None
+        assert {link.url: link.accepted for link in page.links} == {
+            "http://a.test/one": True,
+            "http://a.test/two": False,
+        }

@@ -136,7 +136,11 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path, warcs: list[tuple[Path, 
     path.write_bytes(data)
     harmed = write_wacz(tmp_path / "harmed.wacz", warcs, [], ABOUT)
     assert (harmed.records, harmed.lost) == (4, 1)
-    assert harmed.lack.startswith("; 1 record is not in its index")
+    assert harmed.lack.startswith("; 1 damaged place of the archive")
+    data[:4] = bytes(4)  # and the first record of all: what follows is still found
+    path.write_bytes(data)
+    worse = write_wacz(tmp_path / "worse.wacz", warcs, [], ABOUT)
+    assert (worse.records, worse.lost) == (4, 1)
 
 
 def test_the_pages_are_listed(tmp_path: Path, warcs: list[tuple[Path, int]]) -> None:

@@ -141,6 +141,22 @@ def test_the_next_round_reads_them_again(web: Web, tmp_path: Path) -> None:
     assert len(rows(folder, "SELECT 1 FROM pages")) == 3
 
 
+def test_the_lines_of_a_later_round_name_all_that_waits(web: Web, tmp_path: Path) -> None:
+    """The newest line of a page is the one that is read when the database is lost: it must not rely on older ones."""
+    web["a.test/"] = html("/h0", "/h1")
+    for page in range(2):
+        web[f"a.test/h{page}"] = html(*(f"/p{page}-{n}.txt" for n in range(5)))
+    web.make = lambda address: Reply(address.encode(), headers={"Content-Type": "text/plain"})
+    folder = tmp_path / "c"
+    options = ("http://a.test/", *quarry(tmp_path), *ONLY, "--per-host", "1")
+    crawl(web, folder, *options, "--limit", "2", code=5)
+    crawl(web, folder, *options, "--limit", "2", "--recrawl", code=5)
+    before = rows(folder, "SELECT url FROM urls ORDER BY url")
+    (folder / "crawl.db").unlink()
+    crawl(web, folder, *options, "--limit", "1", code=5)
+    assert rows(folder, "SELECT url FROM urls ORDER BY url") == before and len(before) == 13
+
+
 def test_a_white_list_needs_a_quarry() -> None:
     """Without one nothing would ever be stored."""
     assert make_worth(Mission()) is None

@@ -80,9 +80,10 @@ class Intake:
         self._vault = Vault(archive, frontier)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
         self._detours = Detours(frontier, longest=mission.fetch.redirects)
-        self._trusts = helm is None and mission.limits.depth < 0  # another way to what is known changes nothing
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
+        # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
+        self._trusts = helm is None and mission.limits.depth < 0 and rules.uniform and self.worth is None
         self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
         self._bars = Bars(mission.fetch, rules, self.hunt)
         self._probe = mission.limits.probe_bytes if scout is not None else 0

@@ -114,10 +114,10 @@ class Index(Generic[K]):
         if not self.loaded:
             self._load(upto)
         recent, last = self.recent, self.last
-        if self._log.closed:
-            self.closed.update(key for (key,) in self._db.execute(self._log.closed, (last,)))
         for position, key in self._db.execute(self._log.recent, (last,)):
             recent[key] = last = position
+        if self._log.closed:  # read last: outside of a transaction others may commit between the two
+            self.closed.update(key for (key,) in self._db.execute(self._log.closed, (self.last,)))
         self.last = last
         if upto > self.upto:
             self._forget_moved(upto)

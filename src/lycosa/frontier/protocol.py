@@ -208,7 +208,7 @@ class Frontier(Protocol):
         """What is known of a normalised URL; None when it was never seen."""
 
     def holds(self, ident: int) -> bool:
-        """Whether a URL is surely there and was not refused, at once; False as well where that is not known."""
+        """Whether a URL is surely there and was not refused when it came, at once; False where that is not known."""
 
     def recall(self, url: str) -> tuple[int, str] | None:
         """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""

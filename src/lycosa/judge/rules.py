@@ -95,7 +95,7 @@ class Rules:
         self.novelty = Novelty(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
-        self._uniform = uniform
+        self.uniform = uniform
 
     def judge(self, url: str, *, depth: int, host: str, seed: bool = False) -> Verdict:
         """The first refusal, or a verdict that is ok and counts the address against the traps' bounds.
@@ -114,7 +114,7 @@ class Rules:
 
     def review(self, target: Target) -> Verdict | None:
         """Why a target is out by now, which an earlier run with other settings may have found; nothing is counted."""
-        if self._uniform or target.seed:
+        if self.uniform or target.seed:
             return None
         if target.via == "sitemap":
             verdict = self.scope.admits(target.url, target.host)

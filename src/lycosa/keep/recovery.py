@@ -39,6 +39,7 @@ _PLUG = (
 )
 _PLUG_NOTE = b"note: lycosa found damaged bytes here and put this record in their place"
 _READ = 1 << 18  # bytes at a time, read and inflated
+_RECOVERIES = 1_000_000  # in one file: an answer may hold a collection of gzip files, and pages behind it are whole
 _PLUG_MIN, _PLUG_MAX = 300, 16 << 20  # bytes that hold the record above, and those held in memory
 
 
@@ -103,10 +104,12 @@ def mend(folder: Path, repair: Repair) -> None:
     """Do to a file what was found necessary; what stood in damaged places is kept in the folder `damaged` beside."""
     path = folder / repair.name
     try:
-        if not repair.kept and repair.action != "missing":
+        if repair.action == "removed":
             path.unlink()
         elif repair.action != "missing":
             _unlink_twins(path)
+            if repair.lost and repair.lost[-1][1] > repair.kept:
+                _keep_aside(path, repair.kept, repair.lost[-1][1])
             for start, end in repair.lost:
                 while start < end <= repair.kept:
                     start = _plug(path, start, end if end - start < 2 * _PLUG_MAX else start + _PLUG_MAX)
@@ -177,7 +180,7 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
     """
     with FileIO(path) as file:
         file.seek(start)
-        tape = Tape(file, gzipped=True)
+        tape = Tape(file, gzipped=True, recoveries=_RECOVERIES)
         at = -1
         while True:
             more = tape.more()
@@ -223,13 +226,25 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
     return _OURS.fullmatch(entry.name) is not None and stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode)
 
 
-def _plug(path: Path, start: int, end: int) -> int:
-    """Put a record of exactly this size in the place of damaged bytes, for every reader to pass; returns `end`."""
-    with open(path, "r+b") as file:
+def _keep_aside(path: Path, start: int, end: int) -> None:
+    """Copy bytes that are to go into the folder `damaged`: somebody may read in them what we cannot."""
+    with open(path, "rb") as file:
         file.seek(start)
+        left = min(end, os.fstat(file.fileno()).st_size) - start
+        if left <= 0:
+            return
         aside = path.parent.parent / "damaged" / f"{path.name}-{start}-{end}"
         aside.parent.mkdir(exist_ok=True)
-        aside.write_bytes(file.read(end - start))
+        with open(aside, "wb") as out:
+            while left > 0 and (data := file.read(min(left, _READ))):
+                out.write(data)
+                left -= len(data)
+
+
+def _plug(path: Path, start: int, end: int) -> int:
+    """Put a record of exactly this size in the place of damaged bytes, for every reader to pass; returns `end`."""
+    _keep_aside(path, start, end)
+    with open(path, "r+b") as file:
         file.seek(start)
         file.write(_make_plug(end - start))
     return end

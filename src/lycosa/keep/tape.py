@@ -23,7 +23,7 @@ class Tape:
     Whether the file is gzipped is told by its first bytes, unless the caller knows it better than they do.
     """
 
-    def __init__(self, file: FileIO, *, chunk: int = 0, gzipped: bool = False) -> None:
+    def __init__(self, file: FileIO, *, chunk: int = 0, gzipped: bool = False, recoveries: int = _RECOVERIES) -> None:
         self.broken = ""
         self.ended = -1  # file offset behind the gzip member before, empty ones not counted: zeros may read as one
         self.unreadable = False  # it is the disk that fails, not the content
@@ -38,7 +38,7 @@ class Tape:
         self._inflate: igzip_lib.IgzipDecompressor | None = None
         self._fresh = False  # a member was begun and nothing of it read yet
         self._first_piece = False
-        self._recoveries = 0
+        self._recoveries = recoveries  # that are left
         self._read_raw()
         self.gzipped = gzipped or self._raw[:2] == _MAGIC[:2]
 
@@ -154,8 +154,8 @@ class Tape:
     def recover(self) -> bool:
         """Go on with the next gzip member behind the one that is broken, if there is one."""
         self.broken = ""
-        self._recoveries += 1
-        if not self.gzipped or self._recoveries > _RECOVERIES:
+        self._recoveries -= 1
+        if not self.gzipped or self._recoveries < 0:
             return False
         self._out, self._at, self._inflate = b"", 0, None
         self._next_raw = self._member + 1

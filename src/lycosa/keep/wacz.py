@@ -67,8 +67,7 @@ class WaczCount(Struct, frozen=True, gc=False):
         """What to say of places that the index leaves out."""
         if not self.lost:
             return ""
-        there = "not in its index, as the archive cannot be read there (see lycosa verify)"
-        return f"; {counted(self.lost, 'record', 'is')} {there}"
+        return f"; {counted(self.lost, 'damaged place')} of the archive left out of its index (see lycosa verify)"
 
 
 def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], about: WaczAbout) -> WaczCount:
@@ -227,12 +226,17 @@ def _sorted_lines(warcs: Sequence[WaczPath], lost: list[int]) -> Iterator[bytes]
     database = apsw.Connection("")
     database.execute("CREATE TABLE cdx(line BLOB); BEGIN")
     for path, size in warcs:
+        was_lost = False
         for record in iter_records(path, limit=_READ_BYTES):
             if record.offset >= size:
                 break
-            if record.kind == "unreadable" or (_is_shown(record) and not record.length):
-                lost.append(record.offset)
-            elif _is_shown(record) and record.offset + record.length <= size:
+            if record.kind == "unreadable" or (not record.length and (record.problem or _is_shown(record))):
+                if not was_lost:
+                    lost.append(record.offset)
+                was_lost = True
+                continue
+            was_lost = False
+            if _is_shown(record) and record.offset + record.length <= size:
                 database.execute("INSERT INTO cdx VALUES (?)", (_line(record, path.name),))
     for (line,) in database.execute("SELECT line FROM cdx ORDER BY line"):
         yield line

@@ -72,8 +72,10 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
         yield StoredAnswer("unreadable", problem=f"cannot be opened: {error}")
         return
     with file:
+        # A name tells more than the first bytes, which may be damaged; but some are named so and are not gzipped.
+        plain = not str(path).endswith(".gz") or file.read(9).startswith((b"WARC/", b"filedesc:"))
         file.seek(start)
-        tape = Tape(file)
+        tape = Tape(file, gzipped=not plain)
         while True:
             alone = tape.pass_blank() and (tape.at_member_start() or not tape.gzipped)
             record = _read_next(tape, limit=limit)

@@ -6,6 +6,7 @@ Text goes in; the value comes out, or `Wrong` with what is allowed there. The pa
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -31,7 +32,6 @@ _PROXY = r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?(?:\[[0-9a-fA-F:.]+
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
 _FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
 _MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
-_WEIGHT = r"[0-9]{1,6}(?:\.[0-9]{1,6})?"
 _CONTROL = r"[\x00-\x1f\x7f]"
 
 
@@ -123,17 +123,25 @@ def check_pattern(text: str) -> str:
 
 def check_term(text: str) -> str:
     """A key term, and after `=` how often it counts."""
-    name, equals, weight = text.partition("=")
-    if not name.strip() or (equals and not re.fullmatch(_WEIGHT, weight.strip())):
+    if not _is_weighed(text):
         raise Wrong('a term such as "web services", or "capabilities=10" for one that counts ten times')
     return text
 
 
 def check_hint(text: str) -> str:
     """A key term of one word."""
-    if not re.fullmatch(r"\s*\w{2,}\s*", check_term(text).partition("=")[0]):
+    if not _is_weighed(text) or not re.fullmatch(r"\s*\w{2,}\s*", text.partition("=")[0]):
         raise Wrong('a single word such as "geoportal", or "geoportal=2" for one that counts twice')
     return text
+
+
+def _is_weighed(text: str) -> bool:
+    """Whether a text is a term, alone or with a number behind `=`."""
+    name, equals, weight = text.partition("=")
+    try:
+        return bool(name.strip()) and (not equals or math.isfinite(float(weight)))
+    except ValueError:
+        return False
 
 
 def check_seed(text: str) -> str:

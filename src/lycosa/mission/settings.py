@@ -68,7 +68,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     url_terms: tuple[str, ...] = ()
     """key terms in addresses, likewise"""
     hint_terms: tuple[str, ...] = ()
-    """single words in names of hosts, addresses, anchors and titles that speak for a link before learn has learned"""
+    """single words in names of hosts, paths, anchors and titles that speak for a link before learn has learned"""
     decay: Annotated[float, Meta(ge=0, le=1)] = 0.5
     """the part of a page's relevance that its links inherit"""
     beta: Annotated[float, Meta(ge=0, le=1)] = 0.5
