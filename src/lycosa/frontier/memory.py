@@ -424,8 +424,7 @@ class MemoryFrontier:
         return None if known is None else make_row(known)
 
     def holds(self, ident: int) -> bool:
-        known = self._world.by_id.get(ident)
-        return known is not None and known.state != State.REJECTED
+        return (known := self._world.by_id.get(ident)) is not None and known.state != State.REJECTED
 
     def recall(self, url: str) -> tuple[int, str] | None:
         row = self.find(url)
@@ -462,8 +461,7 @@ class MemoryFrontier:
         return [self._world.warcs[name] for name in sorted(self._world.warcs)]
 
     def note_warcs(self, rows: Iterable[WarcRow]) -> None:
-        warcs = self._world.warcs
-        warcs.update((row.name, row) for row in rows)
+        warcs = self._world.warcs | {row.name: row for row in rows}
         self._world.warcs = {name: row for name, row in warcs.items() if row.size}
 
     def counts(self) -> dict[int, int]:
@@ -476,21 +474,18 @@ class MemoryFrontier:
         return sum(self._owned().values())
 
     def _owned(self) -> Counter[str]:
-        return Counter(
-            url.found.host for url in self._world.urls if owns_before(url.before) and url.found.via != "sitemap"
-        )
+        owned = [url for url in self._world.urls if owns_before(url.before) and url.found.via != "sitemap"]
+        return Counter(url.found.host for url in owned)
 
     def summary(self, *, top: int = 10) -> Summary:
         known = self._world.urls
-        statuses = Counter(
-            {status: count for (number, status), count in self._world.statuses.items() if number == self._round}
-        )
+        statuses = {status: count for (number, status), count in self._world.statuses.items() if number == self._round}
         first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
             reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
             types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
             hosts=dict(self._owned().most_common(top)),
-            statuses=dict(statuses.most_common(top)),
+            statuses=dict(Counter(statuses).most_common(top)),
         )
 
     def pending(self) -> bool:
