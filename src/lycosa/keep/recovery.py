@@ -218,7 +218,7 @@ def _zlib_reads(file: FileIO, first: int, last: int) -> bool:
     except zlib.error:
         return False
     except OSError as error:
-        raise make_fault(error, str(file.name)) from None
+        raise CollectionError(f"{file.name} cannot be read: {error.strerror}.") from None
     return inflate.eof and first == last and not inflate.unused_data
 
 
