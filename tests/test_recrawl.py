@@ -277,7 +277,9 @@ def test_an_unfinished_round_is_continued(web: Careful, tmp_path: Path) -> None:
             time.sleep(0.02)
         if end == signal.SIGKILL:
             os.killpg(running.pid, end)
-            killed_at = len(web.asked)
+            while killed_at < len(web.asked):  # what was sent before arrives even now
+                killed_at = len(web.asked)
+                time.sleep(0.2)
         else:
             running.send_signal(end)
             while "Finishing" not in running.stderr.readline():
