@@ -40,3 +40,18 @@ def test_the_line_fits_onto_a_narrow_screen(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "30")
     line = show(Screen(), tmp_path).rpartition("\x1b[2K")[2]
     assert line.startswith("412 pages") and len(line) == 29
+
+
+@pytest.mark.parametrize(("pages", "off", "told"), [(0, 1, 1), (0, 0, 0), (7, 1, 0)])
+def test_a_crawl_that_has_nothing_yet_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int, off: int, told: int
+) -> None:
+    """Once, and only if no host has answered: trying again takes a minute in which nothing else would be said."""
+    monkeypatch.setattr(progress, "SILENCE_S", 0.0)
+    output, board = io.StringIO(), Board(1, folder=str(tmp_path))
+    board.put(0, Cell.PAGES, pages)
+    board.put(0, Cell.BACKING_OFF, off)
+    shown = Progress(output, quiet=False, mission=Mission())
+    for _ in range(3):
+        shown.tell(board, at_end=False)
+    assert output.getvalue().count("No page yet: 1 host does not answer") == told

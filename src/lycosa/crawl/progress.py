@@ -12,6 +12,7 @@ from lycosa.plural import counted
 
 LIVE_S = 0.5
 PIPE_S = 60.0
+SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens
 
 
 class Progress:
@@ -25,6 +26,7 @@ class Progress:
         self._next = self._began + (LIVE_S if self._live else PIPE_S)
         self._last = (self._began, 0.0)
         self._drawn = False
+        self._reassured = False
         if first and not mission.agent.contact and not quiet:
             self.say(
                 "No contact is set, so site owners cannot reach you: "
@@ -47,6 +49,8 @@ class Progress:
     def tell(self, board: Board, at_end: bool) -> None:
         """Show how far the crawl is, when it is time to."""
         now = time.monotonic()
+        if not (self._quiet or self._reassured or at_end or now < self._began + SILENCE_S):
+            self._reassure(board)
         if self._quiet or (now < self._next and not at_end):
             return
         if at_end:
@@ -59,6 +63,14 @@ class Progress:
         else:
             self._write(f"lycosa: {line}\n")
         self._drawn = self._live
+
+    def _reassure(self, board: Board) -> None:
+        """Say, once, why there is nothing yet."""
+        off, pages = int(board.total(Cell.BACKING_OFF)), board.total(Cell.PAGES)
+        self._reassured = pages > 0 or off > 0
+        if off and not pages:
+            verb, again = ("do", "they are") if off > 1 else ("does", "it is")
+            self.say(f"No page yet: {counted(off, 'host')} {verb} not answer, or asked to wait; {again} tried again.")
 
     def _line(self, board: Board, now: float) -> str:
         pages = board.total(Cell.PAGES)
