@@ -231,6 +231,41 @@ def test_a_page_that_waits_for_its_cookie(web: Web, tmp_path: Path) -> None:
     assert states(tmp_path / "d") == {"http://a.test/": "failed redirect-loop"}
 
 
+def test_a_page_that_waits_for_its_cookie_behind_another_address(web: Web, tmp_path: Path) -> None:
+    """The way of cookie walls: the page leads to an address that leads back, and then wants to see the cookie."""
+
+    def answer(address: str) -> Reply | None:
+        if address != "a.test/":
+            return None
+        if "seen=1" in web.asked[-1].headers.get("cookie", ""):
+            return html("/deep", title="open")
+        return Reply(status=302, headers={"Location": "/wall", "Set-Cookie": "seen=1"})
+
+    web.make = answer
+    web["a.test/wall"] = Reply(status=302, headers={"Location": "/"})
+    web["a.test/deep"] = html(title="deep")
+    crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert web.paths() == ["a.test/", "a.test/wall"]
+    crawl(web, tmp_path / "d", "http://a.test/", "--set", "fetch.cookies=true")
+    found = states(tmp_path / "d")
+    assert found["http://a.test/"] == found["http://a.test/deep"] == "fetched"
+    web["a.test/"] = Reply(status=302, headers={"Location": "/wall", "Set-Cookie": "seen=1"})
+    web.asked.clear()
+    crawl(web, tmp_path / "e", "http://a.test/", "--set", "fetch.cookies=true", code=4)
+    assert web.paths() == ["a.test/", "a.test/wall", "a.test/"]
+    assert states(tmp_path / "e")["http://a.test/"] == "failed redirect-loop"
+
+
+def test_a_redirect_that_adds_a_session_id_is_followed(web: Web, tmp_path: Path) -> None:
+    """Without the id it leads to itself; what is dropped from links is not dropped from what the server asks for."""
+    web["a.test/"] = Reply(status=302, headers={"Location": "/;jsessionid=A1B2C3"})
+    web["a.test/;jsessionid=A1B2C3"] = html("/next;jsessionid=A1B2C3")
+    web["a.test/next"] = html()
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "urls.drop_session=true")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/;jsessionid=A1B2C3"] == found["http://a.test/next"] == "fetched"
+
+
 def test_what_cannot_be_decoded_is_no_page(web: Web, tmp_path: Path) -> None:
     """Nothing of it can be read, so it failed; its bytes are in the archive all the same."""
     web["a.test/"] = Reply(b"\x1f\x8b\x08\0broken from the first byte", headers={"Content-Encoding": "gzip"})

@@ -1,9 +1,11 @@
-"""Redirects in, and whether one of them closes a loop out."""
+"""Redirects in, and whether one of them closes a loop, and what becomes of that, out."""
 
 from __future__ import annotations
 
+from lycosa import urls
 from lycosa.frontier import Frontier
-from lycosa.model import State, Target
+from lycosa.mission.settings import Fetch
+from lycosa.model import Answer, Done, State
 
 REDIRECTS_MAX = 10_000  # redirects that are remembered without asking the frontier
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
@@ -12,22 +14,26 @@ _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 class Detours:
     """The latest redirects, which may not be committed yet, and those that the frontier knows."""
 
-    def __init__(self, frontier: Frontier, *, longest: int) -> None:
+    def __init__(self, frontier: Frontier, fetch: Fetch) -> None:
         self._frontier = frontier
-        self._longest = longest
+        self._fetch = fetch
         self._latest: dict[str, str] = {}
+        self._bakers: set[str] = set()  # those of them that set a cookie
 
-    def closes_loop(self, url: str, target: Target) -> bool:
-        """Whether the redirects that are known lead from `url` back to where this one came from.
+    def closes_loop(self, url: str, answer: Answer) -> bool:
+        """Whether the redirects that are known lead from `url` back to where this answer came from.
 
         Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: most
         redirects are the first of their kind.
         """
-        origin = target.url
+        target, origin = answer.target, answer.target.url
         if len(self._latest) > REDIRECTS_MAX:
             self._latest.clear()
+            self._bakers.clear()
         self._latest[origin] = url
-        for _ in range(self._longest + 1):
+        if self._fetch.cookies and "set-cookie" in answer.headers:
+            self._bakers.add(origin)
+        for _ in range(self._fetch.redirects + 1):
             if url == origin:
                 return True
             onward = self._latest.get(url, "")
@@ -38,3 +44,23 @@ class Detours:
                 return False
             url = onward
         return False
+
+    def end_loop(self, url: str, answer: Answer, done: Done) -> list[Done]:
+        """Settle a redirect to `url` that closes a loop; what is to be asked for once more because of it.
+
+        Who sets a cookie and leads back, at once or by way of another address, wants to see the cookie.
+        """
+        target, hop = answer.target, url
+        baked = target.url in self._bakers
+        while hop != target.url and not baked:
+            baked, hop = hop in self._bakers, self._latest.get(hop, target.url)
+        if baked and not target.retries:
+            if url == target.url:
+                done.state, done.due, done.retries = State.WAITING, answer.began, 1
+                return []
+            row = self._frontier.find(url)
+            # A host of another worker is that one's to ask.
+            if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
+                return [Done(row.n, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
+        done.state, done.reason = State.FAILED, "redirect-loop"
+        return []

@@ -79,7 +79,7 @@ class Intake:
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
         self._vault = Vault(archive, frontier)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
-        self._detours = Detours(frontier, longest=mission.fetch.redirects)
+        self._detours = Detours(frontier, mission.fetch)
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
         # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
@@ -378,12 +378,12 @@ class Intake:
         if url is None:
             done.state, done.reason = State.FAILED, "bad-redirect"
             return
+        if url == target.url:  # perhaps only for us, who drop session ids: the server wants to see one
+            url = urls.normalise(outcome.location, target.url) or url
         done.redirect = url
         done.past = self.visits.after_redirect(target, url)
-        if self._detours.closes_loop(url, target):
-            done.state, done.reason = State.FAILED, "redirect-loop"
-            if self.mission.fetch.cookies and "set-cookie" in answer.headers and not target.retries:
-                done.state, done.due, done.retries = State.WAITING, answer.began, 1  # it wants to see its cookie
+        if self._detours.closes_loop(url, answer):
+            self.batch.done += self._detours.end_loop(url, answer, done)
             return
         if target.hops + 1 > self.mission.fetch.redirects:
             done.reason = "redirect-limit"
