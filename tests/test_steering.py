@@ -254,3 +254,16 @@ def test_lessons_that_are_of_no_use_are_refused(web: Web, tmp_path: Path) -> Non
         assert done.returncode == 2 and said in done.stderr, done.stderr
         assert not (tmp_path / "c").exists()
     assert not web.paths()
+
+
+def test_data_is_not_downloaded_and_large_capabilities_are(web: Web, tmp_path: Path) -> None:
+    """What services describe may be as large as a disk: of anything that is no description, the first bytes do."""
+    padding = b"<!-- " + b"x" * 5_000_000 + b" -->"
+    web["a.test/"] = html("/tile.zip", "/wms?service=WMS&request=GetCapabilities")
+    web["a.test/tile.zip"] = Reply(b"PK\3\4" + padding, headers={"Content-Type": "application/zip"})
+    web["a.test/wms?service=WMS&request=GetCapabilities"] = Reply(WMS % b"1" + padding)
+    folder = tmp_path / "c"
+    crawl(web, folder, *GEO, "http://a.test/")
+    sizes = dict(rows(folder, "SELECT url, size FROM pages"))
+    assert sizes["http://a.test/tile.zip"] == 4_000_000
+    assert sizes["http://a.test/wms?service=WMS&request=GetCapabilities"] > 5_000_000
