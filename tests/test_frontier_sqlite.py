@@ -51,6 +51,17 @@ def leased(path: Path, *, recent_max: int = 500_000) -> SqliteFrontier:
 # What lasts
 
 
+def test_what_is_known_stays_known_after_a_transaction_that_was_rolled_back(path: Path) -> None:
+    """Also one in which keys were moved from memory to the sorted table: they are in neither otherwise."""
+    addresses = [found(f"http://a.test/{n}") for n in range(140)]
+    frontier = leased(path, recent_max=100)
+    frontier.commit(batch(addresses[:100]), owner=ME, now=0.0)
+    page = PageRow(5.0, 200, digest=b"1" * 20, title="\ud800")  # half a character: it is written a second time, without
+    frontier.commit(batch(addresses[100:], [Done(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0)
+    frontier.commit(batch(addresses), owner=ME, now=0.0)
+    assert apsw.Connection(str(path)).execute("SELECT count(*), count(DISTINCT id) FROM url").fetchall() == [(140, 140)]
+
+
 def test_everything_is_there_after_opening_again(path: Path) -> None:
     """URLs, results, seeds and settings survive closing; known URLs stay known."""
     first = leased(path, recent_max=4)

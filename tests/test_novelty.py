@@ -31,6 +31,7 @@ class Page:
     text: str
     title: str = "Page"
     links: list[str] = field(default_factory=list)
+    tree: object = "HTML"
 
     @property
     def raw_text(self) -> str:
@@ -145,6 +146,21 @@ def test_pages_that_a_page_of_substance_links_to_are_all_fetched() -> None:
     paths = [f"/n/{number}" for number in range(500)]
     asked = crawl("/", lambda path: Page(words("list"), links=paths) if path == "/" else numbered(path))
     assert len(asked) == 501
+
+
+def documents(path: str) -> Page:
+    """Lists that say nothing but the numbers of the documents they lead to, page after page."""
+    if not path.startswith("/list"):
+        return Page("", tree=None)
+    n = int(path.partition("=")[2])
+    links = [f"/files/{n}-{k}.pdf" for k in range(10)]
+    return Page(FRAME + f"Resolution {n} " * 10, "Resolutions", [*links, f"/list?page={n + 1}"] if n < 400 else links)
+
+
+def test_lists_that_lead_to_new_documents_are_no_repetitions() -> None:
+    """However alike they are: each of them brings something."""
+    asked = crawl("/list?page=1", documents, most=9999)
+    assert len(asked) == 400 * 11
 
 
 def test_a_trap_does_not_take_its_neighbours_with_it() -> None:

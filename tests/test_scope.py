@@ -92,6 +92,17 @@ def test_path_counts_every_seed_of_a_host() -> None:
     assert "/x/, /y/" in refusal.detail
 
 
+@pytest.mark.parametrize("kind", ["domain", "host", "path"])
+def test_a_scope_is_widened_by_what_it_does_not_admit(kind: Kind) -> None:
+    """A seed that moved opens its place as if it had been named first; one inside opens nothing."""
+    scope = Scope(kind, ["http://a.test/x/"])
+    assert not scope.admits("http://b.test/y/1", "b.test").ok
+    assert not scope.widen(["http://a.test/x/2"])
+    assert scope.widen(["http://a.test/x/2", "http://b.test/y/"])
+    assert scope.admits("http://b.test/y/1", "b.test").ok and scope.admits("http://a.test/x/1", "a.test").ok
+    assert not scope.admits("http://c.test/", "c.test").ok
+
+
 def test_a_scope_stays_small() -> None:
     """However many foreign hosts are asked about, only so many are remembered."""
     scope = Scope("host", ["http://a.example/"])

@@ -32,7 +32,6 @@ from lycosa.fetch.validity import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
 from lycosa.judge.policy import DULL, SITEMAP, score_of
 from lycosa.judge.rules import Rules
-from lycosa.judge.scope import Scope
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.mission import Mission
@@ -176,8 +175,8 @@ class Intake:
 
     def adopt_seeds(self, seeds: list[str]) -> None:
         """Widen the scope: a seed that redirects opens the place it moved to."""
-        self.rules.scope = Scope(self.mission.scope, seeds)
-        self.resolver.forget()
+        if self.rules.scope.widen(seeds):
+            self.resolver.forget()
 
     def keep_robots(self, answer: Answer) -> None:
         if answer.status and self.worth is None:
@@ -236,7 +235,7 @@ class Intake:
             self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, known=known)
         else:
             self._keep_page(answer, done, doc, digest=digest, packed=links.pack(rows), html=html, kind=kind)
-        if self._compares and doc.links and doc.tree is not None and not target.digest:
+        if self._compares and not target.digest and (doc.links or doc.tree is None):
             self.rules.novelty.see(target, doc, repeated=done.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
@@ -394,7 +393,7 @@ class Intake:
         """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""
         host, ident = urls.host_of(url), urls.url_id(url)
         if target.seed:
-            self.adopt_seeds([*self.frontier.seeds(), url])
+            self.adopt_seeds([url])
         verdict = self.rules.judge(url, depth=target.depth, host=host, seed=target.seed)
         address = self.resolver.intern(url)
         address.accepted = verdict.ok

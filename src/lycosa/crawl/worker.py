@@ -242,8 +242,9 @@ class Worker:
             lane.dry = True
             self._timing.hungry = True
             return False
-        if any(target.seed and target.via == "redirect" for target in targets):
-            self.intake.adopt_seeds(self.frontier.seeds())  # a seed moved here, found by another worker
+        moved = [target.url for target in targets if target.seed and target.via == "redirect"]
+        if moved:
+            self.intake.adopt_seeds(moved)  # a seed moved here, found by another worker
         lane.queue.extend(targets)
         lane.held.update(target.n for target in targets)
         if self.pilot is not None:
@@ -409,10 +410,10 @@ class Worker:
         self._chores_at = now + CHORES_S
         self._unwatch()
         if now >= self._renew_at:
-            self.frontier.renew(self.post.owner, now=now, ttl_s=LEASE_S)
+            self.depot.patiently(lambda: self.frontier.renew(self.post.owner, now=now, ttl_s=LEASE_S))
             self._renew_at = now + LEASE_S / 3
         if self._due_at is not None and now >= self._due_at:
-            for host in self.frontier.due(self.parts, now):
+            for host in self.depot.patiently(lambda: self.frontier.due(self.parts, now)):
                 self._wake(host, None)
             self._due_at = self.frontier.next_due(self.parts)
         if self._due_at is not None and self._due_at > now:
@@ -436,7 +437,7 @@ class Worker:
         """Take over the hosts that others found work for; the sooner, the more hands are free."""
         eager = self.board.workers > 1 and self.client.room > self.client.in_flight
         self._inbox_at = now + (INBOX_S if eager else CHORES_S)
-        for host in self.frontier.inbox(self.parts):
+        for host in self.depot.patiently(lambda: self.frontier.inbox(self.parts)):
             self._wake(host, None)
         if eager:
             self._publish()

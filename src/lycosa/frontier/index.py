@@ -172,9 +172,8 @@ class Index(Generic[K]):
             return
         db.execute(f"DELETE FROM {self._log.run}")
         db.execute("UPDATE moved SET upto = max(upto, ?), mover = '' WHERE name = ?", (self._target, self._log.name))
-        if self._target > self.upto:
-            self._forget_moved(self._target)
         self._target, self._mover = 0, ""
+        self.stale = True  # `upto` and `recent` follow in the next transaction: this one may be rolled back
 
     def _forget_moved(self, upto: int) -> None:
         """Keys up to a position are in the sorted table now."""

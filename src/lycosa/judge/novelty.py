@@ -7,7 +7,8 @@ when, numbers and the like apart, neither its title nor more than a bit of its t
 (parts with digits in them are one) of which `traps.near_duplicates` pages one after the other were repetitions is
 spent: its addresses are refused. So is a path that has queries after a quarter of that, and all below a folder after
 four times as many. Only repetitions that were found on repetitions count: what a page of substance links to is meant,
-however alike it is; what has no end leads from itself to itself.
+however alike it is; what has no end leads from itself to itself. And a page that leads to a document (no
+HTML) that is new is no repetition: a list of a thousand of them may say nothing but their numbers.
 
 This must cost next to nothing on honest sites. So the text of a page is read only when it looks like one before it:
 now and then it is compared with the last one of its folder and, with more patience, when title, size and number of
@@ -66,6 +67,10 @@ class Readable(Protocol):
     body: bytes
 
     @property
+    def tree(self) -> object:
+        """None: it is no HTML, and nothing is compared."""
+
+    @property
     def links(self) -> Sized:
         """Its links."""
 
@@ -114,20 +119,24 @@ class Novelty:
         self._folders: dict[str, _Folder] = {}  # by the beginning of an address, and by host and key
         self._shapes: set[int] = set()
         self._former: set[int] = set()
-        self._suspects: set[int] = set()  # rows of pages that brought nothing new, or look so
+        self._suspects: dict[int, _Folder] = {}  # by row, the folders of pages that brought nothing new, or look so
         self._runs = 0
         self._spent: dict[str, set[str]] = {}
         self._dull: dict[str, set[str]] = {}
 
     def see(self, target: Target, page: Readable, *, repeated: bool) -> None:
         """Take note of a page that was fetched for the first time; `repeated`: its very bytes were met before."""
+        if page.tree is None:
+            if not repeated:
+                self._credit(target)
+            return
         start, host = _start_of(target.url), target.host
         folder = self._folders.get(start) or self._open(start, target.url, host)
         folder.pages += 1
         site = folder.above[0]
         met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
         if met:
-            self._suspect(target.n)
+            self._suspect(target.n, folder)
         if not repeated:
             watched = folder.run or site.echoes >= _ECHOES
             if not watched and folder.pages < (folder.next_met if met else folder.next):
@@ -138,7 +147,7 @@ class Novelty:
             if new:
                 self._wake(folder)
                 return
-            self._suspect(target.n)
+            self._suspect(target.n, folder)
         site.echoes += 1
         if target.parent in self._suspects:
             self._count(folder)
@@ -254,16 +263,22 @@ class Novelty:
         self._runs += len(known) - before
         return None if first else new
 
-    def _suspect(self, n: int) -> None:
+    def _credit(self, target: Target) -> None:
+        """A new document was fetched: the page that led to it brought that, however alike it is to others."""
+        folder = self._suspects.get(target.parent)
+        if folder is not None and folder.run:
+            self._wake(folder)
+
+    def _suspect(self, n: int, folder: _Folder) -> None:
         if len(self._suspects) >= _SUSPECTS:
             self._suspects.clear()
-        self._suspects.add(n)
+        self._suspects[n] = folder
 
     def _wake(self, folder: _Folder) -> None:
         """Something new came from a folder."""
         folder.above[0].echoes = 0
         if folder.run * _DULL >= folder.bound:
-            self._dull[folder.host].discard(folder.key)
+            self._dull.get(folder.host, set()).discard(folder.key)
         folder.run = 0
         for above in folder.above:
             above.run = 0

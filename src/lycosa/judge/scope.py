@@ -37,6 +37,17 @@ class Scope:
             self.folders.setdefault(host, {})[folder] = verdict
         self._known: dict[str, Verdict] = {}
 
+    def widen(self, seeds: Iterable[str]) -> bool:
+        """Open what further seeds open; whether there is any of it."""
+        urls = [url for url in map(normalise, seeds) if url is not None and not self.admits(url, host_of(url)).ok]
+        if urls:
+            more = Scope(self.kind, urls)
+            self.hosts |= more.hosts
+            for host, folders in more.folders.items():
+                self.folders.setdefault(host, {}).update(folders)
+            self._known.clear()
+        return bool(urls)
+
     def admits(self, url: str, host: str) -> Verdict:
         """Whether a normalised URL on `host` (as `urls.host_of` gives it) lies in the scope."""
         if self.kind == "free":
