@@ -92,6 +92,24 @@ def test_a_body_over_the_limit_is_cut(web: Web, make_client: Callable[..., Clien
     }
 
 
+def test_the_type_of_an_answer_tells_its_limit(web: Web, make_client: Callable[..., Client]) -> None:
+    """Not the type of something that another field speaks of."""
+    headers = {"Content-Type": "application/pdf", "Link": '</record>; rel="collection"; type="text/html"'}
+    web["a.test/file"] = Reply(b"x" * 5000, headers=headers)
+    mission = Mission(limits=Limits(html_bytes=1000, body_bytes=9000))
+    (answer,) = fetch_all(make_client(mission), [make_target("http://a.test/file")])
+    assert (answer.failure, answer.size) == ("", 5000)
+
+
+def test_a_handshake_that_is_never_answered_is_no_slow_page(make_client: Callable[..., Client]) -> None:
+    """The port is at fault, and of pages on others nothing is said."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        mission = Mission(fetch=Fetch(connect_timeout_s=0.5))
+        client = make_client(mission, connect_to=(f"*=127.0.0.1:{listener.getsockname()[1]}",))
+        (answer,) = fetch_all(client, [make_target("https://a.test/")])
+    assert answer.failure == "connect-timeout"
+
+
 def test_a_large_body_lies_in_a_file(web: Web, make_client: Callable[..., Client]) -> None:
     """Beyond two megabytes the body goes to disk, whole."""
     body = bytes(range(256)) * (SPOOL_BYTES // 256 + 10)

@@ -179,6 +179,48 @@ def test_robots_is_obeyed_and_its_sitemap_followed(web: Web, tmp_path: Path) -> 
     assert "http://a.test/hidden" in stored(tmp_path / "c")
 
 
+def test_a_folder_is_found_in_the_sitemap_of_its_site(web: Web, tmp_path: Path) -> None:
+    """The list lies at the root of its host, outside of the path that is crawled; what it names is judged as ever."""
+    web["a.test/robots.txt"] = Reply(b"Sitemap: http://a.test/map.xml\n")
+    sitemap = b"<urlset><url><loc>http://a.test/docs/b</loc></url><url><loc>http://a.test/news/c</loc></url></urlset>"
+    web["a.test/map.xml"] = Reply(sitemap, headers={"Content-Type": "text/xml"})
+    web["a.test/docs/"] = html(title="docs")
+    web["a.test/docs/b"] = html(title="b")
+    crawl(web, tmp_path / "c", "http://a.test/docs/", "--scope", "path")
+    assert "http://a.test/docs/b" in stored(tmp_path / "c")
+    assert states(tmp_path / "c")["http://a.test/news/c"] == "rejected scope"
+
+
+def test_a_robots_of_a_wrong_length_is_read_in_the_end(web: Web, tmp_path: Path) -> None:
+    """Its server sends no more however often it is asked; what it forbids holds. One without a body says nothing."""
+    wrong = {"Content-Length": "99", "Connection": "close"}
+    web["a.test/robots.txt"] = Reply(b"User-agent: *\nDisallow: /no\nAllow: /n", headers=wrong)
+    web["a.test/"] = html("/no/1", "/yes")
+    web["a.test/yes"] = html(title="yes")
+    web["b.test/robots.txt"] = Reply(headers=wrong)
+    web["b.test/"] = html()
+    crawl(web, tmp_path / "c", "http://a.test/", "http://b.test/", "--set", "fetch.retries=0")
+    assert states(tmp_path / "c") == {
+        "http://a.test/": "fetched",
+        "http://a.test/no/1": "rejected robots",
+        "http://a.test/yes": "fetched",
+        "http://b.test/": "failed robots-cut-short",
+    }
+
+
+def test_a_seed_that_moves_by_a_refresh_opens_where_it_moves_to(web: Web, tmp_path: Path) -> None:
+    """As one that redirects does; one that refreshes itself after a while has not moved."""
+    stub = '<meta http-equiv="refresh" content="{}; url=http://portal.test/{}">'
+    web["a.test/"] = html(head=stub.format(0, ""))
+    web["b.test/"] = html(head=stub.format(300, "later"))
+    web["portal.test/"] = html("/more")
+    web["portal.test/more"] = html(title="more")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert "http://portal.test/more" in stored(tmp_path / "c")
+    crawl(web, tmp_path / "d", "http://b.test/")
+    assert states(tmp_path / "d")["http://portal.test/later"] == "rejected scope"
+
+
 def test_an_unreachable_robots_forbids_everything(web: Web, tmp_path: Path) -> None:
     """RFC 9309: a server error on robots.txt means keep out; the crawl says why nothing could be fetched."""
     web["a.test/robots.txt"] = Reply(status=503)

@@ -31,6 +31,12 @@ def test_repeated_fields_are_joined() -> None:
     assert list(found.fields.items()) == [("set-cookie", "a=1, b=2"), ("content-length", "5, 5")]
 
 
+def test_of_fields_that_have_one_value_the_first_counts() -> None:
+    """Two addresses are no address, and two dates no date."""
+    found = parse_head(head(b"Location: /a", b"Location: /a", b"Date: Sun, 06 Nov 1994 08:49:37 GMT", b"date: x"))
+    assert found.fields == {"location": "/a", "date": "Sun, 06 Nov 1994 08:49:37 GMT"}
+
+
 @pytest.mark.parametrize(
     ("first", "status", "reason"),
     [
@@ -165,6 +171,13 @@ def test_absurd_dates(text: str) -> None:
 def test_retry_after(value: str, wait_s: float | None) -> None:
     """Seconds or a date, never negative, never endless."""
     assert retry_after(value, NOON) == wait_s
+
+
+def test_the_servers_clock_counts_for_its_times() -> None:
+    """A server that is an hour ahead asks for thirty seconds, not for an hour."""
+    until, date = "Sun, 06 Nov 1994 09:50:07 GMT", "Sun, 06 Nov 1994 09:49:37 GMT"
+    assert retry_after(until, NOON, date=date) == 30.0
+    assert retry_after("7", NOON, date=date) == 7.0
 
 
 @pytest.mark.parametrize(

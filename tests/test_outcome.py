@@ -58,6 +58,12 @@ def test_retry_after_is_honoured_up_to_the_cap() -> None:
     assert settle(answer(503, retry_after="999999"), FETCH).due == 1000.0 + FETCH.retry_after_max_s
 
 
+def test_a_refusal_that_says_when_to_come_again_is_no_end() -> None:
+    """Rate limits are told as 403, too; without a time it is a refusal."""
+    outcome = settle(answer(403, retry_after="60"), FETCH)
+    assert (outcome.state, outcome.due) == (State.WAITING, 1060.0)
+
+
 def test_part_of_a_page_is_kept_when_no_more_is_to_be_had() -> None:
     """A body cut at the limit is kept at once, one cut by the server after the last retry, if there is no other."""
     assert settle(answer(200, failure="too-large", size=9), FETCH).state == State.FETCHED

@@ -164,6 +164,12 @@ def test_needless_escapes_in_disallow_are_undone() -> None:
     assert allows(group("Disallow: /%2A"), "/a")
 
 
+def test_rules_with_blanks_and_brackets_bind_what_addresses_write_for_them() -> None:
+    """Nobody asks for an address with a blank in it."""
+    assert not allows(group("Disallow: /my folder/"), "/my%20folder/x.html")
+    assert not allows(group("Disallow: /{{x"), "/%7B%7Bx%7D%7D")
+
+
 def test_allowed_index_page_opens_its_folder() -> None:
     """`Allow: /a/index.html` also allows /a/, and nothing else below it."""
     body = group("Disallow: /", "Allow: /a/index.html")

@@ -113,7 +113,10 @@ FAILURES = {
 ANSWERS = {
     "redirect-without-location": Reason("the answer is a redirect that leads nowhere"),
     "bad-redirect": Reason("the answer is a redirect to something that is no address"),
-    "redirect-loop": Reason("the page redirects to itself, or its redirects lead back to it"),
+    "redirect-loop": Reason(
+        "the page redirects to itself, or its redirects lead back to it",
+        "set fetch.cookies = true, in case it wants to see a cookie",
+    ),
     "partial": Reason("the host sent a part of the page (206) although nobody asked for one; the part is kept"),
     "redirect-limit": Reason("more redirects followed each other than fetch.redirects", "raise fetch.redirects"),
     "links-limit": Reason(

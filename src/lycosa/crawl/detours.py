@@ -5,10 +5,17 @@ from __future__ import annotations
 from lycosa import urls
 from lycosa.frontier import Frontier
 from lycosa.mission.settings import Fetch
-from lycosa.model import Answer, Done, State
+from lycosa.model import Answer, Done, Link, State, Target
+from lycosa.parse import Doc
 
 REDIRECTS_MAX = 10_000  # redirects that are remembered without asking the frontier
+SOON_S = 10.0  # seconds after which a page that refreshes itself was meant to be read
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
+
+
+def is_move(link: Link, doc: Doc, target: Target) -> bool:
+    """Whether a page sends its readers on at once, as a redirect does; once only: slide shows do so, too."""
+    return link.kind == "refresh" and not target.hops and (doc.refresh is None or doc.refresh[0] <= SOON_S)
 
 
 class Detours:

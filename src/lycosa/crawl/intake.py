@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.crawl.bars import Bars
 from lycosa.crawl.content import TEXT_HEAD, find_hints, header_links, read_content
-from lycosa.crawl.detours import Detours
+from lycosa.crawl.detours import Detours, is_move
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import make_hunt
 from lycosa.crawl.identity import digest_of, identity_of, is_stamped
@@ -308,6 +308,9 @@ class Intake:
             self.seen.add(ident)
             return True  # another worker met it, or an earlier run
         host = urls.host_of(url)
+        if target.seed and is_move(link, doc, target) and not self.rules.scope.admits(url, host).ok:
+            self._follow_redirect(url, target)
+            return True
         level = link.kind in LEVEL
         depth = target.depth if level else target.depth + 1
         if link.kind == "sitemap":
@@ -448,8 +451,7 @@ class Intake:
             done.state = State.DUPLICATE
         self.bytes += answer.size
         done.page = PageRow(
-            answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language,
-            kind,
+            answer.began, answer.status, doc.mime, doc.charset, doc.title, doc.language, kind,
             answer.size, digest, headers.get("etag", ""), headers.get("last-modified", ""), headers.get("date", ""),
             warc, offset, length, bool(html), packed,
         )  # fmt: skip

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane
-from lycosa.crawl.outcome import HOST_FAILURES
-from lycosa.fetch.headers import retry_after
+from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
 from lycosa.mission.settings import Fetch
 from lycosa.model import Answer
 
 
 def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journal) -> bool:
     """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
-    wait_s: float | None
     if answer.failure in HOST_FAILURES:
         count = lane.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
         if count and answer.failure != "tls":
             _rest(lane, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), journal=journal)
         return True
-    if answer.status in (429, 503):
-        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
-        if wait_s is not None:
-            wait_s = min(wait_s, fetch.retry_after_max_s)
+    wait_s = wished_pause(answer, fetch)
+    if answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
         _rest(lane, answer, now=now, wait_s=wait_s, journal=journal)
         return True
     if not answer.status:

@@ -49,12 +49,19 @@ def settle(answer: Answer, fetch: Fetch) -> Outcome:
         return Outcome(_MOVED[status], location=location)
     if status in _GONE:
         return Outcome(State.GONE, f"http-{status}")
-    if status in _PASSING:
-        wait_s = retry_after(answer.headers.get("retry-after", ""), answer.began)
-        if wait_s is not None:
-            wait_s = min(wait_s, fetch.retry_after_max_s)
+    wait_s = wished_pause(answer, fetch)
+    if status in _PASSING or (status == 403 and wait_s is not None):  # so do rate limits answer, too
         return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
     return Outcome(State.FAILED, f"http-{status}" if status else "protocol")
+
+
+def wished_pause(answer: Answer, fetch: Fetch) -> float | None:
+    """For how many seconds an answer asks us to stay away, within bounds; None: it does not."""
+    if "retry-after" not in answer.headers:
+        return None
+    ended = answer.began + answer.took_s
+    wait_s = retry_after(answer.headers["retry-after"], ended, date=answer.headers.get("date", ""))
+    return None if wait_s is None else min(wait_s, fetch.retry_after_max_s)
 
 
 def _is_whole(content_range: str) -> bool:

@@ -7,6 +7,7 @@ redirects to another host; if that is another worker's, it is asked for with tha
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -14,10 +15,9 @@ from lycosa import clock, urls
 from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
-from lycosa.crawl.outcome import HOST_FAILURES
+from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
-from lycosa.fetch.headers import retry_after
 from lycosa.fetch.robots import Robots, condense, decision
 from lycosa.mission import Mission
 from lycosa.model import Answer, RobotsRow, Target
@@ -27,6 +27,9 @@ BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Failures that trying again cannot mend; of a file that is too large the beginning is read.
 _FINAL = frozenset({"", "too-large", "address", "bad-url", "scheme", "tls"})
+#: Failures in spite of which there is something to read, after the last try.
+_READ = frozenset({"", "too-large", "cut-short"})
+_CUT_ALLOW = re.compile(rb"(?:^|[\r\n])[\t ]*allow[^\r\n]*$", re.IGNORECASE)
 
 
 class Shelf(Protocol):
@@ -119,7 +122,8 @@ class Rulebook:
         if failed and target.retries < self.mission.fetch.retries:
             self._try_again(answer, origins, now=now)
             return
-        status = 0 if answer.failure not in ("", "too-large") else answer.status
+        # What a server that states a wrong length sends is all there is: its pages are read as well.
+        status = 0 if answer.failure not in _READ or (answer.failure and not body) else answer.status
         for origin in origins:
             self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
 
@@ -145,7 +149,7 @@ class Rulebook:
 
     def _is_valid(self, row: RobotsRow) -> bool:
         """A robots.txt is believed for a day, and not beyond its round."""
-        young = clock.now() - row.fetched_at < self.mission.fetch.robots_ttl_s
+        young = abs(clock.now() - row.fetched_at) < self.mission.fetch.robots_ttl_s  # a clock may have been wrong
         return young and row.fetched_at >= self.intake.visits.started
 
     def _find_known(self, url: str) -> RobotsRow | None:
@@ -157,8 +161,7 @@ class Rulebook:
 
     def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
         fetch, target = self.mission.fetch, answer.target
-        wait_s = retry_after(answer.headers.get("retry-after", ""), now)
-        pause_s = min(wait_s, fetch.retry_after_max_s) if wait_s is not None else 0.0
+        pause_s = wished_pause(answer, fetch) or 0.0
         lane = self.lane_of(target.host)
         lane.next_at = max(lane.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
         for origin in origins:
@@ -208,4 +211,7 @@ def read_rules(answer: Answer) -> bytes:
     if not 200 <= answer.status < 300:
         return b""
     coding = answer.headers.get("content-encoding", "")
-    return condense(decode(body, coding, limit=BYTES).body if coding else body)
+    text = decode(body, coding, limit=BYTES).body if coding else body
+    if answer.failure:  # the beginning of "Allow: /a" allows more than the whole
+        text = _CUT_ALLOW.sub(b"", text)
+    return condense(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
 import select
 import socket
@@ -57,6 +58,9 @@ _FAILURES = {
     100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl does not name: a header line beyond libcurl's own cap
 }
 
+#: How libcurl speaks of a time that was over before a request could be sent; its figures do not tell that apart.
+_UNCONNECTED = ("Connection timed out", "Resolving timed out", "SSL connection timeout", "Failed to connect")
+_HTML = re.compile(rb"\ncontent-type:[^\n]*text/html")
 _TLS_RECORDS = range(20, 24)  # RFC 8446, 5.1
 
 _POLL_MASK = {
@@ -163,7 +167,8 @@ class _Transfer:
         if self.target.max_bytes:
             return self.target.max_bytes
         head = b"".join(self.head).lower()
-        return self.limits.html_bytes if b"text/html" in head else self.limits.body_bytes
+        html = _HTML.search(head, head.rfind(b"\nhttp/") + 1)  # behind the heads of interim answers
+        return self.limits.html_bytes if html else self.limits.body_bytes
 
     def answer(self, failure: str, detail: str, now: float) -> Answer:
         """The finished transfer as an answer."""
@@ -397,7 +402,7 @@ class Client:
 
     def _finish(self, curl: pycurl.Curl, failure: str, detail: str, now: float) -> Answer:
         transfer = self._busy.pop(curl)
-        if failure == "timeout" and curl.getinfo(pycurl.PRETRANSFER_TIME) == 0:
+        if failure == "timeout" and detail.startswith(_UNCONNECTED):
             failure = "connect-timeout"
         if failure in ("connect", "connect-timeout") and transfer.is_proxied():
             failure = "proxy"

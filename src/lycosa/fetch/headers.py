@@ -27,12 +27,16 @@ _RECENT_MAX = 4096
 _RECENT_CHARS = 128
 
 
+#: Fields that have one value: where a proxy repeats them, a list of two would be no address and no date.
+_SINGLE = frozenset({"date", "etag", "last-modified", "location", "refresh", "retry-after"})
+
+
 class ParsedHead(Struct, frozen=True, gc=False):
     """The head of an answer; of several, as after 100 Continue, the last."""
 
     status: int  # 0 when there is no status line
     reason: str
-    fields: dict[str, str]  # lower-case names, in the order received; repeated fields joined with ", "
+    fields: dict[str, str]  # lower-case names, in the order received; repeated ones joined with ", ", or the first
 
 
 def parse_head(raw: bytes) -> ParsedHead:
@@ -83,7 +87,7 @@ def _join(rows: list[str]) -> dict[str, str]:
     values: dict[str, list[str]] = {}
     for name, value in filter(None, map(_read_row, rows)):
         values.setdefault(name, []).append(value)
-    return {name: ", ".join(value) for name, value in values.items()}
+    return {name: value[0] if name in _SINGLE else ", ".join(value) for name, value in values.items()}
 
 
 _MONTHS = {name: at for at, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)}
@@ -162,13 +166,16 @@ def _timestamp(year: int, month: int, day: int, clock: tuple[int, int, int], off
 _SECONDS = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(?:[,;s]|$)", re.ASCII)
 
 
-def retry_after(value: str, now: float) -> float | None:
-    """Seconds to wait by a Retry-After header, never negative; None when it says nothing."""
+def retry_after(value: str, now: float, *, date: str = "") -> float | None:
+    """Seconds to wait by a Retry-After header, never negative; None when it says nothing.
+
+    `date` is the server's own (`Date`): a time that it gives is a time of its clock, which need not be right.
+    """
     match = _SECONDS.match(value[:_MAX_DATE])
     if match:
         return min(max(float(match[1]), 0.0), MAX_WAIT_S)
-    date = parse_date(value.strip())
-    return None if date is None else max(date - now, 0.0)
+    until = parse_date(value.strip())
+    return None if until is None else max(until - (parse_date(date) or now), 0.0)
 
 
 _LINK = re.compile(r'<([^<>]*)>((?:[^",]++|"(?:[^"\\]|\\.)*+"?)*+)', re.DOTALL)

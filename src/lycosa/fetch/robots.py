@@ -45,6 +45,7 @@ _KEYS = (
 _ESCAPE = re.compile(rb"%[0-9a-fA-F]{2}")
 _EIGHT_BIT = re.compile(rb"[\x80-\xff]")
 _NEEDLESS = re.compile(r"%(?:2D|2E|3[0-9]|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)")  # RFC 3986 unreserved
+_UNESCAPED = re.compile(r'[ "<>`{}^]')  # what addresses are never written with: the path set of the URL standard
 _NUMBER = re.compile(rb"\d{1,20}(?:\.\d{1,20})?|\.\d{1,20}")
 _NOT_TOKEN = re.compile(r"[^a-z_-]")  # a product token of RFC 9309 ends here
 _NOT_NAME = re.compile(r"[\s/*]")
@@ -290,6 +291,9 @@ def _variants(rule: _Rule) -> Iterator[tuple[int, str]]:
     elif not allow and "%" in pattern and _NEEDLESS.search(pattern):
         plain = _NEEDLESS.sub(lambda match: chr(int(match[0][1:], 16)), pattern)
         yield 2 * len(plain), plain
+    elif not allow and _UNESCAPED.search(pattern):
+        escaped = _UNESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", pattern)
+        yield 2 * len(escaped), escaped
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -117,13 +117,14 @@ class Rules:
         if self.uniform or target.seed:
             return None
         if target.via == "sitemap":
-            verdict = self.scope.admits(target.url, target.host)
+            verdict = self.scope.admits_host(target.host)
             return None if verdict.ok else verdict
         return self.refusal(target.url, depth=target.depth, host=target.host)
 
     def judge_sitemap(self, url: str, *, host: str, level: int = 0) -> Verdict:
-        """A list of pages is followed whatever the accept list says; `level` counts the lists that lead to it."""
-        verdict = self.scope.admits(url, host)
+        """A list of pages is followed whatever the accept list says, and wherever it lies on its host: the pages of a
+        folder stand in the list of the whole site, too. `level` counts the lists that lead to it."""
+        verdict = self.scope.admits_host(host)
         if verdict.ok and level > SITEMAP_LEVELS:
             return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
         return verdict

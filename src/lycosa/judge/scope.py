@@ -50,6 +50,11 @@ class Scope:
 
     def admits(self, url: str, host: str) -> Verdict:
         """Whether a normalised URL on `host` (as `urls.host_of` gives it) lies in the scope."""
+        verdict = self.admits_host(host)
+        return verdict if self.kind != "path" or not verdict.ok else self._judge_path(url, host)
+
+    def admits_host(self, host: str) -> Verdict:
+        """Whether anything on a host may lie in the scope."""
         if self.kind == "free":
             return _FREE
         verdict = self._known.get(host)
@@ -57,9 +62,7 @@ class Scope:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             verdict = self._known[host] = self._judge_host(host)
-        if self.kind != "path" or not verdict.ok:
-            return verdict
-        return self._judge_path(url, host)
+        return verdict
 
     def _judge_host(self, host: str) -> Verdict:
         if host in self.hosts:
