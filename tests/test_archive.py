@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import random
 import resource
 import warnings
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from lycosa.errors import DiskFull
 from lycosa.keep import head as head_block
 from lycosa.keep import ledger
 from lycosa.keep.archive import Archive
+from lycosa.keep.pack import pack
 from lycosa.keep.warc import StoredAnswer, iter_records, read_record
 from lycosa.model import Answer, Target, WarcRow
 
@@ -107,6 +109,14 @@ def test_an_answer_becomes_a_response_and_a_request_that_every_reader_accepts(tm
     assert response[3]["WARC-Date"] == "2023-11-14T22:13:20.250000Z"
     assert response[3]["WARC-Identified-Payload-Type"] == "text/html"
     assert [kind for kind, _ in read_fastwarc(tmp_path / name)] == ["warcinfo", "response", "request"]
+
+
+def test_what_cannot_be_squeezed_does_not_grow() -> None:
+    """Random bytes, encrypted ones, files of unknown formats: they are stored as they are."""
+    record = random.Random(7).randbytes(50_000)
+    assert len(pack(record)) < len(record) + 64
+    assert gzip.decompress(pack(record)) == record
+    assert len(pack(b"spider " * 20_000)) < 2_000
 
 
 def test_a_stored_answer_is_found_again_by_its_offset(tmp_path: Path) -> None:

@@ -87,6 +87,16 @@ def test_a_lease_ends_with_its_time_unless_it_is_renewed(open_frontier: Open) ->
     assert one.renew(ME, now=111.0, ttl_s=TTL_S) == set(range(PARTITIONS)) - set(taken)
 
 
+def test_what_belongs_to_nobody_is_taken_before_what_is_late(open_frontier: Open) -> None:
+    """Whoever is late may come back; what is free nobody else may come to take."""
+    one, two = open_frontier(), open_frontier()
+    one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
+    theirs = two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
+    two.release(OTHER, theirs)
+    assert sorted(two.lease(OTHER, want=128, now=2 * TTL_S, ttl_s=TTL_S)) == sorted(theirs)
+    assert len(one.renew(ME, now=2 * TTL_S, ttl_s=TTL_S)) == 128
+
+
 def test_leases_can_be_given_back_and_taken_away(open_frontier: Open) -> None:
     """Released partitions are free at once; so are those of a worker that is known to be dead."""
     one, two = open_frontier(), open_frontier()

@@ -23,13 +23,13 @@ class Leases:
         self.stale = True  # the table may say something else
 
     def take(self, db: apsw.Connection, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        """Take free and expired partitions, neighbours first, until `want` are held."""
+        """Take free and then expired partitions, neighbours first, until `want` are held.
+
+        Who is late may come back; what is free belongs to nobody, and nobody else may come to take it.
+        """
         mine = self.held(db, owner)
-        free = [
-            part
-            for part, holder, until in db.execute("SELECT part, owner, lease_until FROM part ORDER BY part")
-            if part not in mine and (holder in ("", owner) or until <= now)
-        ]
+        rows = db.execute("SELECT part, owner, lease_until FROM part ORDER BY owner NOT IN ('', ?), part", (owner,))
+        free = [part for part, holder, until in rows if part not in mine and (holder in ("", owner) or until <= now)]
         taken = free[: max(0, want - len(mine))]
         db.executemany(_TAKE, ((owner, now + ttl_s, part) for part in taken))
         for part in taken:

@@ -56,7 +56,8 @@ class MemoryFrontier:
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
         held = self._held(owner)
         taken: list[int] = []
-        for part, lease in enumerate(self._world.leases):
+        leases = sorted(enumerate(self._world.leases), key=lambda row: row[1].owner not in ("", owner))
+        for part, lease in leases:
             free = lease.owner in ("", owner) or lease.until <= now
             if part not in held and free and len(held) + len(taken) < want:
                 lease.owner, lease.epoch, lease.until = owner, lease.epoch + 1, now + ttl_s

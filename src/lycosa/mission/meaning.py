@@ -18,8 +18,6 @@ _WORDS = {
     "list": "list of texts",
 }
 
-_TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
-
 
 @cache
 def meanings() -> dict[str, str]:

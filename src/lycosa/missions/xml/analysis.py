@@ -24,9 +24,6 @@ from lycosa.missions.xml.structure import Structure, measure, measure_dtd
 from lycosa.missions.xml.validity import Grammar, Inspector, Unusable, time_check
 from lycosa.parse import Doc, read
 
-#: Kinds that are not written in tags.
-PLAIN = ("dtd", "rnc", "xquery")
-
 _TABLES = """
 CREATE INDEX document_in ON document (namespace);
 -- What documents are checked against: `roots` are numbers of documents, as JSON.
