@@ -4,8 +4,9 @@
 alike: without scheme, default port, case of the host and of parameter names, the parameters of the request and of
 sessions, the order of the rest and a slash at the end. Under different endpoints they still do if they say the same of
 themselves (title, provider and the names of their items, of which there is at least one) and either state the same
-public address, or stand at the same path on hosts of one registered domain, or state no address and are equal byte by
-byte. Atom feeds and STAC documents belong to the one that names them.
+public address, or stand at the same path on hosts of one registered domain, or are equal byte by byte and state no
+address or stand on hosts of one registered domain; or if they are equal byte by byte and state the same public address.
+Atom feeds and STAC documents belong to the one that names them.
 
 *The same layer.* Items of different services are one layer if their titles are equal (letters and digits, whatever
 their case), their boxes agree within a fiftieth of their size, and one more thing says so: the same name (without its
@@ -100,18 +101,16 @@ class Likeness(Struct, frozen=True):
         return cls(service.type, plain(service.title), plain(service.provider), digest)
 
 
-def mirror_keys(service: Service, likeness: Likeness, digest: str) -> list[Hashable]:
-    """Keys by which a service is found under another endpoint: who shares one, and the likeness, is the same."""
-    endpoint = spell(service.endpoint)
-    host, slash, path = endpoint.partition("/")
+def mirror_keys(service: Service, likeness: Likeness | None, digest: str) -> list[Hashable]:
+    """Keys by which a service is found under another endpoint: who shares one is the same."""
+    host, _, path = spell(service.endpoint).partition("/")
+    domain = urls.registered_domain(host.partition(":")[0]) or host
     keys: list[Hashable] = []
     stated = spell(strip_request(service.advertised)) if service.advertised.startswith("http") else ""
     if stated and "." in stated.partition("/")[0] and not _PRIVATE.match(stated):
-        keys.append((likeness, "stated", stated))
-    elif not service.advertised:
-        keys.append((likeness, "bytes", digest))
-    if domain := urls.registered_domain(host.partition(":")[0]):
-        keys.append((likeness, "path", domain, path))
+        keys.append((service.type, likeness or digest, "stated", stated))
+    if likeness:
+        keys += [(likeness, "bytes", digest, domain if service.advertised else ""), (likeness, "path", domain, path)]
     return keys
 
 

@@ -141,9 +141,8 @@ class Stock:
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
-        sources = self._read_sources()
         self._redirects: dict[str, str] = {}
-        failures = self._read_fates(sources)
+        sources, failures = self._read_fates(self._read_sources())
         self.entries = self._merge(sources)
         for entry in self.entries:
             if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
@@ -229,16 +228,24 @@ class Stock:
             for n, round_, url, data, at, digest in self.collection.rows(_SOURCES)
         ]
 
-    def _read_fates(self, sources: list[Source]) -> list[tuple[fate.Hypothesis, Entry]]:
-        """Tell each source who brought it; returns the addresses that brought none."""
-        by_digest: dict[str, Source] = {source.digest: source for source in sources}
+    def _read_fates(self, found: list[Source]) -> tuple[list[Source], list[tuple[fate.Hypothesis, Entry]]]:
+        """A source for each endpoint that brought a document, with its addresses; and the addresses that brought none.
+
+        What is equal byte by byte was extracted once. Elsewhere it is a description, too, perhaps of something else:
+        many servers conform to the same list.
+        """
+        by_digest = {source.digest: source for source in found}
+        sources = {(source.digest, find_key(source.url, source.service.type)): source for source in found}
         exceptions = {digest: _read_complaint(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
         failures = []
         for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_FATES):
             if state in (State.MOVED, State.MOVED_FOR_GOOD):
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
-                source.pages[url] = (state, reason or "")
+                key = (digest, find_key(url, source.service.type))
+                if key not in sources:
+                    sources[key] = _copy(source, url, at)
+                sources[key].pages[url] = (state, reason or "")
             elif hypothesis := fate.find_hypothesis(url, via or "", state):
                 complaint = exceptions.get(digest)
                 word = fate.settle(state, reason or "", exception=complaint is not None)
@@ -246,9 +253,9 @@ class Stock:
                 service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
                 entry = Entry("", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at)
                 failures.append((hypothesis, entry))
-        for source in sources:
+        for source in sources.values():
             source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
-        return failures
+        return list(sources.values()), failures
 
     def _merge(self, sources: list[Source]) -> list[Entry]:
         """One entry a service, in the order in which their first descriptions were found."""
@@ -256,32 +263,34 @@ class Stock:
         names = self._find_mirrors(sources)
         roots = self._find_roots(sources)
         for number, source in enumerate(sources):
-            addresses = [source.url, *source.pages]
+            addresses = (source.url, self._follow(source.url))
             keys = [find_key(url, source.service.type) for url in addresses]
-            circle.add([*keys, ("root", roots[number]), *names.get(source.digest, ())])
-        members: dict[int, list[Source]] = {}
+            circle.add([*keys, ("root", roots[number]), *names.get(number, ())])
+        members: dict[int, dict[str, Source]] = {}
         for number, source in enumerate(sources):
-            members.setdefault(circle.find(number), []).append(source)
+            same = members.setdefault(circle.find(number), {}).setdefault(source.digest, source)
+            same.pages |= source.pages
+            same.part |= source.part
         into: dict[str, list[str]] = {}
         for url in self._redirects:
             into.setdefault(self._follow(url), []).append(url)
-        return [_make_entry(group, into) for group in members.values()]
+        return [_make_entry(list(group.values()), into) for group in members.values()]
 
-    def _find_mirrors(self, sources: list[Source]) -> dict[str, list[Hashable]]:
-        """Further keys of descriptions that have likenesses elsewhere, by their digests."""
-        alike: dict[tuple[str, ...], list[Source]] = {}
-        for source in sources:
+    def _find_mirrors(self, sources: list[Source]) -> dict[int, list[Hashable]]:
+        """Further keys of descriptions that have likenesses elsewhere, by their numbers."""
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for number, source in enumerate(sources):
             service = source.service
-            alike.setdefault((service.type, service.title, service.provider), []).append(source)
-        keys: dict[str, list[Hashable]] = {}
+            alike.setdefault((service.type, service.title, service.provider), []).append(number)
+        keys: dict[int, list[Hashable]] = {}
         for twins in alike.values():
             if len(twins) < 2:
                 continue
-            for source in twins:
+            for number in twins:
+                source = sources[number]
                 rows = self.collection.rows(_NAMES, [source.n, source.round])
                 likeness = Likeness.of(source.service, (name for (name,) in rows))
-                if likeness:
-                    keys[source.digest] = mirror_keys(source.service, likeness, source.digest)
+                keys[number] = mirror_keys(source.service, likeness, source.digest)
         return keys
 
     def _find_roots(self, sources: list[Source]) -> list[int]:
@@ -331,6 +340,12 @@ class Stock:
             if fate.RANK[entry.state] < fate.RANK[known.state]:
                 known.state, known.reason, known.at = entry.state, entry.reason, entry.at
         return list(found.values())
+
+
+def _copy(source: Source, url: str, at: float | None) -> Source:
+    """A source that was brought from another endpoint, too."""
+    service = msgspec.structs.replace(source.service, endpoint=find_endpoint(url, source.service.type))
+    return msgspec.structs.replace(source, url=url, service=service, at=at or source.at, pages={})
 
 
 def _resolve(address: str, base: str) -> str:
