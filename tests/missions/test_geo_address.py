@@ -127,6 +127,23 @@ def test_endpoints() -> None:
     assert find_endpoint("http://x.org/api?f=json", "OGCAPI") == "http://x.org/api"
 
 
+def test_what_tells_services_of_one_program_apart() -> None:
+    """Feeds and descriptions of tiles keep their query, without format, page and session; records drop id."""
+    feed = "http://x.org/feed.php?id=11&type=SERVICE"
+    assert find_endpoint(feed, "ATOM") == feed
+    assert find_endpoint("http://x.org/feed.php?f=atom&id=11&PHPSESSID=5&type=SERVICE&page=2", "ATOM") == feed
+    tiles = "http://x.org/tilejson.json?url=https%3A%2F%2Fy.org%2Fa.tif"
+    assert find_endpoint(tiles, "TILEJSON") == tiles
+    assert (
+        find_endpoint("http://x.org/s.xml?parentIdentifier=A", "OPENSEARCH") == "http://x.org/s.xml?parentIdentifier=A"
+    )
+    assert find_endpoint("http://x.org/feed.xml?format=atom", "ATOM") == "http://x.org/feed.xml"
+    assert strip_request("http://x.org/wms.php?id=1&service=WMS&request=GetCapabilities") == "http://x.org/wms.php?id=1"
+    assert strip_request("http://x.org/csw?service=CSW&request=GetRecordById&id=4") == "http://x.org/csw"
+    stored = "http://x.org/wfs?request=GetFeature&storedQuery_id=urn:ogc:def:query:OGC-WFS::GetFeatureById&id=4"
+    assert strip_request(stored) == "http://x.org/wfs"
+
+
 def test_names_of_services() -> None:
     """Protocols and types of configurations are spelled in many ways."""
     spelled = {

@@ -99,3 +99,27 @@ def test_equal_descriptions_that_say_where_the_service_is_are_one(geoworld: Modu
             "http://maps.one.test/wms",
         }
     web.close()
+
+
+def test_services_that_only_their_query_tells_apart(geoworld: ModuleType, tmp_path: Path) -> None:
+    """One program serves several feeds, descriptions of tiles and maps; each is a service."""
+    web = Web()
+    feeds, plans = [f"http://portal.test/feed.php?id={n}" for n in (11, 22)], ["http://portal.test/wms.php?id=1"]
+    plans.append("http://portal.test/wms.php?id=2")
+    for address in feeds:
+        body = geoworld.feed(address, f"Feed {address[-2:]}", geoworld.SOILS).body.encode()
+        web[address.removeprefix("http://")] = Reply(body, headers={"Content-Type": "application/atom+xml"})
+    asked = []
+    for address in plans:
+        asked.append(f"{address}&service=WMS&request=GetCapabilities")
+        body = geoworld.wms(address, f"Plan {address[-1]}", "Owner", geoworld.SOILS).body.encode()
+        web[asked[-1].removeprefix("http://")] = Reply(body, headers={"Content-Type": "text/xml"})
+    tiles = [f"http://portal.test/tilejson.json?url={name}.tif" for name in ("dem", "soil")]
+    for address in tiles:
+        put(
+            web, address.removeprefix("http://"), {"tilejson": "2.2.0", "name": address[-8:], "tiles": ["/{z}/{x}/{y}"]}
+        )
+    web["portal.test/"] = html(*feeds, *asked, *tiles)
+    with hunt(web, tmp_path) as collection:
+        assert endpoints(Stock(collection)) == sorted((address,) for address in (*feeds, *plans, *tiles))
+    web.close()

@@ -16,6 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.geo.terms import (
     APIS,
+    BY_ID,
     OPERATIONS,
     PHRASES,
     PROTOCOL,
@@ -68,6 +69,10 @@ _SPLIT = re.compile(r"[-_.~;]+")
 _LOST_AMPERSAND = re.compile(r"%26(?=[A-Za-z_]{1,30}=)|&amp%3[Bb]")
 _TEMPLATE = re.compile(r"[{}<>]|\$\(|%7[BbDd]")
 
+#: Services without requests, which one program serves side by side: feed.php?id=1, tilejson.json?url=….
+_TOLD_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
+#: Parameters that say in which form, and which page, they are wanted.
+_OF_FORM = frozenset(("f", "format", "_format", "outputformat", "page", "offset", "limit", "count", "startindex"))
 
 #: Rules that only guess which service it is.
 GUESSES = frozenset(("shared endpoint", "geoserver"))
@@ -202,6 +207,8 @@ def _split_query(query: str) -> list[tuple[str, str]]:
 def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) -> str:
     """The endpoint: what is not of the request stays, in its order and as it was written."""
     dropped = REQUEST if request else PROTOCOL
+    if request and any(written.lower().endswith(BY_ID) for _, written in pairs):
+        dropped |= {"id"}
     kept = [
         written
         for name, written in pairs
@@ -234,6 +241,9 @@ def find_endpoint(url: str, service: str) -> str:
         return found[1]
     if service == "STAC" and (found := _STAC_PART.match(head)):
         return found[1]
+    if service in _TOLD_BY_QUERY and (query := mend(url).partition("#")[0].partition("?")[2]):
+        kept = [w for name, w in _split_query(query) if name not in _OF_FORM and not name.startswith(SESSIONS)]
+        return f"{head}?{'&'.join(kept)}" if kept else head
     return strip_request(url) if service in SERVICES else head
 
 

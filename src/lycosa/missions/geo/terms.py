@@ -28,7 +28,7 @@ _OF_REQUESTS = """
     sld_body query_layers info_format feature_count x y i j typename typenames maxfeatures count startindex outputformat
     propertyname featureid resourceid filter sortby srsname resulttype tilematrixset tilematrix tilerow tilecol coverage
     coverageid identifier identifiers subset gridbasecrs gridorigin gridoffsets boundingbox resx resy interpolation
-    datainputs rawdataoutput responsedocument storeexecuteresponse lineage status id elementsetname elementname
+    datainputs rawdataoutput responsedocument storeexecuteresponse lineage status elementsetname elementname
     outputschema constraint constraintlanguage constraint_language_version maxrecords startposition namespace namespaces
     offering observedproperty procedure featureofinterest eventtime temporalfilter spatialfilter responseformat
     responsemode outputcrs scale rule legend_options format_options tiled tilesorigin dpi map_resolution antialias
@@ -37,6 +37,8 @@ _OF_REQUESTS = """
 """
 #: Parameters that belong to a request where there is one, and to the endpoint where there is none.
 REQUEST = PROTOCOL | frozenset(_OF_REQUESTS.split())
+#: How operations and stored queries end to which `id` belongs: elsewhere it tells services of one program apart.
+BY_ID = ("getrecordbyid", "getrepositoryitem", "getfeaturebyid")
 
 #: Beginnings of parameters that name a visit.
 SESSIONS = ("jsessionid", "phpsessid", "sessionid", "aspsessionid")
