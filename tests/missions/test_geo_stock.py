@@ -298,6 +298,28 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
     web.close()
 
 
+def test_a_feed_belongs_to_the_one_that_names_it_after_a_page(geoworld: ModuleType, tmp_path: Path) -> None:
+    """Feeds of a data set that stand behind a page about it, and in a second language, are no services of their own."""
+    web = Web()
+    top = "http://maps.test/service.xml"
+    links = "".join(
+        f'<link rel="alternate" href="{name}" type="{kind}"/>'
+        for name, kind in (("/s.html", "text/html"), ("fi.xml", "application/atom+xml"), ("en.xml", ""))
+    )
+    named = geoworld.feed(top, "Downloads", geoworld.SOILS).body.replace("<georss:", f"{links}<georss:", 1)
+    named = named.replace('<link rel="alternate" type="application/gml+xml" href="/data/soils.gml"/>', "")
+    atom = {"Content-Type": "application/atom+xml"}
+    web["maps.test/service.xml"] = Reply(named.encode(), headers=atom)
+    for name in ("fi", "en"):
+        body = geoworld.feed(f"http://maps.test/{name}.xml", f"Soils {name}", geoworld.SOILS).body.encode()
+        web[f"maps.test/{name}.xml"] = Reply(body, headers=atom)
+    web["maps.test/"] = html("/service.xml", "/fi.xml", "/en.xml")
+    with hunt(web, tmp_path) as collection:
+        (feed,) = Stock(collection).live
+        assert (feed.service.title, feed.endpoints, len(feed.sources)) == ("Downloads", (top,), 3)
+    web.close()
+
+
 def hunt(web: Web, folder: Path) -> Collection:
     """The services of one host, by the mission's own quarry."""
     return crawl(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lycosa.missions.geo import Inventory, extract, take_stock
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
 from lycosa.missions.geo.inventory import MAX_ITEM_CRS, Contact, find_licence
+from lycosa.missions.geo.shapes import explain
 from lycosa.parse import read
 
 URL = "http://maps.example.org/ows?map=a&service=WMS&request=GetCapabilities"
@@ -254,6 +255,26 @@ def test_atom() -> None:
     )
     (item,) = inventory.items
     assert (item.name, item.box, item.crs) == ("R1", (-10.0, 36.0, 4.0, 44.0), ("EPSG:4258",))
+
+
+def test_links_and_long_shapes_of_a_feed() -> None:
+    """The feed of a data set comes before its files and pages about it; a shape is read to its end, or not at all."""
+    feed = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss"
+    xmlns:i="http://inspire.ec.europa.eu/schemas/inspire_dls/1.0"><title>Lataus</title><entry><title>Lakes</title>
+    <i:spatial_dataset_identifier_code>L</i:spatial_dataset_identifier_code>
+    <link rel="alternate" href="http://b.fi/l.html" type="text/html"/>
+    <link rel="alternate" href="http://b.fi/l.gml" type="application/gml+xml"/>
+    <link rel="alternate" href="http://b.fi/fi.xml" type="application/atom+xml" hreflang="fi"/>
+    <link rel="alternate" href="http://b.fi/en.xml" type="application/atom+xml" hreflang="en"/>
+    <georss:polygon>RING</georss:polygon></entry></feed>"""
+    ring = " ".join(f"{60 + n / 100:.12f} {20 + n / 100:.12f}" for n in range(400))
+    (item,) = stock(feed.replace("RING", ring)).items
+    assert item.address == "http://b.fi/fi.xml"
+    assert item.addresses == ("http://b.fi/en.xml", "http://b.fi/l.gml", "http://b.fi/l.html")
+    assert (item.box, item.box_from, explain(item)) == ((20.0, 60.0, 23.99, 63.99), "own", "")
+    (item,) = stock(feed.replace("RING", ring * 100)).items
+    assert (item.box, item.box_from) == (None, "cut")
+    assert explain(item) == "the shape that is stated is too long to be read"
 
 
 def test_soap_and_undeclared_prefixes() -> None:

@@ -15,6 +15,8 @@ Box = tuple[float, float, float, float]
 
 CRS84 = "OGC:CRS84"
 
+#: Characters of a text in which numbers are read: a ring of some 40,000 points.
+MAX_CHARS = 1 << 20
 _MAX_NAME = 120
 #: The version before the code may itself hold a colon (6.18:3); codes of eight digits name the order of axes too.
 _EPSG = re.compile(r"epsg\D{0,16}?(?:[0-9.]{1,6}[:/]){0,2}([0-9]{4,8})(?![0-9])\W*", re.IGNORECASE)
@@ -68,7 +70,7 @@ def read_numbers(text: str, limit: int = 12) -> list[float]:
     numbers: list[float] = []
     if limit == 1 and "." not in text:
         text = text.replace(",", ".", 1)  # as servers write a decimal point in some countries
-    for found in _NUMBER.finditer(text[:8000]):
+    for found in _NUMBER.finditer(text[:MAX_CHARS]):
         numbers.append(float(found[0]))
         if len(numbers) == limit:
             break

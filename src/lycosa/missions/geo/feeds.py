@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lycosa.missions.geo.bounds import Box, name_crs, read_numbers, read_ring
+from lycosa.missions.geo.bounds import MAX_CHARS, Box, name_crs, read_numbers, read_ring
 from lycosa.missions.geo.inventory import (
     MAX_ITEM_CRS,
     MAX_ITEMS,
@@ -31,8 +31,7 @@ from lycosa.missions.geo.tree import (
 if TYPE_CHECKING:
     Element = Any
 
-#: Characters and numbers of a ring that are read.
-_NUMBERS = 8000
+_FEED, _PAGE = "application/atom+xml", ("text/html", "application/xhtml+xml")
 
 
 def read_feed(root: Element, service: Service) -> list[Item]:
@@ -68,30 +67,40 @@ def _read_references(element: Element) -> list[Reference]:
 def _read_entry(entry: Element, systems: dict[str, None]) -> Item:
     links = list(children(entry, "link"))[:MAX_LIST]
     data = [e for e in links if e.get("rel", "alternate") in ("alternate", "section", "enclosure")]
+    data.sort(key=_rate_link)
     name = text_at(entry, "spatial_dataset_identifier_code") or text_at(entry, "id")
     item = Item("dataset", name, text_at(entry, "title"), prose_at(entry, "summary") or prose_at(entry, "content"))
     item.metadata = tuple(_read_references(entry))
     item.formats = unique([fold(e.get("type", ""), 120) for e in data])
-    item.address = attribute(data[0], "href") if data else ""
+    item.address, *others = unique([attribute(e, "href") for e in data]) or ("",)
+    item.addresses = tuple(others)
     item.licence = prose_at(entry, "rights")
     terms = [e.get("term", "") for e in children(entry, "category")][:MAX_LIST]
     crs = unique([name_crs(term) for term in terms if "crs" in term.lower() or "epsg" in term.lower()])
     item.crs, item.crs_count = crs[:MAX_ITEM_CRS], len(crs)
     systems.update(dict.fromkeys(crs))
     item.keywords = unique([fold(term) for term in terms if "crs" not in term.lower() and "epsg" not in term.lower()])
-    item.box = _read_place(entry)
-    item.box_from = "own" if item.box else ""
+    item.box, item.box_from = _read_place(entry)
     return item
 
 
-def _read_place(entry: Element) -> Box | None:
-    """The box around what GeoRSS says."""
+def _rate_link(link: Element) -> int:
+    """The feed of a data set comes first, its files next, and pages about it last."""
+    kind = link.get("type", "").strip().lower()
+    return 0 if kind.startswith(_FEED) else 2 if kind.startswith(_PAGE) else 1
+
+
+def _read_place(entry: Element) -> tuple[Box | None, str]:
+    """The box around what GeoRSS says, and where it is from; a part of a ring has the wrong box."""
+    cut = ""
     for shape in children(entry, "polygon", "box", "line", "point", "where"):
-        text = text_of(shape, _NUMBERS)
-        numbers = read_numbers(text, _NUMBERS)
+        if sum(map(len, shape.itertext("{*}*"))) > MAX_CHARS:
+            cut = "cut"
+            continue
+        numbers = read_numbers(text_of(shape, MAX_CHARS), MAX_CHARS)
         if len(numbers) >= 2 and (box := read_ring(numbers[: len(numbers) // 2 * 2])):
-            return box
-    return None
+            return box, "own"
+    return None, cut
 
 
 def read_opensearch(root: Element, service: Service) -> list[Item]:

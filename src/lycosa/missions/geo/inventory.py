@@ -84,7 +84,8 @@ class Item(Struct, omit_defaults=True):
     group: bool = False  # it holds other items
     keywords: tuple[str, ...] = ()
     box: Box | None = None  # WGS 84
-    box_from: str = ""  # own, parent, computed (from a box in another system), unusable (stated, but not in degrees)
+    #: own, parent, computed (from a box in another system), unusable (stated, not in degrees), cut (too long to read)
+    box_from: str = ""
     extents: tuple[Extent, ...] = ()
     crs: tuple[str, ...] = ()  # with the inherited ones, the first MAX_ITEM_CRS
     crs_count: int = 0
@@ -95,6 +96,7 @@ class Item(Struct, omit_defaults=True):
     dimensions: tuple[Dimension, ...] = ()
     queryable: bool = False
     address: str = ""  # of the item itself, where it has one
+    addresses: tuple[str, ...] = ()  # further ones: in other languages and formats
     attribution: str = ""
     licence: str = ""
     language: str = ""  # of title and abstract, by their words; two letters

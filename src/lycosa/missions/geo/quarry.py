@@ -14,7 +14,7 @@ class Geo(Quarry):
     """Hunts geographic services; how promising links are is for the policies to say."""
 
     name = "geo"
-    version = "5"
+    version = "6"
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind of service that a document describes: "ogc:wms/1.3.0"."""

@@ -17,7 +17,11 @@ from lycosa.missions.geo.stock import Entry, Layer
 
 #: Decimals of a degree: a tenth of a metre.
 _DIGITS = 6
-_PROBLEMS = {"unusable": "the box that is stated is not in degrees", "": "no box is stated"}
+_PROBLEMS = {
+    "unusable": "the box that is stated is not in degrees",
+    "cut": "the shape that is stated is too long to be read",
+    "": "no box is stated",
+}
 _encode = msgspec.json.Encoder().encode
 
 

@@ -41,7 +41,6 @@ _SOURCES = f"""
 _EXCEPTIONS = f"SELECT digest, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'exception' AND current"
 _LAYERS = f"SELECT json FROM record WHERE n = ? AND round = ? AND quarry = '{QUARRY}' AND kind = 'layer' ORDER BY id"
 _NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
-_ADDRESSES = _LAYERS.replace("json FROM", "json ->> 'address' FROM")
 #: Kinds that describe themselves in a tree of documents, each naming those below it.
 _TREES = ("ATOM", "STAC")
 #: Kinds of which each document lists a part of what the service offers.
@@ -65,6 +64,16 @@ _read_item = msgspec.json.Decoder(Item).decode
 
 
 _read_complaint = msgspec.json.Decoder(Complaint).decode
+
+
+class _Whereabouts(Struct):
+    """All that is read of an item to know what is below a document."""
+
+    address: str = ""
+    addresses: tuple[str, ...] = ()
+
+
+_read_whereabouts = msgspec.json.Decoder(_Whereabouts).decode
 
 
 def _date(at: float | None) -> str:
@@ -300,11 +309,13 @@ class Stock:
         known = {(sources[at].service.type, spell(url)): at for at in trees for url in sources[at].pages}
         for at in trees:
             source = sources[at]
-            for (address,) in self.collection.rows(_ADDRESSES, [source.n, source.round]):
-                child = known.get((source.service.type, spell(_resolve(address or "", source.url))), at)
-                if above[child] == child and _climb(above, at) != child:  # no document is above itself
-                    above[child] = at
-                    sources[child].part = child != at
+            for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
+                found = _read_whereabouts(data)
+                for address in (found.address, *found.addresses):
+                    child = known.get((source.service.type, spell(_resolve(address, source.url))), at)
+                    if above[child] == child and _climb(above, at) != child:  # no document is above itself
+                        above[child] = at
+                        sources[child].part = child != at
         return [_climb(above, at) for at in range(len(sources))]
 
     def _follow(self, url: str) -> str:

@@ -116,7 +116,7 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:
 def _settle(service: Service, items: list[Item]) -> None:
     """What follows from all that was read."""
     service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
-    service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable"))
+    service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
     if len(items) >= MAX_ITEMS:
