@@ -209,7 +209,7 @@ REPORT = b"""<ows:ExceptionReport xmlns:ows="http://www.opengis.net/ows">
         (FEATURE, reply(b"<nonsense/>"), "capabilities only", "GetFeature: "),
         (ITEMS, reply(b'{"features": []}', "application/geo+json"), "alive", ""),
         (ITEMS, reply(b'{"code": "NotFound", "description": "no"}', "application/json"), "exception", "NotFound: no"),
-        (ITEMS, reply(b'{"error": {"code": 499, "message": "Token Required"}}', "text/plain"), "exception", "499"),
+        (ITEMS, reply(b'{"error": {"code": 499, "message": "Token Required"}}', "text/plain"), "refused", "499"),
     ],
 )
 def test_what_an_answer_means(probe: Probe, answer: Reply, outcome: str, reason: str) -> None:

@@ -209,6 +209,27 @@ def test_complaints() -> None:
     assert read_complaint(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
 
 
+def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:
+    """ArcGIS answers with status 200 and a code; the service is listed, by whatever way it was found."""
+    web = Web()
+    json_ = {"Content-Type": "application/json"}
+    secret = Reply(b'{"error": {"code": 499, "message": "Token Required", "details": []}}', headers=json_)
+    root = "maps.test/arcgis/rest/services"
+    web[f"{root}?f=json"] = Reply(
+        b'{"currentVersion": 10.9, "folders": [], "services": [{"name": "Listed", "type": "MapServer"}]}', headers=json_
+    )
+    for name in ("Listed", "Linked"):
+        web[f"{root}/{name}/MapServer"] = web[f"{root}/{name}/MapServer?f=json"] = secret
+    web["maps.test/"] = html("/arcgis/rest/services?f=json", "/arcgis/rest/services/Linked/MapServer")
+    with hunt(web, tmp_path) as collection:
+        failed = [entry for entry in Stock(collection).entries if not entry.sources and not entry.guess]
+        assert {(entry.service.type, entry.service.endpoint, entry.state, entry.reason) for entry in failed} == {
+            ("ARCGIS", f"http://{root}/{name}/MapServer", "refused", "499: Token Required")
+            for name in ("Listed", "Linked")
+        }
+    web.close()
+
+
 def test_filters(stock: Stock) -> None:
     """By kind, state, host and words; guesses only when asked for."""
     count = lambda **given: len(list(list_services(stock, Wanted(**given))))  # noqa: E731

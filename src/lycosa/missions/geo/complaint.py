@@ -17,6 +17,8 @@ _TEXTS = frozenset(("ServiceException", "ExceptionText"))
 _MAX_TEXT = 500
 #: An error report is small; a JSON document beyond this is none.
 _JSON_BYTES = 1 << 16
+#: Codes of ArcGIS for a token that is missing or no longer good, and of HTTP, which come with the status 200.
+_REFUSALS = frozenset(("401", "403", "498", "499"))
 _JSON_ERROR = re.compile(rb'^\s*\{\s*"error"\s*:\s*\{')
 
 
@@ -25,6 +27,14 @@ class Complaint(Struct, frozen=True, omit_defaults=True):
 
     code: str = ""
     text: str = ""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the service is there, and not for everybody."""
+        return self.code in _REFUSALS
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.text}".strip(": ")
 
 
 def read_complaint(doc: Doc) -> Complaint | None:

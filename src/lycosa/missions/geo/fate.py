@@ -16,7 +16,7 @@ STATES = {
     "live": "it describes itself",
     "exception": "it answers with an error report of its kind",
     "error": "it answers with an error (HTTP 400, 500…)",
-    "refused": "it wants a password, or forbids it (HTTP 401, 403, 429…)",
+    "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
     "forbidden": "robots.txt forbids it, or could not be had",
     "dead": "there is nothing (HTTP 404, 410), or nobody answers",
     "other": "something answers, but it describes no service",
@@ -54,10 +54,13 @@ class Hypothesis(NamedTuple):
     named: bool = False  # the kind of service was named, too
 
 
-def find_hypothesis(url: str, via: str, state: int) -> Hypothesis | None:
-    """The service that was looked for at an address, by what led there; None where none was."""
+def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) -> Hypothesis | None:
+    """The service that was looked for at an address, by what led there; None where none was.
+
+    `refused`: what answered there said that it is not for everybody.
+    """
     if not via.startswith(PREFIX):
-        return _read_link(url, state)
+        return _read_link(url, failed=refused or state in _FAILED)
     hints = infer(url)
     kind, endpoint = (hints[0].service, hints[0].endpoint) if hints else ("", strip_request(url))
     rule = via.removeprefix(PREFIX)
@@ -83,7 +86,7 @@ def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: boo
     return hypothesis.guess and (state != "exception" or hypothesis.rule.startswith(_TRIED))
 
 
-def _read_link(url: str, state: int) -> Hypothesis | None:
+def _read_link(url: str, *, failed: bool) -> Hypothesis | None:
     """What an ordinary link says; an endpoint that answers leads to a hypothesis of its own."""
     hints = infer(url) if _LIKELY.search(url) else ()
     if not hints or hints[0].trust < 0.5:
@@ -91,7 +94,7 @@ def _read_link(url: str, state: int) -> Hypothesis | None:
     hint = hints[0]
     if hint.rule in _ASKS:
         return Hypothesis(_rename(hint.service), hint.endpoint, "link", guess=False, named=True)
-    if state not in _FAILED or hint.rule not in _NAMED:
+    if not failed or hint.rule not in _NAMED:
         return None
     kind = "" if hint.rule in GUESSES else _rename(hint.service)
     return Hypothesis(kind, hint.endpoint, f"link: {hint.rule}", guess=False)
@@ -102,8 +105,10 @@ def _rename(kind: str) -> str:
     return {"ESRI-REST": "ARCGIS"}.get(kind, kind)
 
 
-def settle(state: int, reason: str, *, exception: bool = False) -> str:
+def settle(state: int, reason: str, *, exception: bool = False, refused: bool = False) -> str:
     """The word of `STATES` for what became of an address that brought no description."""
+    if refused:
+        return "refused"
     if exception:
         return "exception"
     if state in _ANSWERED:

@@ -248,6 +248,8 @@ class Stock:
         exceptions = {digest: _read_complaint(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
         failures = []
         for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_FATES):
+            complaint = exceptions.get(digest)
+            refused = complaint is not None and complaint.refuses
             if state in (State.MOVED, State.MOVED_FOR_GOOD):
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
@@ -255,10 +257,9 @@ class Stock:
                 if key not in sources:
                     sources[key] = _copy(source, url, at)
                 sources[key].pages[url] = (state, reason or "")
-            elif hypothesis := fate.find_hypothesis(url, via or "", state):
-                complaint = exceptions.get(digest)
-                word = fate.settle(state, reason or "", exception=complaint is not None)
-                why = f"{complaint.code}: {complaint.text}".strip(": ") if complaint else reason or ""
+            elif hypothesis := fate.find_hypothesis(url, via or "", state, refused=refused):
+                word = fate.settle(state, reason or "", exception=complaint is not None, refused=refused)
+                why = str(complaint) if complaint else reason or ""
                 service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
                 entry = Entry("", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at)
                 failures.append((hypothesis, entry))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lycosa.crawl.patrol import Reply
-from lycosa.missions.geo.complaint import COMPLAINTS, read_complaint
+from lycosa.missions.geo.complaint import COMPLAINTS, Complaint, read_complaint
 from lycosa.missions.geo.inventory import Inventory
 from lycosa.missions.geo.objects import read_object, table, word
 from lycosa.missions.geo.probe import ANY, IMAGE, JSON, TILE, Probe
@@ -17,7 +17,7 @@ OUTCOMES = {
     "alive": "it describes itself, and a small real request works",
     "capabilities only": "it describes itself, but a real request does not work",
     "exception": "it answers with an error report of its kind",
-    "refused": "it wants a password, or forbids it (HTTP 401, 403, 429…)",
+    "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
     "forbidden": "robots.txt forbids it, or could not be had",
     "wrong type": "something else answers there",
     "dead": "there is nothing (HTTP 404, 500…), or nobody answers",
@@ -71,7 +71,7 @@ def _read(reply: Reply) -> Doc | None:
 def _judge_failure(reply: Reply, doc: Doc | None) -> Verdict | None:
     """What is wrong with an answer, whatever was asked; None when it may be what it should be."""
     if doc is not None and (complaint := _find_complaint(doc)) is not None:
-        return Verdict("exception", complaint)
+        return Verdict("refused" if complaint.refuses else "exception", str(complaint))
     reason = reply.reason
     if reason in _ENOUGH and 200 <= reply.status < 300:
         return None if reply.body or reply.status == 204 else Verdict("dead", "empty-answer")
@@ -80,18 +80,18 @@ def _judge_failure(reply: Reply, doc: Doc | None) -> Verdict | None:
     return Verdict("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
 
 
-def _find_complaint(doc: Doc) -> str | None:
-    """What an error report says, in a line; None for what is none."""
+def _find_complaint(doc: Doc) -> Complaint | None:
+    """What an error report says; None for what is none."""
     found = read_complaint(doc)
     if found is not None:
-        return f"{found.code}: {found.text}".strip(": ")[:500]
+        return found
     if doc.kind == "json" and len(doc.body) < 1 << 16:
         content = read_object(doc.body)
         error = table(content.get("error"))
         if error:
-            return f"{word(error.get('code'), 60)}: {word(error.get('message'), 400)}".strip(": ")
+            return Complaint(word(error.get("code"), 60), word(error.get("message"), 400))
         if "code" in content and "description" in content:  # OGC API Features, 7.5.1
-            return f"{word(content.get('code'), 60)}: {word(content.get('description'), 400)}".strip(": ")
+            return Complaint(word(content.get("code"), 60), word(content.get("description"), 400))
     return None
 
 
