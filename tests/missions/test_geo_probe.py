@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lycosa.crawl.patrol import Reply
-from lycosa.missions.geo.probe import Probe, make_probe
+from lycosa.missions.geo.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.survey import take_stock
 from lycosa.missions.geo.tiles import fill_search, find_tile, project
 from lycosa.missions.geo.verdict import OUTCOMES, judge_description, judge_probe
@@ -164,6 +164,40 @@ def test_what_is_asked(text: str, url: str, asked: str) -> None:
     """Something small within what is offered, at the service's own address, not at one that only the server knows."""
     probe = probe_of(text, url)
     assert probe is not None and probe.url == asked
+
+
+def test_what_servers_of_arcgis_are_asked() -> None:
+    """A cache is asked for a tile, tools for one of them, a geocoder for nothing, and no more is expected of it."""
+    root = "http://maps.example.org/arcgis/rest/services"
+    lods = [{"level": n, "resolution": 156543.03392800014 / 2**n, "scale": 591657527.591555 / 2**n} for n in range(9)]
+    origin = {"x": -20037508.342787, "y": 20037508.342787}
+    cache = {
+        **json.loads(MAPSERVER), "capabilities": "Map,TilesOnly,Tilemap", "spatialReference": {"wkid": 102100},
+        "minScale": 1e8, "tileInfo": {"rows": 256, "cols": 256, "origin": origin, "lods": lods},
+    }  # fmt: skip
+    probe = probe_of(json.dumps(cache), f"{root}/a/MapServer?f=json")
+    assert probe is not None and (probe.url, probe.expects) == (f"{root}/a/MapServer/tile/3/2/4", "tile")
+    probe = probe_of(json.dumps({**cache, "tileInfo": None}), f"{root}/a/MapServer?f=json")
+    assert probe is not None and probe.operation == "export"
+    tools = {"currentVersion": 11.1, "serviceDescription": "x", "tasks": ["Buffer it"]}
+    probe = probe_of(json.dumps(tools), f"{root}/b/GPServer?f=json")
+    assert probe is not None and probe.url == f"{root}/b/GPServer/Buffer%20it?f=json"
+    geocoder = json.dumps({"currentVersion": 11.1, "serviceDescription": "x", "addressFields": []})
+    address = f"{root}/c/GeocodeServer?f=json"
+    found = take_stock(document(geocoder, address))
+    assert probe_of(geocoder, address) is None and found is not None and not has_probe(found.service)
+    empty = take_stock(document(FEATURESERVER.replace('[{"id": 3, "name": "a"}]', "[]"), f"{root}/d/FeatureServer"))
+    assert empty is not None and has_probe(empty.service)
+
+
+def test_a_directory_lives_though_its_first_service_is_not_for_everybody() -> None:
+    """What a child complains of is not said of the directory; that nothing is there is."""
+    listed = '{"currentVersion": 10.9, "folders": [], "services": [{"name": "a", "type": "MapServer"}]}'
+    probe = probe_of(listed, "http://maps.example.org/arcgis/rest/services?f=json")
+    assert probe is not None
+    secret = reply(b'{"error": {"code": 499, "message": "Token Required"}}', "application/json")
+    assert judge_probe(secret, probe) == ("alive", "")
+    assert judge_probe(reply(b"", status=404, reason="http-404"), probe).outcome == "capabilities only"
 
 
 def test_a_service_that_offers_nothing_is_asked_nothing() -> None:

@@ -26,11 +26,11 @@ _CRS84 = re.compile(
 )
 _URI = ("urn:", "http:", "https:")
 #: Geographic systems that differ from WGS 84 by metres at most, which no footprint shows. EPSG names latitude first.
-_GEOGRAPHIC = frozenset(
+GEOGRAPHIC = frozenset(
     f"EPSG:{code}"
     for code in (4326, 4258, 4269, 4171, 4283, 4674, 4167, 4617, 4148, 4612, 4669, 4979, 7844, 6318, 9057)
 )
-_MERCATOR = frozenset(f"EPSG:{code}" for code in (3857, 900913, 3785, 102100, 102113)) | {"ESRI:102100", "ESRI:102113"}
+MERCATOR = frozenset(f"EPSG:{code}" for code in (3857, 900913, 3785, 102100, 102113)) | {"ESRI:102100", "ESRI:102113"}
 _RADIUS_M = 6378137.0
 #: Zones of UTM: from code to code, the first zone, and whether they are southern. Of whatever datum: they differ by
 #: less than a footprint shows.
@@ -118,13 +118,13 @@ def convert(crs: str, values: tuple[float, ...], *, latitude_first: bool) -> Box
     name = name_crs(crs)
     if name == CRS84:
         return make_box(a, b, c, d)
-    if name in _GEOGRAPHIC:
+    if name in GEOGRAPHIC:
         swapped = latitude_first or crs.lstrip().lower().startswith(_URI)
         first, second = (make_box(b, a, d, c), make_box(a, b, c, d))
         return (first or second) if swapped else (second or first)
     if a > c or b > d:
         return None
-    if name in _MERCATOR:
+    if name in MERCATOR:
         return make_box(*_unproject(a, b), *_unproject(c, d))
     zone = _find_zone(name)
     return _read_zone(values, *zone) if zone else None

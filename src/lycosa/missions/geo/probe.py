@@ -17,6 +17,7 @@ from lycosa.missions.geo import tiles
 from lycosa.missions.geo.address import keep_form
 from lycosa.missions.geo.bounds import CRS84, Box
 from lycosa.missions.geo.inventory import Inventory, Item, Service
+from lycosa.missions.geo.objects import read_object, words
 from lycosa.missions.geo.tree import attribute, read_tree, text_of
 from lycosa.parse import Doc
 
@@ -28,6 +29,9 @@ PIXELS = 64
 MAX_BYTES = 4 << 20
 _DOWNLOAD_BYTES = 1 << 16
 _EARTH: Box = (-180.0, -90.0, 180.0, 90.0)
+
+#: Servers of ArcGIS that have something to ask for; others calculate, and want to be told what.
+_SERVERS = ("mapserver", "featureserver", "imageserver", "vectortileserver", "layer")
 
 #: What an answer must be.
 IMAGE, XML, JSON, TILE, ANY = "image", "xml", "json", "tile", "any"
@@ -41,6 +45,7 @@ class Probe(Struct, frozen=True):
     expects: str  # image, xml, json, tile (an image, or a tile of vectors) or any
     roots: tuple[str, ...] = ()  # names that the root of an XML answer may have; empty: any but an exception
     max_bytes: int = MAX_BYTES
+    elsewhere: bool = False  # another service is asked, whose complaints are not of this one
 
 
 def make_probe(found: Inventory, doc: Doc) -> Probe | None:
@@ -50,8 +55,10 @@ def make_probe(found: Inventory, doc: Doc) -> Probe | None:
 
 
 def has_probe(service: Service) -> bool:
-    """Whether such a service should offer more than its description; a directory of services offers no more."""
-    return service.type in _MAKERS and not service.kind.startswith(("arcgis:directory", "ogcapi:conformance"))
+    """Whether such a service should offer more than its description; directories do not, nor tools of ArcGIS."""
+    if service.type == "ARCGIS":
+        return _name_server(service) in _SERVERS
+    return service.type in _MAKERS and not service.kind.startswith("ogcapi:conformance")
 
 
 def _join(address: str, **parameters: str) -> str:
@@ -274,10 +281,17 @@ def _ask_things(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(f"{address}/Things?$top=1", "Things", JSON)
 
 
+def _name_server(service: Service) -> str:
+    return service.kind.partition("/")[0].removeprefix("arcgis:")
+
+
 def _ask_arcgis(found: Inventory, doc: Doc) -> Probe | None:
     service = found.service
-    kind = service.kind.partition("/")[0].removeprefix("arcgis:")
+    kind = _name_server(service)
     endpoint = service.endpoint.rstrip("/")
+    tiled = any(operation.name.lower() == "tilesonly" for operation in service.operations)
+    if kind in ("mapserver", "imageserver") and tiled and (tile := tiles.find_cached(doc, service)):
+        return Probe(f"{endpoint}/tile/{tile}", "tile", TILE)
     box = _spell(*_shrink(service.box))
     picture = {"bbox": box, "bboxSR": "4326", "size": f"{PIXELS},{PIXELS}", "format": "png", "f": "image"}
     if kind == "mapserver":
@@ -295,7 +309,10 @@ def _ask_arcgis(found: Inventory, doc: Doc) -> Probe | None:
     child = next((item for item in found.items if item.type == "service"), None)
     if kind == "directory" and child is not None:
         base = endpoint.partition("/rest/services")[0] + "/rest/services"
-        return Probe(_join(child.address or f"{base}/{quote(child.name)}", f="json"), "service", JSON)
+        address = child.address or f"{base}/{quote(child.name)}"
+        return Probe(_join(address, f="json"), "service", JSON, elsewhere=True)
+    if tasks := words(read_object(doc.body).get("tasks")):
+        return Probe(_join(f"{endpoint}/{quote(tasks[0])}", f="json"), "task", JSON)
     return None
 
 

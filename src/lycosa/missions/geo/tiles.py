@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lycosa import urls
-from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.bounds import GEOGRAPHIC, MERCATOR, Box
 from lycosa.missions.geo.inventory import Service
-from lycosa.missions.geo.objects import read_object, words
+from lycosa.missions.geo.objects import Table, numbers, read_object, table, tables, word, words
 from lycosa.missions.geo.tree import attribute, children, find, text_at, texts
 from lycosa.parse import Doc
 
@@ -53,6 +53,40 @@ def find_tile_json(doc: Doc, service: Service) -> str:
         row = (1 << zoom) - 1 - row
     values = {"z": str(zoom), "x": str(column), "y": str(row), "-y": str((1 << zoom) - 1 - row), "s": "a", "r": ""}
     return urls.normalise(fill(templates[0], values), doc.url) or ""
+
+
+def find_cached(doc: Doc, service: Service) -> str:
+    """Level, row and column of a tile in the middle of what ArcGIS holds ready, the coarsest; "" for none."""
+    found = read_object(doc.body)
+    info = table(found.get("tileInfo"))
+    origin = table(info.get("origin"))
+    grid = numbers([origin.get("x"), origin.get("y"), info.get("cols"), info.get("rows")])
+    (highest,) = numbers([found.get("minScale")]) or (0.0,)
+    point = _find_middle(found, info, service.box)
+    for lod in tables(info.get("lods")):
+        scales = numbers([lod.get("resolution"), lod.get("scale")])
+        if len(grid) == 4 and len(scales) == 2 and point and not 0 < highest < scales[1]:
+            width, height = grid[2] * scales[0], grid[3] * scales[0]
+            if min(width, height) > 0:
+                column, row = (point[0] - grid[0]) / width, (grid[1] - point[1]) / height
+                return f"{word(lod.get('level'), 12)}/{_count(row)}/{_count(column)}"
+    return ""
+
+
+def _find_middle(found: Table, info: Table, box: Box | None) -> tuple[float, float] | None:
+    """The middle of a service of ArcGIS in the system of its tiles."""
+    reference = table(info.get("spatialReference")) or table(found.get("spatialReference"))
+    crs = f"EPSG:{word(reference.get('latestWkid')) or word(reference.get('wkid'))}"
+    if box and (crs in MERCATOR or crs in GEOGRAPHIC):
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        return project(x, y) if crs in MERCATOR else (x, y)
+    extent = table(found.get("fullExtent"))
+    sides = numbers([extent.get(key) for key in ("xmin", "ymin", "xmax", "ymax")])
+    return ((sides[0] + sides[2]) / 2, (sides[1] + sides[3]) / 2) if len(sides) == 4 else None
+
+
+def _count(tiles: float) -> int:
+    return int(min(max(tiles, 0), 1 << _MAX_ZOOM)) if math.isfinite(tiles) else 0
 
 
 def find_wmts(root: Element) -> tuple[str, dict[str, str]] | None:

@@ -14,7 +14,7 @@ from lycosa.parse import Doc, read
 
 #: What a check may find, the best first, and what each means.
 OUTCOMES = {
-    "alive": "it describes itself, and a small real request works",
+    "alive": "it describes itself, and a small real request works, if there is one",
     "capabilities only": "it describes itself, but a real request does not work",
     "exception": "it answers with an error report of its kind",
     "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
@@ -57,6 +57,8 @@ def judge_probe(reply: Reply, probe: Probe) -> Verdict:
     doc = _read(reply)
     if failure := _judge_failure(reply, doc):
         named = failure.outcome in ("exception", "refused")
+        if named and probe.elsewhere:
+            return Verdict("alive")
         return failure if named else Verdict("capabilities only", f"{probe.operation}: {failure.reason}")
     assert doc is not None
     if _fits(doc, probe):
