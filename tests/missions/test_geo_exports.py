@@ -24,7 +24,9 @@ from lycosa.missions.geo.bounds import make_box
 from lycosa.missions.geo.chart import write_map
 from lycosa.missions.geo.inventory import Item, Service
 from lycosa.missions.geo.stock import Entry, Layer, Source, Stock
+from lycosa.missions.geo.survey import take_stock
 from lycosa.missions.geo.tongues import name_language, write_language
+from lycosa.parse import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
 
@@ -93,6 +95,48 @@ def test_geojson(atlas: Path, tmp_path: Path) -> None:
     (catalogue,) = json.loads(path.read_text())["features"]
     assert catalogue["geometry"] is None and catalogue["properties"]["problem"] == "no box is stated"
     assert "".join(shapes.write_geojson([])) == '{"type":"FeatureCollection","features":[\n]}\n'
+
+
+def test_why_there_is_no_footprint() -> None:
+    """Degrees of China are degrees; a box in a system that is not converted is told with its name."""
+    box = '<BoundingBox CRS="{}" minx="{}" miny="{}" maxx="{}" maxy="{}"/>'
+    boxes = {
+        "china": box.format("EPSG:4490", 30, 110, 35, 115),
+        "europe": box.format("urn:ogc:def:crs:EPSG::3035", 2500000, 4000000, 3000000, 4500000),
+        "nonsense": box.format("EPSG:4326", 900, 900, 901, 901),
+        "none": "",
+    }
+    layers = "".join(f"<Layer><Name>{name}</Name>{stated}</Layer>" for name, stated in boxes.items())
+    body = (
+        '<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service/><Capability>'
+        f"<Layer>{layers}</Layer></Capability></WMS_Capabilities>"
+    )
+    inventory = take_stock(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
+    assert inventory is not None
+    found = {item.name: (item.box, shapes.explain(item)) for item in inventory.items if item.name}
+    assert found == {
+        "china": ((110.0, 30.0, 115.0, 35.0), ""),
+        "europe": (None, "the box that is stated is in EPSG:3035, which is not converted"),
+        "nonsense": (None, "the box that is stated is not in degrees"),
+        "none": (None, "no box is stated"),
+    }
+
+
+def test_a_time_without_end_lasts_until_it_was_fetched() -> None:
+    """It is a period, not the instant at which it begins."""
+    fetched = 1_700_000_000.0
+    source = Source(1, 1, "http://a.org/", Service("WMS"), fetched, "", {})
+    entry = Entry("e", Service("WMS"), sources=[source], at=fetched)
+
+    def time_of(text: str) -> tuple[str | None, ...]:
+        said = stac.make_item(Layer("l", entry, Item("layer", "n", time=text), "d", ("e",)))["properties"]
+        return tuple(said.get(key) for key in ("datetime", "start_datetime", "end_datetime"))
+
+    period = (None, "2019-01-01T00:00:00Z", "2023-11-14T22:13:20Z")
+    assert time_of("2019-01-01T00:00:00Z/present/PT5M") == time_of("2019-01-01/..") == period
+    assert time_of("2019-01-01T10:00Z") == ("2019-01-01T10:00:00Z", None, None)
+    assert time_of("2050-01-01/..") == ("2050-01-01T00:00:00Z", None, None)
+    assert time_of("") == ("2023-11-14T22:13:20Z", None, None)
 
 
 def test_stac(atlas: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -28,7 +28,7 @@ _URI = ("urn:", "http:", "https:")
 #: Geographic systems that differ from WGS 84 by metres at most, which no footprint shows. EPSG names latitude first.
 GEOGRAPHIC = frozenset(
     f"EPSG:{code}"
-    for code in (4326, 4258, 4269, 4171, 4283, 4674, 4167, 4617, 4148, 4612, 4669, 4979, 7844, 6318, 9057)
+    for code in (4326, 4258, 4269, 4171, 4283, 4674, 4167, 4617, 4148, 4612, 4669, 4979, 4490, 7844, 6318, 9057)
 )
 MERCATOR = frozenset(f"EPSG:{code}" for code in (3857, 900913, 3785, 102100, 102113)) | {"ESRI:102100", "ESRI:102113"}
 _RADIUS_M = 6378137.0
@@ -128,6 +128,12 @@ def convert(crs: str, values: tuple[float, ...], *, latitude_first: bool) -> Box
         return make_box(*_unproject(a, b), *_unproject(c, d))
     zone = _find_zone(name)
     return _read_zone(values, *zone) if zone else None
+
+
+def is_converted(crs: str) -> bool:
+    """Whether boxes in a system can be converted."""
+    name = name_crs(crs)
+    return name == CRS84 or name in GEOGRAPHIC or name in MERCATOR or _find_zone(name) is not None
 
 
 def _find_zone(name: str) -> tuple[int, bool] | None:

@@ -232,6 +232,7 @@ def read_arcgis(found: Table, service: Service) -> list[Item]:
         layer.path = _climb(part, groups)
         layer.crs, layer.crs_count, layer.formats = service.crs, len(service.crs), formats
         layer.box, layer.box_from = box, "parent" if box else ""
+        layer.extents = (extent,) if extent and not box else ()
         items.append(layer)
     items += [_read_layer({**part, "type": "Table"}) for part in tables(found.get("tables"))]
     return items[:MAX_ITEMS]

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.bounds import Box, is_converted, name_crs
 from lycosa.missions.geo.inventory import Item
 from lycosa.missions.geo.stock import Entry, Layer
 
@@ -57,7 +57,11 @@ def round_box(box: Box) -> list[float]:
 
 def explain(item: Item) -> str:
     """Why an item has no footprint."""
-    return "" if item.box else _PROBLEMS.get(item.box_from, _PROBLEMS[""])
+    if item.box:
+        return ""
+    if foreign := [extent.crs for extent in item.extents if extent.crs and not is_converted(extent.crs)]:
+        return f"the box that is stated is in {name_crs(foreign[0])}, which is not converted"
+    return _PROBLEMS.get(item.box_from or ("unusable" if item.extents else ""), _PROBLEMS[""])
 
 
 def layer_features(layers: Iterable[Layer]) -> Iterator[dict[str, Any]]:

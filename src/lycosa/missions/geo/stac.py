@@ -1,8 +1,8 @@
 """The inventory as a static STAC (1.1.0): services flow in as collections, their layers as items.
 
-A layer that says which time it covers has that time; of the others, `datetime` is when their description was fetched,
-because an item must have one. Layers of WMS, WMTS and TileJSON carry the links of the web-map-links extension, with
-which a viewer draws them.
+A layer that says which time it covers has that time, until its description was fetched if it has no end; of the others,
+`datetime` is when their description was fetched, because an item must have one. Layers of WMS, WMTS and TileJSON carry
+the links of the web-map-links extension, with which a viewer draws them.
 """
 
 from __future__ import annotations
@@ -176,6 +176,8 @@ def _time_of(item: Item, entry: Entry) -> Table:
         if begin == end:
             return {"datetime": begin}
         return {"datetime": None, "start_datetime": begin, "end_datetime": end}
+    if begin and begin < fetched:  # and on: …/present, …/..
+        return {"datetime": None, "start_datetime": begin, "end_datetime": fetched}
     return {"datetime": begin or end or fetched}
 
 
