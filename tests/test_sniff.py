@@ -101,6 +101,56 @@ def test_feeds_and_sitemaps_sent_as_html(body: bytes, kind: str) -> None:
     assert sniff("text/html", body)[0] == kind
 
 
+_HTML = b"<html><head><title>t</title></head><body><a href=/x>x</a></body></html>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<esi:include src="/header"/>\n<!DOCTYPE html>' + _HTML,
+        b'<fb:like href="x"/>' + _HTML,
+        b'<cfsetting showdebugoutput="no"/>\n' + _HTML,
+        b'<f:view xmlns:f="http://java.sun.com/jsf/core"><f:loadBundle basename="b"/>' + _HTML + b"</f:view>",
+        b'<?xml version="1.0"?>\n<rss2html/>' + _HTML,
+        b"<x:a xmlns:x='u'><b/></x:a><BODY><a href=/x>x</a>",
+        b'<my-app><a href="/x">x</a></my-app>',
+        b'<svg xmlns="http://www.w3.org/2000/svg"><symbol id="a"><path/></symbol></svg><!doctype html><a href=/x>x</a>',
+        b"<![if !IE]>" + _HTML,
+        b'["x"]<br>' + _HTML + b"]",
+        b"\0\0" + _HTML,
+        b"Warning: \x1f<br>" + _HTML,
+    ],
+)
+def test_pages_that_begin_like_something_else(body: bytes) -> None:
+    """What was announced as HTML and has the tags of a page is a page, whatever a server put before them."""
+    doc = read(URL, {"content-type": "text/html"}, body)
+    assert (doc.kind, doc.mime, [link.href for link in doc.links]) == ("html", "text/html", ["/x"])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (
+            b"<xsl:stylesheet xmlns:xsl='x'><xsl:template match='/'>" + _HTML + b"</xsl:template></xsl:stylesheet>",
+            "xml",
+        ),
+        (b"<Capabilities><!-- <html> --><Abstract><![CDATA[<html><body>]]></Abstract></Capabilities>", "xml"),
+        (b"<opml version='2.0'><head/><body><outline text='x'/></body></opml>", "xml"),
+        (b"<xs:schema xmlns:xs='x'><xs:annotation><xs:documentation>" + _HTML, "xml"),
+        (b"<rss version='2.0'><channel><item><description>" + _HTML, "feed"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><a href='x'/></svg>", "xml"),
+        (b"<web-app xmlns='http://java.sun.com/xml/ns/javaee'><a href='x'/></web-app>", "xml"),
+        (b"<service-list><service/></service-list>", "xml"),
+        (b"<!-- <!DOCTYPE html> <html> --><!ELEMENT html (head, body)>", "xml"),
+        (b'{"page": "<html><body>\\"<a href=/x>"}', "json"),
+        (b"\1\2<a\3<p\0", "binary"),
+    ],
+)
+def test_what_only_quotes_a_page_is_none(body: bytes, kind: str) -> None:
+    """XML, feeds and JSON that were announced as HTML stay what they are where a page is only a part of them."""
+    assert sniff("text/html", body)[0] == kind
+
+
 def test_xhtml_is_told_apart() -> None:
     """XHTML is what is announced as XML or written as XML; announced as HTML it is HTML."""
     body = b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head/></html>"

@@ -23,6 +23,17 @@ _PROLOG = re.compile(
     rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]++):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
     re.DOTALL | re.IGNORECASE,
 )
+#: What XML keeps apart from its elements: a page that is quoted there makes no page of the document.
+_ASIDE = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+_TAG = re.compile(
+    rb"(?P<doctype><!doctype\s+html[\s>])|<(?P<end>/?)(?P<name>[a-z_\x80-\xff][^\s<>/]*+)(?P<rest>[^<>]*+)>",
+    re.IGNORECASE,
+)
+#: Tags that only pages have.
+_PAGE_TAG = re.compile(rb"<(?:(?:!doctype\s+html|html|body|div|script)[\s>/]|a\s[^<>]*href)", re.IGNORECASE)
+#: HTML standard, 4.13.3 "Core concepts": an own element of a page has a hyphen in its name and no capitals.
+_CUSTOM = re.compile(rb"[a-z][^A-Z:-]*-[^A-Z:]*")
+_JSON_STRING = re.compile(rb'"(?:[^"\\\n]++|\\.)*+(?:"|\Z)')
 _JSON_START = re.compile(rb'[\[{]\s*(?:["\[{\]}]|-?\d|true|false|null)')
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
@@ -110,7 +121,8 @@ def sniff(essence: str, body: bytes) -> tuple[str, str]:
     if lead[:1] != b"<" and (junk := _JUNK.match(lead)):
         lead = lead[junk.end() :]
     if lead[:1] == b"<":
-        return _sniff_markup(essence, lead, body)
+        kind, mime = _sniff_markup(essence, lead, body)
+        return ("html", essence) if kind == "xml" and essence == "text/html" and _is_page(lead) else (kind, mime)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return _sniff_text(essence, lead, body)
     return _sniff_magic(essence, body) or _sniff_text(essence, lead, body)
@@ -157,6 +169,34 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     if html and (essence == "text/html" or not essence.startswith("text/")) and not _is_script(essence):
         return "html", "text/html"
     return _sniff_text(essence, lead, body)
+
+
+def _is_page(lead: bytes) -> bool:
+    """Whether what looks like XML and was announced as HTML is a page, as every browser would read it.
+
+    It is where no XML could be: `<!doctype html` behind the first element (<esi:include/>, a drawing), or <html> or
+    <body> as a second root. It also is where <html> stands right inside the root (<f:view>): deeper it belongs to a
+    template (XSLT) or to documentation (schemas), and a <body> in the root also other vocabularies have (OPML, JATS).
+    A root like <my-app>, with no sign of XML, makes a page where any tag of pages follows.
+    """
+    if not _PAGE_TAG.search(lead):
+        return False
+    depth, first = 0, True
+    for tag in _TAG.finditer(_ASIDE.sub(b"", lead)):
+        if tag["doctype"]:
+            if not first:
+                return True
+        elif tag["end"]:
+            depth -= 1
+        else:
+            name, rest = tag["name"], tag["rest"]
+            if (name.lower() == b"html" and depth <= 1) or (name.lower() == b"body" and depth <= 0):
+                return True
+            if first and _CUSTOM.fullmatch(name):
+                return b"xmlns" not in rest and not lead.startswith(b"<?xml")
+            first = False
+            depth += not rest.endswith(b"/")
+    return False
 
 
 def _name_kind(name: bytes, rest: bytes, written: bool) -> str:
@@ -241,6 +281,8 @@ def _is_script(essence: str) -> bool:
 def _sniff_text(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     """What has neither tags nor a signature."""
     if _BINARY.search(lead[:_HEAD_BYTES]):
+        if essence == "text/html" and _PAGE_TAG.search(lead):
+            return "html", essence
         textual = kind_of(essence) in ("text", "html", "xhtml", "xml", "json")
         return ("binary", "application/octet-stream") if textual or essence in _VAGUE else (kind_of(essence), essence)
     if essence not in _JSON and not essence.endswith("+json") and _looks_json(essence, lead, body):
@@ -251,10 +293,15 @@ def _sniff_text(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
 
 
 def _looks_json(essence: str, lead: bytes, body: bytes) -> bool:
-    """Whether text is JSON: scripts and style sheets also begin with brackets, so only vague types are doubted."""
+    """Whether text is JSON: scripts and style sheets also begin with brackets, so only vague types are doubted.
+
+    What was announced as HTML is a page when it has tags elsewhere than in strings.
+    """
     if essence not in _VAGUE and essence != "text/html" and essence != "text/plain" and not is_xml(essence):
         return False
-    return _JSON_START.match(lead) is not None and body[-256:].rstrip(b"\t\n\r \0")[-1:] in (b"}", b"]")
+    if _JSON_START.match(lead) is None or body[-256:].rstrip(b"\t\n\r \0")[-1:] not in (b"}", b"]"):
+        return False
+    return essence != "text/html" or b"<" not in _JSON_STRING.sub(b"", lead)
 
 
 def kind_of(essence: str) -> str:
