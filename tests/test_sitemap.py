@@ -73,6 +73,17 @@ def test_broken_sitemaps(text: str, expected: int) -> None:
     assert len(_hrefs(text)) == expected
 
 
+def test_parameters_behind_a_bare_ampersand() -> None:
+    """What only begins like a symbol (&section=, &copy=) is a parameter; what ends in a semicolon is expanded."""
+    hrefs = ["http://a/?id=1&section=2&region=3", "http://a/?b&copy=1&lt=2&section;&nosuch;"]
+    text = "<urlset>" + "".join(f"<url><loc>{href}</loc></url>" for href in hrefs)
+    text += "<url><loc>http://a/?b&amp;c&#38;d&#x26;e&eacute;</loc><x:link href='http://a/?b&region=1&amp;c'/></url></urlset>"
+    found = [link.href for link in read_sitemap(text.encode()).links]
+    assert found == [*hrefs, "http://a/?b&c&d&eé", "http://a/?b&region=1&c"]
+    feed = "<rss><channel><item><link>http://a/?id=1&timestamp=2</link></item></channel></rss>"
+    assert [link.href for link in read_sitemap(feed.encode()).links] == ["http://a/?id=1&timestamp=2"]
+
+
 def test_broken_entry_is_read_once() -> None:
     """The entry in which the XML breaks is neither lost nor doubled, and the damage is said."""
     result = read_sitemap(

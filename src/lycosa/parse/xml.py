@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from html.entities import html5
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.parsers import expat
 
@@ -34,6 +35,8 @@ _MAX_ELEMENTS = 1_000_000
 _TAG = re.compile(r"<(/?)([A-Za-z_:\x80-\U0010ffff][^\s<>/=]*+)([^<>]*+)>")
 # A name begins after a blank or a quote and nowhere else: without that, a long word would be tried at each letter.
 _ATTRIBUTE = re.compile(r"""(?<![^\s"'/])([^\s=<>"'/]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+# Without its semicolon it is a parameter of an address that was not escaped: &section=2 holds no &sect.
+_REFERENCE = re.compile(r"&(?:#(?:\d{1,7}|x[0-9a-f]{1,6})|([a-z][a-z0-9]{1,31}));", re.IGNORECASE)
 # libxml2 lets them through when it recovers, and every later access to such text fails.
 _SURROGATE = re.compile(
     rb"&#(?:x0*+d[89a-f][0-9a-f]{2}|0*+(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]))(?![0-9a-f]);?",
@@ -152,7 +155,17 @@ def guess_root(data: bytes) -> tuple[Root, dict[str, str]] | None:
 
 def parse_attributes(text: str) -> dict[str, str]:
     """The attributes written in a start tag."""
-    return {m[1]: unescape(m[2] if m[2] is not None else m[3]) for m in _ATTRIBUTE.finditer(text)}
+    return {m[1]: _expand(m[2] if m[2] is not None else m[3]) for m in _ATTRIBUTE.finditer(text)}
+
+
+def _expand(text: str) -> str:
+    """Text with what its references stand for: those of XML and HTML that are written out."""
+    return _REFERENCE.sub(_resolve, text) if "&" in text else text
+
+
+def _resolve(reference: re.Match[str]) -> str:
+    name: str | None = reference[1]
+    return unescape(reference[0]) if name is None else html5.get(f"{name};", reference[0])
 
 
 def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
@@ -287,7 +300,7 @@ def _forgive(text: str, walker: Walker) -> None:
     parts: list[str] = []
     at = count = 0
     while (open_at := text.find("<", at)) >= 0:
-        parts.append(unescape(text[at:open_at]))
+        parts.append(_expand(text[at:open_at]))
         if text.startswith("<![CDATA[", open_at):
             close = text.find("]]>", open_at)
             parts.append(text[open_at + 9 : close] if close >= 0 else "")
