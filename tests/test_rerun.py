@@ -71,6 +71,21 @@ def test_links_that_are_not_followed_are_written_down(web: Web, tmp_path: Path) 
     assert states(tmp_path / "c")["http://a.test/3"] == "fetched"
 
 
+def test_nofollow_bars_neither_sitemaps_nor_moves(web: Web, tmp_path: Path) -> None:
+    """The pages of a sitemap, and where a page moves to, are visited though it says nofollow; other links are not."""
+    closed = {"X-Robots-Tag": "noindex, nofollow"}
+    web["a.test/robots.txt"] = Reply(b"Sitemap: /map.xml\nSitemap: /list.txt")
+    web["a.test/map.xml"] = Reply(b"<urlset><url><loc>http://a.test/1</loc></url></urlset>", headers=closed)
+    web["a.test/list.txt"] = Reply(b"http://a.test/2\n", headers={"Content-Type": "text/plain", **closed})
+    head = '<meta name="robots" content="nofollow"><meta http-equiv="refresh" content="0; url=/3">'
+    web["a.test/"] = html("/4", head=head, text="start")
+    for page in ("/1", "/2", "/3", "/4"):
+        web[f"a.test{page}"] = html(text=page)
+    crawl(web, tmp_path / "c", "http://a.test/", "--workers", "1")
+    found = states(tmp_path / "c")
+    assert [found[f"http://a.test/{n}"] for n in (1, 2, 3, 4)] == ["fetched"] * 3 + ["rejected nofollow"]
+
+
 def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path) -> None:
     """Once its wish is no longer heeded, the page is fetched again."""
     web["a.test/"] = html("/shy")

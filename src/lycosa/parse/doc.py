@@ -54,6 +54,7 @@ class Doc:
         "kind",
         "language",
         "links",
+        "listed",
         "mime",
         "modified",
         "problem",
@@ -75,6 +76,7 @@ class Doc:
         self.language = ""
         self.problem = ""
         self.cut = False  # whether it has more links than were taken
+        self.listed = False  # whether it was named as a sitemap, and is no page
         self.robots = _NOTHING
         self.refresh: tuple[float, str] | None = None
         self.links: list[Link] = []
@@ -144,6 +146,7 @@ class Doc:
 
     def read_list(self) -> None:
         """Take the lines of a text for links: it was named as a sitemap."""
+        self.listed = self._tree is None
         if self.kind == "text" or self.mime == "application/gzip":
             _read_sitemap(self)
 
