@@ -182,6 +182,25 @@ def test_atom() -> None:
     ]
 
 
+@pytest.mark.parametrize("broken", ["", "<i>&x;</b>"])
+def test_bases_of_feeds(broken: str) -> None:
+    """xml:base of the feed, of an entry and of a link count one below the other, also behind an error in the feed."""
+    text = (
+        "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.example/blog/'><link rel='next' href='2.xml'/>"
+        f"<entry xml:base='2024/'><link href='1.html'/><content xml:base='x/' src='c'/></entry>{broken}"
+        "<entry><title/><link href='/2.html'/></entry><entry xml:base='http://[bad'><link href='http://c/'/></entry></feed>"
+    )
+    links = read(URL, {"content-type": "application/atom+xml"}, text.encode()).links
+    assert [link.href for link in links] == [
+        "http://b.example/blog/2.xml", "http://b.example/blog/2024/1.html", "http://b.example/blog/2024/x/c",
+        "http://b.example/2.html", "http://c/",
+    ]  # fmt: skip
+    relative = (
+        b"<rss xml:base='/blog/'><channel><item xml:base=''><link>1.html</link><enclosure/></item></channel></rss>"
+    )
+    assert [link.href for link in read(URL, {}, relative).links] == ["/blog/1.html"]
+
+
 def test_feed_with_html_entities() -> None:
     """Undeclared entities and bare ampersands do not end a feed."""
     doc = read(

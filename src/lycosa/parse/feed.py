@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urljoin
+
 from msgspec import Struct
 
 from lycosa.model import Link
@@ -9,6 +11,7 @@ from lycosa.parse import xml
 
 _MAX_TEXT = 500
 _DATES = frozenset({"pubDate", "date", "updated", "published", "modified"})
+_FRAMES = frozenset({"feed", "rss", "channel", "RDF"})
 #: Atom relations that lead to the feed's own machinery.
 _PLUMBING = frozenset({"self", "edit", "edit-media", "hub", "search", "http://schemas.google.com/g/2005#post"})
 
@@ -38,6 +41,8 @@ class _Items:
         if whole:
             self.links.clear()
             self.modified.clear()
+            self._outer = ""  # xml:base of the feed; what stands inside its entries is relative to it (RFC 4287, 2)
+        self._base = self._outer
         self._inside = False
         self._depth = 0
         self._title = ""
@@ -46,31 +51,35 @@ class _Items:
         self._found: list[Link] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> bool:
+        base = attributes.get("xml:base", "")
         if name in self.entries:
             self._close()
             self._inside = True
+            self._base = _join(self._outer, base)
             return False
         if self._inside:
             self._depth += 1
+        elif base and name in _FRAMES:
+            self._base = self._outer = _join(self._outer, base)
         if self._depth > 1:
             return False
         if name == "link":
-            return self._take_link(attributes)
+            return self._take_link(attributes, base)
         if name == "enclosure":
-            self._add(attributes.get("url", ""), name)
+            self._add(attributes.get("url", ""), name, base)
         elif name == "content":
-            self._add(attributes.get("src", ""), name)
+            self._add(attributes.get("src", ""), name, base)
         # A guid that is no permanent link is read all the same: it is the only address of some entries.
         return name == "title" or name == "guid" or name in _DATES
 
-    def _take_link(self, attributes: dict[str, str]) -> bool:
+    def _take_link(self, attributes: dict[str, str], base: str) -> bool:
         """Take an Atom link; True when it is an RSS link, whose address is its text."""
         href = attributes.get("href")
         if not href:
             return True
         rel = attributes.get("rel", "alternate").lower()
         if rel not in _PLUMBING:
-            self._add(href, rel)
+            self._add(href, rel, base)
         return False
 
     def end(self, name: str, text: str) -> None:
@@ -91,10 +100,10 @@ class _Items:
         if self._inside:
             self._depth = max(0, self._depth - 1)
 
-    def _add(self, href: str, rel: str) -> None:
+    def _add(self, href: str, rel: str, base: str = "") -> None:
         if not href:
             return
-        link = Link(href, rel=rel)
+        link = Link(_join(_join(self._base, base), href), rel=rel)
         if self._inside:
             self._found.append(link)
         else:
@@ -115,6 +124,14 @@ class _Items:
             raise xml.Full
         self.links.append(link)
         self.modified.append(date)
+
+
+def _join(base: str, href: str) -> str:
+    """An address as it is meant below a base, which may be relative itself: to the address of the feed."""
+    try:
+        return urljoin(base, href) if base else href
+    except ValueError:
+        return href
 
 
 def read_feed(data: bytes, *, limit: int) -> FeedResult:
