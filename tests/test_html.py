@@ -174,6 +174,9 @@ def test_robots() -> None:
         "noindex",
         "unavailable_after: 25 jun 2030",
     }
+    dated = "unavailable_after: Wed, 31 Dec 2031 23:59:59 GMT, nofollow, other: noindex"
+    assert "nofollow" in _read("x", {"x-robots-tag": dated}).robots
+    assert "noindex" not in _read("x", {"x-robots-tag": dated}).robots
     assert _read("<meta name=robots content=none>").robots == {"none", "noindex", "nofollow"}
     assert _read("x").robots == frozenset()
 

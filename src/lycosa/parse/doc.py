@@ -265,7 +265,8 @@ def parse_robots_header(value: str, agent: str) -> tuple[str, ...]:
     for part in value[:_MAX_HEADER].lower().split(","):
         directive = part.strip()
         name, colon, rest = directive.partition(":")
-        if colon and name.strip() not in _VALUED:
+        # The name of a robot has no blanks; the hour of a date is no name (unavailable_after: Wed, 31 Dec 2031 23:59).
+        if colon and len(name.split()) < 2 and name.strip() not in _VALUED:
             # A robot's name holds until the next one: joined fields do not tell where each began.
             ours = name.strip() == agent.lower()
             directive = rest.strip()
