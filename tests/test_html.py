@@ -93,6 +93,23 @@ def test_links_of_other_elements() -> None:
     ]
 
 
+def test_documents_shown_in_a_page() -> None:
+    """What <embed> and <object> show is a link like a frame, unless it is a picture, a sound, a film or a program."""
+    page = (
+        "<p><object data=1.pdf type=application/pdf><a href=2>instead</a></object><embed src=3.pdf title=T>"
+        "<embed src=4 type=image/png><object data=5 type='Video/mp4'></object><embed src=6 type=audio/mpeg>"
+        "<embed src=7 type=application/x-shockwave-flash><object data=8 type=text/javascript></object><embed><object>"
+    )
+    assert _read(page).links == [Link("1.pdf", "", "frame"), Link("2", "instead"), Link("3.pdf", "T", "frame")]
+
+
+def test_sitemaps_that_pages_name() -> None:
+    """A sitemap in XML that a page names is one; a page that is called so is a page."""
+    page = "<link rel=Sitemap type=application/xml href=1><link rel=sitemap href=2.xml><link rel=sitemap href=/map/>"
+    kinds = [(link.href, link.kind) for link in _read(page).links]
+    assert kinds == [("1", "sitemap"), ("2.xml", "sitemap"), ("/map/", "link")]
+
+
 def test_frameset() -> None:
     """Frames are links."""
     doc = _read("<frameset><frame src=a><frame src=b></frameset><noframes><a href=c>c</a></noframes>")

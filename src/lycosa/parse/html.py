@@ -31,16 +31,21 @@ _MAX_META = 8192
 _MAX_LANGUAGE = 64
 _MAX_DIGITS = 9
 
-_OTHER_TAGS = ("area", "base", "frame", "iframe", "link", "meta", "title")
+_OTHER_TAGS = ("area", "base", "embed", "frame", "iframe", "link", "meta", "object", "title")
+#: Where the elements that show another document have its address.
+_SHOWN = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
 _TAGS = ("a", *_OTHER_TAGS)
 #: Relations of <link> that lead to documents; style sheets, icons and hints to the browser do not.
 _DOCUMENTS = (
     "alternate amphtml appendix author bookmark canonical chapter contents copyright describedby first glossary help"
-    " index last license meta next prev previous related search section shortlink start subsection toc top up"
+    " index last license meta next prev previous related search section shortlink sitemap start subsection toc top up"
 )
 _RELATIONS = frozenset(_DOCUMENTS.split())
 _NO_RELATIONS = frozenset({"stylesheet", "icon", "preload", "prefetch", "modulepreload"})
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
+
+#: What <embed> and <object> play or show in the page, beside documents.
+_PLAYED = re.compile(r"(?:image|audio|video)/|.*(?:script|flash|director|silverlight|java)", re.IGNORECASE)
 
 _WS = r"[\t\n\f\r ]*+"
 # HTML standard, 4.2.5.3 "Refresh state", shared declarative refresh steps
@@ -255,7 +260,7 @@ def _fold(text: str | None) -> str:
 
 def _add_other(e: Element, tag: str, page: Page) -> None:
     """Take the link of an element that is no anchor."""
-    href = e.attr("src" if tag == "frame" or tag == "iframe" else "href")
+    href = e.attr(_SHOWN.get(tag, "href"))
     if not href:
         return
     rel = (e.attr("rel") or "").lower()
@@ -267,11 +272,16 @@ def _add_other(e: Element, tag: str, page: Page) -> None:
         if not _RELATIONS.intersection(relations) or not _NO_RELATIONS.isdisjoint(relations):
             return
         text = _fold(e.attr("title"))
+        mime = (e.attr("type") or "").strip().lower()
         if "canonical" in relations:
             kind = "canonical"
             page.canonical = page.canonical or href
-        elif (e.attr("type") or "").strip().lower().startswith(_FEED_TYPES):
+        elif mime.startswith(_FEED_TYPES):
             kind = "feed"
+        elif "sitemap" in relations and ("xml" in mime or ".xml" in href):  # else it is a page with that name
+            kind = "sitemap"
+    elif (tag == "embed" or tag == "object") and _PLAYED.match(e.attr("type") or ""):
+        return
     else:
         kind, text = "frame", _fold(e.attr("title"))
     page.links.append(Link(href, text, kind, rel))
