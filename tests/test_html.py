@@ -110,6 +110,20 @@ def test_sitemaps_that_pages_name() -> None:
     assert kinds == [("1", "sitemap"), ("2.xml", "sitemap"), ("/map/", "link")]
 
 
+def test_what_a_page_is_called_for_programs() -> None:
+    """Descriptions to embed it, the interface of WordPress, a short address beside a canonical one are no links."""
+    oembed = (
+        "<link rel=alternate type='application/json+oembed' href=1><link rel=alternate type=text/xml+oembed href=2>"
+    )
+    rest = "<link rel=alternate type=application/json href='/wp-json/wp/v2/posts/3'>"
+    short, canonical = "<link rel=shortlink href='/?p=4'>", "<link rel=canonical href=/5>"
+    assert [link.href for link in _read(oembed + rest + short + canonical).links] == ["/5"]
+    assert [link.href for link in _read(canonical + oembed + rest + short).links] == ["/5"]
+    assert [link.href for link in _read(short).links] == ["/?p=4"]
+    service = "<link rel=alternate type=application/json href='/collections?f=json'>"
+    assert [link.href for link in _read(service).links] == ["/collections?f=json"]
+
+
 def test_frameset() -> None:
     """Frames are links."""
     doc = _read("<frameset><frame src=a><frame src=b></frameset><noframes><a href=c>c</a></noframes>")

@@ -44,6 +44,8 @@ _RELATIONS = frozenset(_DOCUMENTS.split())
 _NO_RELATIONS = frozenset({"stylesheet", "icon", "preload", "prefetch", "modulepreload"})
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 
+#: How WordPress names its interface; other addresses of JSON may be what is looked for (OGC API).
+_WORDPRESS = re.compile(r"/wp-json/|[?&]rest_route=")
 #: What <embed> and <object> play or show in the page, beside documents.
 _PLAYED = re.compile(r"(?:image|audio|video)/|.*(?:script|flash|director|silverlight|java)", re.IGNORECASE)
 
@@ -148,6 +150,8 @@ def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bo
         _take_other(e, page, meta)
         if len(page.links) > max_links:
             break
+    if page.canonical:
+        _drop_short(page)
     mixed = any(getattr(e.parent, "tag", "") != "head" for e in page.anchors)
     anchors, links = _read_anchors(tree, large=large, max_links=max_links)
     page.anchors += anchors
@@ -159,6 +163,14 @@ def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bo
         page.problem, page.cut = f"links: only the first {max_links} are taken", True
     _settle_page(page, meta)
     return page, meta
+
+
+def _drop_short(page: Page) -> None:
+    """Leave out the short address of a page that has a canonical one: it redirects there."""
+    for place, link in enumerate(page.links):
+        if link.rel == "shortlink":
+            del page.links[place], page.anchors[place]
+            return
 
 
 def _sort(page: Page) -> None:
@@ -271,8 +283,10 @@ def _add_other(e: Element, tag: str, page: Page) -> None:
         relations = rel.split()
         if not _RELATIONS.intersection(relations) or not _NO_RELATIONS.isdisjoint(relations):
             return
-        text = _fold(e.attr("title"))
         mime = (e.attr("type") or "").strip().lower()
+        if mime.endswith("+oembed") or (mime == "application/json" and _WORDPRESS.search(href)):
+            return  # the page once more, for programs
+        text = _fold(e.attr("title"))
         if "canonical" in relations:
             kind = "canonical"
             page.canonical = page.canonical or href
