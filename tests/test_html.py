@@ -169,6 +169,15 @@ def test_base(page: str, base: str) -> None:
     assert _read(page).base == base
 
 
+def test_fragments_below_a_base() -> None:
+    """Where the base is another address, an empty link and a fragment lead there, as in browsers; else to the page."""
+    anchors = "<a href=''>1</a><a href='#x'>2</a><a href='y#x'>3</a>"
+    other = [link.href for link in _read(f"<base href='/app/'>{anchors}").links]
+    assert other == ["http://example.org/app/", "http://example.org/app/", "y#x"]
+    for same in ("", "<base href='page.html'>"):
+        assert [link.href for link in _read(same + anchors).links] == ["", "#x", "y#x"]
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -217,9 +217,18 @@ def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
     doc.problem, doc.cut = page.problem, page.cut
     if page.base:
         doc.base = urls.normalise(page.base, doc.url) or doc.url
+        if doc.base != doc.url:
+            _lead_to_base(doc)
     if page.canonical:
         doc.canonical = urls.normalise(page.canonical, doc.base) or ""
     return page.robots
+
+
+def _lead_to_base(doc: Doc) -> None:
+    """Write out what is a part of the page itself elsewhere, and of the base where that is another address."""
+    for link in doc.links:
+        if link.href[:1] in ("", "#"):
+            link.href = doc.base
 
 
 def _read_xml(doc: Doc, max_links: int) -> None:
