@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from lycosa.missions.geo.address import (
 )
 from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import strip_json
-from lycosa.missions.geo.pages import propose
+from lycosa.missions.geo.pages import propose, tell
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.missions.geo.tree import attribute, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
@@ -111,11 +112,10 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
     if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
         for other in _BESIDE.get(service, ("WMS", "WFS")):
             yield Hint(ask(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2)
-    for hint in pages.read_addresses(doc, _CAPABILITIES_BYTES):
+    for hint in (*pages.read_addresses(doc, _CAPABILITIES_BYTES), *_read_references(doc)):
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
-    yield from _read_references(doc)
 
 
 def _find_search(doc: Doc) -> Iterator[Hint]:
@@ -151,7 +151,7 @@ def _ask_records(endpoint: str, version: str, start: int = 1) -> Iterator[Hint]:
 
 
 def _read_references(doc: Doc) -> Iterator[Hint]:
-    """The metadata records that layers refer to."""
+    """The metadata records that layers refer to, and the catalogues that they are in."""
     if not any(name in doc.body for name in (b"MetadataURL", b"etadataLink", b":Metadata ")):
         return
     count = 0
@@ -165,6 +165,7 @@ def _read_references(doc: Doc) -> Iterator[Hint]:
         normal = urls.normalise(url) if url else None
         if normal and not is_reserved(urls.host_of(normal)):
             yield Hint(normal, "", "", "metadata of a layer", 0.15)
+            yield from map(partial(tell, where="metadata of a layer"), infer(normal))
             count += 1
             if count == _MAX_REFERENCES:
                 return
