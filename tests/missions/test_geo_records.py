@@ -35,3 +35,50 @@ def test_catalogue_that_layers_refer_to() -> None:
     assert proposed(found)[caps("http://c.org/inspire", "CSW")] == "metadata of a layer: getrecordbyid request"
     assert [hint.service for hint in found if hint.service] == ["CSW"]
     assert record.replace("&amp;", "&") + "b" in proposed(found)
+
+
+DCAT = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcat="http://www.w3.org/ns/dcat#"
+    xmlns:dct="http://purl.org/dc/terms/">{}</rdf:RDF>"""
+AUTHORITY = "http://publications.europa.eu/resource/authority/file-type"
+TYPES = "http://www.opengis.net/def/serviceType/ogc"
+
+
+def test_dcat() -> None:
+    """The format of a distribution and the standard of a service name it; the code lists are not asked."""
+    body = f"""<dcat:Distribution><dcat:accessURL rdf:resource="http://a.org/1"/>
+        <dct:format rdf:resource="{AUTHORITY}/WMS_SRVC"/></dcat:Distribution>
+        <dcat:Distribution><dcat:accessURL rdf:resource="http://a.org/2"/><dct:format>ZIP</dct:format>
+        <dcat:accessService><dcat:DataService><dcat:endpointURL rdf:resource="http://a.org/3"/>
+        <dct:conformsTo rdf:resource="http://a.org/rules"/>
+        <dct:conformsTo><dct:Standard rdf:about="{TYPES}/wfs"/></dct:conformsTo></dcat:DataService></dcat:accessService>
+        </dcat:Distribution>"""
+    assert proposed(xml(DCAT.format(body))) == {
+        caps("http://a.org/1", "WMS"): "record",
+        "http://a.org/2": "record: a link",
+        caps("http://a.org/3", "WFS"): "record",
+    }
+
+
+ISO = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:srv="http://www.isotc211.org/2005/srv"
+    xmlns:gco="http://www.isotc211.org/2005/gco">{}<gmd:identificationInfo><srv:SV_ServiceIdentification>
+    <srv:serviceType><gco:LocalName>view</gco:LocalName></srv:serviceType>
+    <srv:serviceTypeVersion><gco:CharacterString>OGC:WMS 1.3.0</gco:CharacterString></srv:serviceTypeVersion>
+    </srv:SV_ServiceIdentification></gmd:identificationInfo></gmd:MD_Metadata>"""
+ONLINE = "<gmd:CI_OnlineResource><gmd:linkage><gmd:URL>{}</gmd:URL></gmd:linkage>{}</gmd:CI_OnlineResource>"
+
+
+def test_a_record_of_a_service_says_its_type_once() -> None:
+    """It holds for the operations and resources that name no protocol, not for others and for contacts."""
+    link = "<gmd:protocol><gco:CharacterString>WWW:LINK</gco:CharacterString></gmd:protocol>"
+    parts = [
+        f"<srv:connectPoint>{ONLINE.format('http://a.org/view/1', '')}</srv:connectPoint>",
+        f"<gmd:onLine>{ONLINE.format('http://a.org/view/2', '')}</gmd:onLine>",
+        f"<gmd:onLine>{ONLINE.format('http://a.org/portal', link)}</gmd:onLine>",
+        f"<gmd:onlineResource>{ONLINE.format('http://a.org/office', '')}</gmd:onlineResource>",
+    ]
+    assert proposed(xml(ISO.format("".join(parts)))) == {
+        caps("http://a.org/view/1", "WMS"): "record",
+        caps("http://a.org/view/2", "WMS"): "record",
+        "http://a.org/portal": "record: a link",
+        "http://a.org/office": "record: a link",
+    }

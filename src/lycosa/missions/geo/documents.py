@@ -32,7 +32,7 @@ from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import strip_json
 from lycosa.missions.geo.pages import propose, tell
 from lycosa.missions.geo.terms import SERVICES
-from lycosa.missions.geo.tree import attribute, find, link_of, local, read_tree, text_at, text_of
+from lycosa.missions.geo.tree import attribute, children, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
 from lycosa.parse.xml import parse_attributes
 
@@ -65,6 +65,8 @@ _ADDRESSED = """
     URL linkage URI references accessURL endpointURL onlink Related_URL source relation OnlineResource offering link
 """
 _HOLDERS = tuple(f"{{*}}{name}" for name in _ADDRESSED.split())
+#: Elements that tell the type of a service beside its address.
+_TYPES = ("serviceType", "serviceTypeVersion", "applicationProfile", "format", "mediaType", "conformsTo")
 #: In which order services are guessed where nothing names one: the commonest first. A complaint in the old form comes
 #: from the first three.
 _OLD = ("WMS", "WFS", "WCS")
@@ -245,24 +247,43 @@ def _read_holder(holder: Element, known: dict[Element, str]) -> tuple[str, str]:
     for _ in range(3):
         if around is None or named:
             break
-        if (found := known.get(around)) is None:
-            found = known[around] = _read_around(around)
-        named = found
+        named = _recall(around, known)
         if local(around) in ("CI_OnlineResource", "onLine", "Server", "Distribution", "Layer"):
             break
         around = around.getparent()
+    if not named and around is not None:
+        named = next((_recall(record, known) for record in _find_records(around)), "")
     return url, name_service(named)
 
 
+def _find_records(resource: Element) -> Iterator[Element]:
+    """The ISO records around an online resource, if it is what they describe, and no contact's."""
+    if (parent := resource.getparent()) is not None and local(parent) in ("onLine", "connectPoint"):
+        yield from parent.iterancestors("{*}MD_Metadata", "{*}MI_Metadata")
+
+
+def _recall(element: Element, known: dict[Element, str]) -> str:
+    """What is named in an element, read once."""
+    if (found := known.get(element)) is None:
+        found = known[element] = _read_around(element)
+    return found
+
+
 def _read_around(element: Element) -> str:
-    """The protocol that is named in an element for the addresses in it."""
-    return (
-        text_at(element, "protocol")
-        or attribute(element, "service")
-        or text_at(element, "serviceType")
-        or text_at(element, "applicationProfile")
-        or (attribute(element, "protocol") if local(element) != "Get" else "")
-    )[:200]
+    """What is named in an element for the addresses in it: a protocol, whatever it is, else a type of service."""
+    named = text_at(element, "protocol") or attribute(element, "service")
+    if not named and local(element) != "Get":
+        named = attribute(element, "protocol")
+    return (named or next(filter(name_service, _list_types(element)), ""))[:200]
+
+
+def _list_types(element: Element) -> Iterator[str]:
+    """What may say of which type a service is, in words or by an entry of a code list; in ISO records a part does."""
+    service = find(element, "identificationInfo", "SV_ServiceIdentification")
+    for part in islice(children(element if service is None else service, *_TYPES), _MAX_REFERENCES):
+        yield text_of(part)
+        yield attribute(part, "resource")
+        yield attribute(next(children(part), None), "about")
 
 
 def _ask_next(doc: Doc, root: Element) -> Iterator[Hint]:

@@ -63,7 +63,7 @@ _RESERVED_BELOW = """
     docs.mapstore.geosolutionsgroup.com developers.arcgis.com enterprise.arcgis.com doc.arcgis.com resources.arcgis.com
     desktop.arcgis.com pro.arcgis.com support.esri.com twitter.com x.com facebook.com linkedin.com youtube.com
     creativecommons.org opensource.org gnu.org ietf.org npmjs.com unpkg.com jsdelivr.net cloudflare.com googleapis.com
-    doi.org archive.org schemas.deegree.org digitalearth.gov mozilla.org openstreetmap.org
+    doi.org archive.org schemas.deegree.org digitalearth.gov mozilla.org openstreetmap.org publications.europa.eu
 """
 #: Hosts of namespaces, schemas, registers, documentation and code, with all below them.
 RESERVED_BELOW = frozenset(_RESERVED_BELOW.split())
