@@ -46,6 +46,17 @@ def told(url: str) -> list[tuple[str, str]]:
             "ESRI-REST",
             "http://x.org/a/rest/services/R/MapServer",
         ),
+        (
+            "http://x.org/a/rest/services/Trees/OGCFeatureServer/collections/0",
+            "OGCAPI",
+            "http://x.org/a/rest/services/Trees/OGCFeatureServer",
+        ),
+        (
+            "http://x.org/a/rest/services/F/Wires/KnowledgeGraphServer/x",
+            "ESRI-REST",
+            "http://x.org/a/rest/services/F/Wires/KnowledgeGraphServer",
+        ),
+        ("http://x.org/a/rest/services/OurServer", "ESRI-REST", "http://x.org/a/rest/services/OurServer"),
         ("http://x.org/a/rest/services/F?f=html", "ESRI-REST", "http://x.org/a/rest/services/F"),
         ("http://x.org/a/services/R/MapServer/WFSServer", "WFS", "http://x.org/a/services/R/MapServer/WFSServer"),
         ("http://x.org/api/collections/rivers/items?f=json&limit=1", "OGCAPI", "http://x.org/api"),

@@ -48,9 +48,10 @@ _WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
 _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
 
 _REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
+#: A service: of a kind that also others may be below, or of any kind in a folder or with a name.
 _REST_SERVER = re.compile(
-    r"^(.*?(?:^|/)(?:Map|Feature|Image|Geometry|Geocode|GP|GeoData|NA|Scene|VectorTile|Stream|Globe|Mobile)Server)"
-    r"(?:/(.*))?$",
+    r"^(.*?(?:^|/)(?:Map|Feature|Image|Geometry|Geocode|GP|GeoData|NA|Scene|VectorTile|Stream|Globe|Mobile)Server"
+    r"|.+/\w+Server)(?:/(.*))?$",
     re.IGNORECASE,
 )
 #: Pictures that GeoServer makes below its WMS.
@@ -396,6 +397,8 @@ def _infer_rest(site: str, found: re.Match[str]) -> tuple[Hint, ...]:
     if _TEMPLATE.search(name):
         return ()
     service = f"{site}{root}/{name}"
+    if name.lower().endswith("/ogcfeatureserver"):
+        return _make("OGCAPI", service, "rest endpoint", 0.8)
     if operation.partition("/")[0] == "wmts":
         return _make("WMTS", f"{service}/WMTS", "rest endpoint", 0.8)
     hints = _make("ESRI-REST", service, "rest service", 0.9)

@@ -391,7 +391,7 @@ def _read_extensions(text: str, url: str) -> Iterator[Hint]:
     for service in dict.fromkeys(_EXTENSION.findall(text)):
         endpoint = f"{head}/services/{tail}/{service}Server"
         yield Hint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
-    yield Hint(f"{page}?f=json", "ESRI-REST", page, "rest service", 0.8)
+    yield from infer(page)
 
 
 def _read_map_scripts(text: str, base: str) -> Iterator[Hint]:
