@@ -29,6 +29,11 @@ def told(url: str) -> list[tuple[str, str]]:
         ("http://x.org/s?service=CSW&request=GetRecordById&id=4", "CSW", "http://x.org/s"),
         ("http://x.org/wms;jsessionid=1?jsessionid=2&a=b", "WMS", "http://x.org/wms;jsessionid=1?a=b"),
         ("http://x.org/cgi-bin/mapserv?map=/srv/a.map", "WMS", "http://x.org/cgi-bin/mapserv?map=/srv/a.map"),
+        (
+            "http://x.org/cgi-bin/mapserv.exe?mode=map&map=d:/b.map&layers=x&mapext=1+2+3+4&key=7",
+            "WMS",
+            "http://x.org/cgi-bin/mapserv.exe?map=d:/b.map&key=7",
+        ),
         ("http://x.org/geoserver/wms/reflect?layers=a", "WMS", "http://x.org/geoserver/wms"),
         ("http://x.org/geoserver/web/", "WMS", "http://x.org/geoserver/ows"),
         ("http://x.org/geonetwork/srv/spa/catalog.search", "CSW", "http://x.org/geonetwork/srv/eng/csw"),

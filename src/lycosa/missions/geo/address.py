@@ -17,6 +17,7 @@ from lycosa import urls
 from lycosa.missions.geo.terms import (
     APIS,
     BY_ID,
+    MAPSERV,
     OPERATIONS,
     PHRASES,
     PROTOCOL,
@@ -36,6 +37,9 @@ _MAX_CHARS = 4_000
 _SHARED = re.compile(
     r"(?:ows|wxs|ogc\.(?:cgi|exe|ashx)|(?:qgis_)?mapserv(?:er)?(?:_?\w{0,8})?\.(?:f?cgi|exe|map)|mapserv)"
 )
+
+#: The program that serves maps by parameters of its own as well.
+_MAPSERV = re.compile(r"mapserv[^/]*(?:/[^/]*)?$", re.IGNORECASE)
 
 #: Final names of documents and data; a service is not asked there.
 _DOCUMENT = re.compile(
@@ -210,6 +214,8 @@ def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) 
     dropped = REQUEST if request else PROTOCOL
     if request and any(written.lower().endswith(BY_ID) for _, written in pairs):
         dropped |= {"id"}
+    if _MAPSERV.search(path):
+        dropped |= MAPSERV
     kept = [
         written
         for name, written in pairs

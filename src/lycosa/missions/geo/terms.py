@@ -40,6 +40,12 @@ REQUEST = PROTOCOL | frozenset(_OF_REQUESTS.split())
 #: How operations and stored queries end to which `id` belongs: elsewhere it tells services of one program apart.
 BY_ID = ("getrecordbyid", "getrepositoryitem", "getfeaturebyid")
 
+_OF_MAPSERV = """
+    mode mapext imgext imgxy imgsize mapsize mapxy zoom zoomdir zoomsize layer layers qlayer template program
+"""
+#: Parameters by which MapServer's program makes a map on its own, without a protocol.
+MAPSERV = frozenset(_OF_MAPSERV.split())
+
 #: Beginnings of parameters that name a visit.
 SESSIONS = ("jsessionid", "phpsessid", "sessionid", "aspsessionid")
 
