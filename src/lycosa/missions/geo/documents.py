@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from lycosa import urls
-from lycosa.missions.geo import objects, pages
+from lycosa.missions.geo import configuration, objects, pages
 from lycosa.missions.geo.address import (
     GUESSES,
     Hint,
@@ -320,7 +320,13 @@ def read_json(doc: Doc, kind: str | None) -> list[Hint]:
         return list(_read_directory(doc))[:_MAX_LISTED]
     if family.startswith(("ogcapi:", "stac:")):
         return list(_read_api(doc, family))[:_MAX_LISTED]
-    return pages.read_script(doc)
+    held = configuration.decode_objects(doc)
+    if held is None:
+        return pages.read_script(doc)
+    found = pages.Found(doc, _MAX_LISTED)
+    for hint in (*configuration.read_objects(held, doc.base), *pages.read_script(doc, configured=0)):
+        found.add(hint)
+    return found.hints
 
 
 def _read_directory(doc: Doc) -> Iterator[Hint]:

@@ -28,6 +28,7 @@ from lycosa.missions.geo.address import (
     name_service,
     strip_request,
 )
+from lycosa.missions.geo.script import find_written
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.parse import Doc
 from lycosa.parse.charset import decode
@@ -39,36 +40,24 @@ _MAX_MENTIONS = 2_000
 MAX_HINTS = 500
 #: How far an address reaches at most.
 _REACH = 2_000
-#: How far from the name of a service its address may stand in a script.
-_WINDOW = 600
 #: Names of services in scripts for which an address is looked for.
 _MAX_CONFIGURED = 300
 _MAX_PLAIN = 50
 #: What servers say to a request without parameters is shorter.
 _BARE_BYTES = 1_000
 
-_WORDS = (
+WORDS = (
     r"wms|wfs|wcs|wmts|wps|csw|[/=:\"']sos[/?\"'&]|wcts|mapserv|request=get|service=|/rest\\?/services|[/\"']ows|/wxs"
     r"|ogc-?api|/oapif?/|/stac[/\"'?]|getcapabilities|web(?:map|feature|coverage|processing)"
     r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
 )
-_MENTION = re2.compile((r"(?i)" + _WORDS).encode())
+_MENTION = re2.compile((r"(?i)" + WORDS).encode())
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
 _END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
 _STARTS = "\"> '<\n\t\r`|\\^"
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*[\"']?\Z")
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]+|/(?!/)|\.\./|\./|[\w.-]+/|\?", re.IGNORECASE)
-_LITERAL = re.compile(r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""")
-_KEYED = re.compile(
-    r"""(?<!\w)(?:\w{0,20}url|uri|href|endpoint|server|address|baseurl|host|service|src|onlineresource)["']?\s*[:=]\s*"""
-    r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""",
-    re.IGNORECASE,
-)
-_ASSIGNED = re.compile(
-    r"""[\w.\[\]]{0,40}["']?\s*[:=]\s*["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]*)["'`]"""
-)
-_CALLED = re.compile(r"\w{0,40}\s*\(")
 _PLAIN = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]{4,2000}")
 _PAGE_END = re.compile(
     r"\.(?:x?html?|php|pdf|docx?|zip|png|jpe?g|gif|css|js|xsd|txt)(?:[?#]|$)|/(?:[?#]|$)", re.IGNORECASE
@@ -119,7 +108,7 @@ def read_page(doc: Doc) -> list[Hint]:
         return []
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
-    found = _Found(doc)
+    found = Found(doc)
     for hint in _read_anchors(doc):
         found.add(hint)
     for hint in _read_mentions(source, doc.base, scripts):
@@ -134,13 +123,13 @@ def read_page(doc: Doc) -> list[Hint]:
     return found.hints
 
 
-def read_script(doc: Doc) -> list[Hint]:
-    """The services that a script or a JSON configuration mentions."""
+def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[Hint]:
+    """The services that a script or a JSON document mentions: by addresses, and by so many names of services."""
     if is_mute(doc):
         return []
     source = read_source(doc)
-    found = _Found(doc)
-    for hint in _read_mentions(source, doc.base, [(0, len(source.text))]):
+    found = Found(doc)
+    for hint in _read_mentions(source, doc.base, [(0, len(source.text))], configured=configured):
         found.add(hint)
     return found.hints
 
@@ -149,24 +138,25 @@ def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[Hint]:
     """The services that any other text mentions, by their addresses alone."""
     if is_mute(doc):
         return []
-    found = _Found(doc)
+    found = Found(doc)
     for hint in _read_mentions(read_source(doc), doc.base, [], limit_bytes=limit_bytes, linked=doc.kind == "feed"):
         found.add(hint)
     return found.hints
 
 
-class _Found:
+class Found:
     """Hints of one document, each service once; what is a link of the page already is left out."""
 
-    def __init__(self, doc: Doc) -> None:
+    def __init__(self, doc: Doc, limit: int = MAX_HINTS) -> None:
         self.hints: list[Hint] = []
+        self._limit = limit
         self._seen: set[tuple[str, str]] = set()
         self._endpoints: set[str] = set()
         self._own = doc.url
 
     def add(self, hint: Hint) -> None:
         key = (hint.service, hint.endpoint or hint.url)
-        if key in self._seen or hint.url == self._own or len(self.hints) >= MAX_HINTS:
+        if key in self._seen or hint.url == self._own or len(self.hints) >= self._limit:
             return
         if hint.endpoint in self._endpoints and hint.rule.rpartition(": ")[2] in GUESSES:
             return  # something better than a guess was said of it
@@ -181,12 +171,13 @@ def _read_mentions(
     scripts: list[tuple[int, int]],
     *,
     linked: bool = True,
+    configured: int = _MAX_CONFIGURED,
     limit_bytes: int = _SEARCHED_BYTES,
 ) -> Iterator[Hint]:
     """Look at every place where a service is mentioned; `linked`: the core follows what stands in href."""
     text, starts = source.text, [start for start, _ in scripts]
     seen: set[str] = set()
-    until = configured = 0
+    until = 0
     for mention in islice(_MENTION.finditer(source.data[:limit_bytes]), _MAX_MENTIONS):
         at, after = mention.span()
         if at < until or text[at - 1 : at] == "<" or text[at - 2 : at] == "</":
@@ -201,8 +192,8 @@ def _read_mentions(
             seen.add(written)
             place = _name_place(text, start, scripted=scripted)
             yield from _look_at(_spell(written, source.charset), base, place=place, linked=linked)
-        elif scripted and configured < _MAX_CONFIGURED:
-            configured += 1
+        elif scripted and configured > 0:
+            configured -= 1
             yield from _read_configuration(source, (at, after), scripts[index], base)
 
 
@@ -300,29 +291,9 @@ def _read_configuration(source: Source, mention: tuple[int, int], script: tuple[
     service = name_service(text[max(script[0], at - 12) : after + 12]) or name_service(text[at:after])
     if service not in SERVICES:
         return
-    found = _ASSIGNED.match(text, after, script[1])
-    if found is None:
-        called = _CALLED.match(text, after, script[1])
-        if called:
-            low, high = called.end(), _find_close(text, called.end(), script[1])
-        else:
-            low = max(script[0], at - _WINDOW, text.rfind("{", max(0, at - _WINDOW), at))
-            high = text.find("}", after, after + _WINDOW)
-            high = min(script[1], after + _WINDOW) if high < 0 else high
-        found = _KEYED.search(text, low, high) or (_LITERAL.search(text, low, high) if called else None)
-    if found:
-        written = _spell(found[1], source.charset)
+    for written in find_written(text, mention, script):
+        written = _spell(written, source.charset)
         yield from propose(service, written, base, rule=f"script: {service} configuration", trust=0.7)
-
-
-def _find_close(text: str, at: int, end: int) -> int:
-    """Where the parenthesis that was opened before `at` is closed, within reach."""
-    depth = 1
-    for sign in re.finditer(r"[()]", text[at : min(end, at + 3 * _WINDOW)]):
-        depth += 1 if sign[0] == "(" else -1
-        if depth == 0:
-            return at + sign.start()
-    return min(end, at + 3 * _WINDOW)
 
 
 def _read_anchors(doc: Doc) -> Iterator[Hint]:

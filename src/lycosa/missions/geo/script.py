@@ -1,0 +1,88 @@
+"""Addresses in the text of scripts, by what stands around them: places flow in, addresses as written flow out."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+#: How far from the name of a service its address may stand in a script.
+_WINDOW = 600
+#: Addresses in the list of one service in a script.
+_MAX_LISTED = 20
+
+_LITERAL = re.compile(r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""")
+_KEYED = re.compile(
+    r"""(?<!\w)(?:\w{0,20}url|uri|href|endpoint|server|address|baseurl|host|service|src|onlineresource)["']?\s*[:=]\s*"""
+    r"""(?:\[\s*)?["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(
+    r"""[\w.\[\]]{0,40}["']?\s*[:=]\s*["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]*)["'`]"""
+)
+_CALLED = re.compile(r"\w{0,40}\s*\(")
+_BRACE = re.compile(r"[{}]")
+
+
+def find_written(text: str, mention: tuple[int, int], script: tuple[int, int]) -> list[str]:
+    """The addresses that belong to a mention in a script."""
+    at, after = mention
+    if found := _ASSIGNED.match(text, after, script[1]):
+        return [found[1]]
+    called = _CALLED.match(text, after, script[1])
+    if called:
+        part = text[called.end() : _find_close(text, called.end(), script[1])]
+        found = _KEYED.search(part) or _LITERAL.search(part)
+    else:
+        low, high = _find_object(text, mention, script)
+        part = _cut_inner(text, low, high)
+        found = _KEYED.search(part)
+        if found is None:
+            part = text[after:high]
+            found = _KEYED.search(part)
+    if found is None:
+        return []
+    listed = found[0].partition(found[1])[0].rstrip("\"'`").rstrip().endswith("[")
+    end = part.find("]", found.end()) if listed else -1
+    return [found[1], *islice((more[1] for more in _LITERAL.finditer(part, found.end(), max(end, 0))), _MAX_LISTED)]
+
+
+def _find_object(text: str, mention: tuple[int, int], script: tuple[int, int]) -> tuple[int, int]:
+    """Where the object around a mention begins and ends, within reach."""
+    at, after = mention
+    low, high = max(script[0], at - _WINDOW), min(script[1], after + _WINDOW)
+    depth = 0
+    for sign in reversed(list(_BRACE.finditer(text, max(script[0], at - 3 * _WINDOW), at))):
+        depth += 1 if sign[0] == "}" else -1
+        if depth < 0:
+            low = sign.end()
+            break
+    depth = 0
+    for sign in _BRACE.finditer(text, after, min(script[1], after + 3 * _WINDOW)):
+        depth += 1 if sign[0] == "{" else -1
+        if depth < 0:
+            high = sign.start()
+            break
+    return low, high
+
+
+def _cut_inner(text: str, low: int, high: int) -> str:
+    """A part of a text without the objects in it."""
+    parts, depth, start = [], 0, low
+    for sign in _BRACE.finditer(text, low, high):
+        if sign[0] == "{":
+            if depth == 0:
+                parts.append(text[start : sign.start()])
+            depth += 1
+        elif depth and (depth := depth - 1) == 0:
+            start = sign.end()
+    return "{}".join([*parts, "" if depth else text[start:high]])
+
+
+def _find_close(text: str, at: int, end: int) -> int:
+    """Where the parenthesis that was opened before `at` is closed, within reach."""
+    depth = 1
+    for sign in re.finditer(r"[()]", text[at : min(end, at + 3 * _WINDOW)]):
+        depth += 1 if sign[0] == "(" else -1
+        if depth == 0:
+            return at + sign.start()
+    return min(end, at + 3 * _WINDOW)

@@ -1,0 +1,85 @@
+"""Services that configurations of maps name: in JSON, in scripts, and in files that pages and scripts name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lycosa.missions.geo import Hint, find_hints
+from lycosa.parse import read
+
+U = "http://g.example.org/geology"  # an address that tells nothing
+V = "http://g.example.org/rivers"
+
+
+def config(found: object) -> list[Hint]:
+    return find_hints(read("http://p.org/c.json", {"content-type": "application/json"}, json.dumps(found).encode()))
+
+
+def script(text: str, url: str = "http://p.org/js/map.js") -> list[Hint]:
+    return find_hints(read(url, {"content-type": "application/javascript"}, text.encode()))
+
+
+def told(hints: list[Hint]) -> list[tuple[str, str]]:
+    return [(hint.service, hint.endpoint) for hint in hints]
+
+
+@pytest.mark.parametrize(
+    ("found", "services"),
+    [
+        ({"type": "wms", "info": [{"name": "Licence", "url": "http://l.org/cc"}], "url": U}, [("WMS", U)]),
+        ({"url": U, "info": [{"name": "Licence", "content": "CC"}], "type": "wms"}, [("WMS", U)]),
+        ({"operationalLayers": [{"type": "WMS", "layers": [{"name": "0"}], "url": U}]}, [("WMS", U)]),
+        ({"layers": [{"type": "wms", "url": [U, V], "name": "x"}]}, [("WMS", U), ("WMS", V)]),
+        ({"format": "OGC API - Features", "url": U}, [("OGCAPI", U)]),
+        ({"format": "ATOM", "url": U}, [("ATOM", U)]),
+        (
+            {
+                "@type": "dcat:DataService",
+                "dct:conformsTo": {"@id": "http://www.opengis.net/def/serviceType/ogc/wfs"},
+                "dcat:endpointURL": {"@id": U},
+            },
+            [("WFS", U)],
+        ),
+        ({"title": "Our WMS", "href": U, "logo": "http://p.org/logo"}, [("WMS", U)]),
+        ({"geoserverWmsUrl": U, "wfs_url": V, "url": "http://p.org/"}, [("WMS", U), ("WFS", V)]),
+        ({"type": "wms", "url": U, "legendUrl": "http://p.org/legend"}, [("WMS", U)]),
+        ({"type": "atom", "title": "wms", "url": "feed"}, []),
+        ({"type": "shop", "url": U, "text": [{"type": "wms"}]}, []),
+        (["wms", 1, None, {"type": {"a": 1}, "url": {"@id": 3}}], []),
+    ],
+)
+def test_objects(found: object, services: list[tuple[str, str]]) -> None:
+    """An object names a service for the addresses that are its own, in whatever order and however deep."""
+    assert told(config(found)) == services
+
+
+def test_long_configurations_are_read_to_their_end() -> None:
+    """Portals list all the services of a country in one file; what lists more than ten thousand is cut."""
+    listed = [{"id": str(n), "url": f"https://g.de/d{n}", "typ": "WMS", "x": "y" * 250} for n in range(5_000)]
+    assert len(config(listed)) == 5_000
+    assert len(config(listed[:1] * 50_000)) == 1
+    assert len(config([{"url": f"https://g.de/d{n}", "typ": "WMS"} for n in range(12_000)])) == 10_000
+
+
+@pytest.mark.parametrize("body", ['{"wms":' * 100_000, "[" * 500_000 + '"wms"', '["wms"' + ",[]" * 600_000 + "]"])
+def test_hostile_json(body: str) -> None:
+    """What is nested or long without end is no configuration, and costs no more than its size."""
+    assert find_hints(read("http://p.org/c.json", {"content-type": "application/json"}, body.encode())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "services"),
+    [
+        (f'var c = {{"type": "wms", "info": [{{"a": {{}}}}], "url": "{U}"}};', [("WMS", U)]),
+        (f'var c = {{url: "{U}", info: [{{url: "http://l.org/cc"}}], type: "wms"}};', [("WMS", U)]),
+        (f'var c = [{{url: "{V}", a: {{b: 1}}}}, {{type: "wms", o: {{a: {{b: 1}}, url: "{U}"}}}}];', [("WMS", U)]),
+        (f'new ol.source.ImageWMS({{ url : ["{U}", "{V}"], params: {{}}}})', [("WMS", U), ("WMS", V)]),
+        (f'var c = {{type: "wms", url: ["{U}"], more: ["{V}"]}};', [("WMS", U)]),
+        ("wms }}}} {{{{ wms", []),
+    ],
+)
+def test_objects_in_scripts(text: str, services: list[tuple[str, str]]) -> None:
+    """Braces are matched: an object's own address counts before one in it, and lists are read as a whole."""
+    assert told(script(text)) == services
