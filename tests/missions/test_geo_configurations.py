@@ -83,3 +83,25 @@ def test_hostile_json(body: str) -> None:
 def test_objects_in_scripts(text: str, services: list[tuple[str, str]]) -> None:
     """Braces are matched: an object's own address counts before one in it, and lists are read as a whole."""
     assert told(script(text)) == services
+
+
+def page(body: str) -> list[str]:
+    html = f"<html><body>{body}</body></html>".encode()
+    return [hint.url for hint in find_hints(read("http://p.org/m/", {"content-type": "text/html"}, html))]
+
+
+def test_the_configuration_of_a_page_that_says_nothing() -> None:
+    """A viewer's page may hold no word of a service: its configuration is looked at, other scripts are not."""
+    others = ["jquery.js", "app.js", "/lib/leaflet-map.min.js", "service-worker.js", "http://cdn.net/config.js"]
+    body = "".join(f'<script src="{name}"></script>' for name in ["config.js", *others])
+    assert page(f"<h1>Karten</h1>{body}") == ["http://p.org/m/config.js"]
+    assert page("<script src='init.js'></script><p>The map, configured.</p>") == []
+
+
+def test_files_that_a_script_names() -> None:
+    """Configurations are named by scripts, in files and in pages, whether or not they speak of services."""
+    text = 'const Config = {layerConf: "./resources/services-internet.json", a: "data.json", b: "x/${y}/map.json"};'
+    assert [hint.url for hint in script(text)] == ["http://p.org/js/resources/services-internet.json"]
+    assert page(f"<script>{text}</script>") == ["http://p.org/m/resources/services-internet.json"]
+    assert page(f"<p>WMS</p><script>{text}</script>") == ["http://p.org/m/resources/services-internet.json"]
+    assert len(script("".join(f"'map{n}.json'" for n in range(100_000)))) == 20

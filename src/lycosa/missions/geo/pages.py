@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from html import unescape
 from itertools import islice
@@ -28,7 +28,7 @@ from lycosa.missions.geo.address import (
     name_service,
     strip_request,
 )
-from lycosa.missions.geo.script import find_written
+from lycosa.missions.geo.script import find_files, find_written, is_of_map
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.parse import Doc
 from lycosa.parse.charset import decode
@@ -52,6 +52,8 @@ WORDS = (
     r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
 )
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
+#: Names of scripts and files that are a map's even where nothing else speaks of one.
+_CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]{0,60}\.js")
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
 _END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
@@ -66,14 +68,6 @@ _ANCHOR = re.compile(r"\b(?:WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b")
 _EXTENSION = re.compile(r"\b(WMS|WFS|WCS)Server\b")
 _REST_PAGE = re.compile(r"/rest/services/.+/\w+Server/?$", re.IGNORECASE)
 _SCRIPT_FILE = re.compile(r"""<(?i:script)\b[^<>]{0,300}?\b(?i:src)\s*=\s*["']?([^"'\s<>]{1,500})""")
-_MAP_SCRIPT = re.compile(
-    r"(?:conf|layer|capa|visor|viewer|map|init|app|servi)[^/?]{0,60}\.js(?:on)?(?:\?|$)", re.IGNORECASE
-)
-_LIBRARY = re.compile(
-    r"jquery|bootstrap|openlayers|/ol\.js|leaflet|mapbox|maplibre|cesium|googleapis|/arcgis|d3\.|react|vue|angular"
-    r"|polyfill|sitemap|webmap(?!viewer)|gtm|analytics|cookie|/wp-|\.min\.js|vendor|runtime|tinymap",
-    re.IGNORECASE,
-)
 
 
 class Source(Struct):
@@ -104,33 +98,34 @@ def read_page(doc: Doc) -> list[Hint]:
     if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
         # What a server says to a request without parameters, in a few words.
         return [tell(hint, "answer of a bare endpoint") for hint in own]
-    if is_mute(doc):
+    mute = is_mute(doc)
+    if mute and not _CONFIGURED.search(doc.body[:_SEARCHED_BYTES]):
         return []
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
     found = Found(doc)
-    for hint in _read_anchors(doc):
-        found.add(hint)
-    for hint in _read_mentions(source, doc.base, scripts):
-        found.add(hint)
-    for hint in _read_plain(source, scripts):
-        found.add(hint)
-    for hint in _read_extensions(source.text, doc.url):
-        found.add(hint)
+    if not mute:
+        found.extend(_read_anchors(doc))
+        found.extend(_read_mentions(source, doc.base, scripts))
+        found.extend(_read_plain(source, scripts))
+        found.extend(_read_extensions(source.text, doc.url))
     if found.hints or scripts:
-        for hint in _read_map_scripts(source.text, doc.base):
-            found.add(hint)
+        found.extend(_read_map_scripts(source.text, doc.base, mute=mute))
+        found.extend(_read_files(source.text, doc.base, scripts))
     return found.hints
 
 
 def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[Hint]:
     """The services that a script or a JSON document mentions: by addresses, and by so many names of services."""
-    if is_mute(doc):
+    mute = is_mute(doc)
+    if mute and doc.kind == "json":
         return []
     source = read_source(doc)
-    found = Found(doc)
-    for hint in _read_mentions(source, doc.base, [(0, len(source.text))], configured=configured):
-        found.add(hint)
+    found, whole = Found(doc), [(0, len(source.text))]
+    if not mute:
+        found.extend(_read_mentions(source, doc.base, whole, configured=configured))
+    if doc.kind != "json":
+        found.extend(_read_files(source.text, doc.base, whole))
     return found.hints
 
 
@@ -139,8 +134,8 @@ def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[Hint]:
     if is_mute(doc):
         return []
     found = Found(doc)
-    for hint in _read_mentions(read_source(doc), doc.base, [], limit_bytes=limit_bytes, linked=doc.kind == "feed"):
-        found.add(hint)
+    linked = doc.kind == "feed"
+    found.extend(_read_mentions(read_source(doc), doc.base, [], limit_bytes=limit_bytes, linked=linked))
     return found.hints
 
 
@@ -163,6 +158,11 @@ class Found:
         self._endpoints.add(hint.endpoint)
         self._seen.add(key)
         self.hints.append(hint)
+
+    def extend(self, hints: Iterable[Hint]) -> None:
+        """Add hints, those found first before the others."""
+        for hint in hints:
+            self.add(hint)
 
 
 def _read_mentions(
@@ -365,12 +365,20 @@ def _read_extensions(text: str, url: str) -> Iterator[Hint]:
     yield from infer(page)
 
 
-def _read_map_scripts(text: str, base: str) -> Iterator[Hint]:
-    """Scripts of a page that may hold the configuration of its map."""
+def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
+    """Scripts of a page that may hold the configuration of its map; where nothing else speaks of one, fewer do."""
     host = urls.host_of(base)
     for match in islice(_SCRIPT_FILE.finditer(text), _MAX_PLAIN):
-        if not _MAP_SCRIPT.search(match[1]) or _LIBRARY.search(match[1]):
+        if not is_of_map(match[1]) or (mute and not _CONFIGURED.search(match[1].encode())):
             continue
         url = urls.normalise(unescape(match[1]), base)
         if url and urls.host_of(url) == host:
-            yield Hint(url, "", "", "script of a map", 0.2)
+            yield Hint(url, "", "", "script of a page" if mute else "script of a map", 0.1 if mute else 0.2)
+
+
+def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
+    """Files that scripts read, if they are named like the configuration of a map."""
+    for written in find_files(text, scripts):
+        url = urls.normalise(written, base)
+        if url and not is_reserved(urls.host_of(url).partition(":")[0]):
+            yield Hint(url, "", "", "file of a script", 0.3)

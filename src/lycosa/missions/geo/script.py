@@ -7,7 +7,7 @@ from itertools import islice
 
 #: How far from the name of a service its address may stand in a script.
 _WINDOW = 600
-#: Addresses in the list of one service in a script.
+#: Addresses in the list of one service, and files that are named in scripts.
 _MAX_LISTED = 20
 
 _LITERAL = re.compile(r"""["'`]((?:https?:)?//[^"'`\s<>]{4,2000}|/[^"'`\s<>/*][^"'`\s<>]{2,2000})["'`]""")
@@ -21,6 +21,26 @@ _ASSIGNED = re.compile(
 )
 _CALLED = re.compile(r"\w{0,40}\s*\(")
 _BRACE = re.compile(r"[{}]")
+_FILE = re.compile(r"""["'`]([^"'`\s<>{}$]{1,300}\.json(?:\?[^"'`\s<>{}$]{0,200})?)["'`]""", re.IGNORECASE)
+_MAP_SCRIPT = re.compile(
+    r"(?:conf|layer|capa|visor|viewer|map|init|app|servi)[^/?]{0,60}\.js(?:on)?(?:\?|$)", re.IGNORECASE
+)
+_LIBRARY = re.compile(
+    r"jquery|bootstrap|openlayers|/ol\.js|leaflet|mapbox|maplibre|cesium|googleapis|/arcgis|d3\.|react|vue|angular"
+    r"|polyfill|sitemap|service-?worker|webmap(?!viewer)|gtm|analytics|cookie|/wp-|\.min\.js|vendor|runtime|tinymap",
+    re.IGNORECASE,
+)
+
+
+def is_of_map(name: str) -> bool:
+    """Whether a file is named like the configuration of a map."""
+    return _MAP_SCRIPT.search(name) is not None and _LIBRARY.search(name) is None
+
+
+def find_files(text: str, scripts: list[tuple[int, int]]) -> list[str]:
+    """The JSON files that scripts name, if by their names they are the configuration of a map."""
+    named = (match[1] for low, high in scripts for match in _FILE.finditer(text, low, high))
+    return list(dict.fromkeys(islice(filter(is_of_map, named), _MAX_LISTED)))
 
 
 def find_written(text: str, mention: tuple[int, int], script: tuple[int, int]) -> list[str]:
