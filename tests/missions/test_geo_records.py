@@ -82,3 +82,30 @@ def test_a_record_of_a_service_says_its_type_once() -> None:
         "http://a.org/portal": "record: a link",
         "http://a.org/office": "record: a link",
     }
+
+
+MISSING = """<ServiceExceptionReport version="1.1.1"><ServiceException code="{}">{}</ServiceException>
+    </ServiceExceptionReport>"""
+
+
+def test_a_service_that_wants_a_version() -> None:
+    """Who complains that the version is missing is told one, once."""
+    complaint = MISSING.format("MissingParameterValue", "parameter version is missing")
+    for endpoint in ("http://a.org/maps", "http://a.org/wms"):
+        (hint,) = xml(complaint, caps(endpoint, "WMS"))
+        assert (hint.url, hint.service) == (f"{caps(endpoint, 'WMS')}&version=1.3.0", "WMS")
+        assert xml(complaint, hint.url) == []
+    (hint,) = xml(complaint, "http://a.org/ows?request=GetCapabilities&service=WFS")
+    assert hint.url == f"{caps('http://a.org/ows', 'WFS')}&version=2.0.0"
+    assert xml(complaint, "http://a.org/rest/services/A/MapServer?request=GetCapabilities") == []
+    assert xml(MISSING.format("", "Out of order in this version."), caps("http://a.org/wms", "WMS")) == []
+
+
+def test_documents_are_not_asked() -> None:
+    """What ends like a document takes no requests: it may be the description itself, unless it is data."""
+    resources = [("http://a.org/soils.xml", "OGC:WMS"), ("http://a.org/soils.zip", "OGC:WFS")]
+    protocol = "<gmd:protocol><gco:CharacterString>{}</gco:CharacterString></gmd:protocol>"
+    parts = [f"<gmd:onLine>{ONLINE.format(url, protocol.format(kind))}</gmd:onLine>" for url, kind in resources]
+    assert list(proposed(xml(ISO.format("".join(parts))))) == ["http://a.org/soils.xml"]
+    html = b'<html><body><a href="/terria.json">Terria WMS config</a></body></html>'
+    assert find_hints(read("http://a.org/", {"content-type": "text/html"}, html)) == []

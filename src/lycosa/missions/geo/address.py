@@ -47,6 +47,8 @@ _DOCUMENT = re.compile(
     r"css|m?js|json|geojson|xml|xsd|xslt?|dtd|wsdl|rss|atom|rdf|ttl|gml|km[lz]|shp|dbf|gpkg|tiff?|csv|mp[34]|avi|mov|woff2?|"
     r"ttf|qgz|sld|lyr|bib|ya?ml)$"
 )
+#: What is large, or holds no addresses.
+_DATA = re.compile(r"\.(?:png|jpe?g|gif|zip|7z|pdf|tiff?|shp|csv|xsd)$", re.IGNORECASE)
 _PICTURE = re.compile(r"\.(?:png|jpe?g|jpgpng|gif|webp|pbf|mvt)\d?$")
 _WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
 _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
@@ -178,6 +180,20 @@ def is_writing(url: str) -> bool:
     """Whether an address is a page about services, as far as it shows."""
     host, _, path = url.partition("://")[2].partition("?")[0].lower().partition("/")
     return not WRITINGS.isdisjoint(path.split("/")) or host.startswith(_WRITING_HOSTS)
+
+
+def is_document(url: str) -> bool:
+    """Whether an address ends like that of a document, which takes no requests."""
+    return _DOCUMENT.search(_cut_head(url).lower()) is not None
+
+
+def is_data(url: str) -> bool:
+    """Whether an address ends like that of a picture or a file of data."""
+    return _DATA.search(_cut_head(url)) is not None
+
+
+def _cut_head(url: str) -> str:
+    return url.partition("#")[0].partition("?")[0]
 
 
 def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[Hint, ...]:

@@ -22,6 +22,7 @@ from lycosa.missions.geo.address import (
     ask,
     find_endpoint,
     infer,
+    is_data,
     is_reserved,
     keep_form,
     name_service,
@@ -31,7 +32,7 @@ from lycosa.missions.geo.address import (
 from lycosa.missions.geo.complaint import COMPLAINTS
 from lycosa.missions.geo.kinds import strip_json
 from lycosa.missions.geo.pages import propose, tell
-from lycosa.missions.geo.terms import SERVICES
+from lycosa.missions.geo.terms import SERVICES, VERSIONS
 from lycosa.missions.geo.tree import attribute, children, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
 from lycosa.parse.xml import parse_attributes
@@ -75,6 +76,13 @@ _NEW = ("WFS", "WMTS", "CSW", "WPS", "WCS", "SOS", "WCTS", "WMS")
 _WRONG_SERVICE = re.compile(
     rb"OperationNotSupported|InvalidParameterValue|MissingParameterValue|locator\s*=\s*[\"']service|InvalidService|"
     rb"service[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|no service",
+    re.IGNORECASE,
+)
+#: A complaint of a request that names no version.
+_UNVERSIONED = re.compile(
+    rb"locator\s*=\s*[\"']version[\"']"
+    rb"|\bversion\b[^<]{0,40}\b(?:missing|required|mandatory|not (?:given|specified|found))"
+    rb"|\b(?:missing|required|mandatory|without|no)\b[^<]{0,40}\bversion\b",
     re.IGNORECASE,
 )
 _COMPLAINED = re.compile(rb"\b(WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b|ms(WMS|WFS|WCS|SOS)\w*\(")
@@ -183,8 +191,14 @@ def _read_complaint(doc: Doc, name: str) -> Iterator[Hint]:
     named = inferred[0].service if inferred and inferred[0].rule == "endpoint" else ""
     asked = _ASKED.search(doc.url)
     body = doc.body[:_COMPLAINT_BYTES]
-    if asked is None:
-        if "getcapabilities" in doc.url.lower():
+    low = doc.url.lower()
+    if "getcapabilities" in low and "version=" not in low and _UNVERSIONED.search(body):
+        service = inferred[0].service if inferred else ""
+        if service in VERSIONS:
+            versioned = f"{ask(endpoint, service)}&version={VERSIONS[service]}"
+            yield Hint(versioned, service, endpoint, "complaint of a missing version", 0.6)
+    elif asked is None:
+        if "getcapabilities" in low:
             return
         spoken = _COMPLAINED.search(body)
         named = named or ((spoken[1] or spoken[2]).decode() if spoken else "")
@@ -224,13 +238,9 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[Hint]:
         yield from found
         if not found and name in _METADATA and not is_reserved(urls.host_of(url).partition(":")[0]):
             normal = urls.normalise(url)
-            if normal and not _is_data(normal):
+            if normal and not is_data(normal):
                 yield Hint(normal, "", "", "record: a link", 0.1)
     yield from pages.read_addresses(doc)
-
-
-def _is_data(url: str) -> bool:
-    return re.search(r"\.(?:png|jpe?g|gif|zip|7z|pdf|tiff?|shp|csv|xsd)(?:[?#]|$)", url, re.IGNORECASE) is not None
 
 
 def _read_holder(holder: Element, known: dict[Element, str]) -> tuple[str, str]:

@@ -22,6 +22,8 @@ from lycosa.missions.geo.address import (
     Hint,
     ask,
     infer,
+    is_data,
+    is_document,
     is_reserved,
     is_writing,
     mend,
@@ -274,12 +276,12 @@ def propose(service: str, written: str, base: str, *, rule: str, trust: float) -
     inferred = infer(url)
     if inferred and not (service in SERVICES and inferred[0].rule in GUESSES):
         yield from map(partial(tell, where=rule), inferred)
-    elif service in SERVICES:
+    elif service in SERVICES and not is_document(url):
         normal = urls.normalise(strip_request(url))
         if normal:
             normal = normal.rstrip("?&")
             yield Hint(ask(normal, service), service, normal, rule, trust)
-    elif service:
+    elif service and not is_data(url):
         normal = urls.normalise(url)
         if normal:
             yield Hint(normal, service, normal, rule, trust)

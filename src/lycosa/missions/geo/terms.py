@@ -5,6 +5,9 @@ from __future__ import annotations
 #: The services that answer GetCapabilities.
 SERVICES = ("WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS")
 
+#: A version of each that nearly all servers speak, for those that want to be told one.
+VERSIONS = dict(zip(SERVICES, ["1.3.0", "2.0.0", "2.0.1", "1.0.0", "1.0.0", "2.0.2", "2.0.0", "0.4.0"], strict=True))
+
 _BY_SERVICE = {
     "WMS": "getmap getfeatureinfo getlegendgraphic getstyles describelayer map feature_info capabilities",
     "WFS": """getfeature describefeaturetype getpropertyvalue getfeaturewithlock liststoredqueries lockfeature
