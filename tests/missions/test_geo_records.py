@@ -109,3 +109,31 @@ def test_documents_are_not_asked() -> None:
     assert list(proposed(xml(ISO.format("".join(parts))))) == ["http://a.org/soils.xml"]
     html = b'<html><body><a href="/terria.json">Terria WMS config</a></body></html>'
     assert find_hints(read("http://a.org/", {"content-type": "text/html"}, html)) == []
+
+
+THREDDS = """<catalog xmlns="http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0"
+    xmlns:xlink="http://www.w3.org/1999/xlink"><service name="all" serviceType="Compound" base="">
+    <service name="dap" serviceType="OPENDAP" base="/thredds/dodsC/"/>
+    <service name="wms" serviceType="WMS" base="/thredds/wms/"/>
+    <service name="wcs" serviceType="wcs" base="http://b.org/wcs/"/></service>{}</catalog>"""
+
+
+def test_thredds() -> None:
+    """The services of a THREDDS server answer for each data set that they offer, not at their base."""
+    body = """<dataset name="Ocean"><metadata inherited="true"><serviceName>all</serviceName></metadata>
+        <dataset name="SST" urlPath="ocean/s st.nc"/><dataset name="I" urlPath="ice.nc"><serviceName>wms</serviceName>
+        </dataset><dataset name="F" urlPath="f.nc" serviceName="dap"/></dataset>
+        <dataset name="L" urlPath="l.nc"/><catalogRef xlink:href="waves/catalog.xml" xlink:title="Waves"/>"""
+    found = proposed(xml(THREDDS.format(body), "http://a.org/thredds/catalog/catalog.xml"))
+    assert list(found) == [
+        "http://a.org/thredds/catalog/waves/catalog.xml",
+        caps("http://a.org/thredds/wms/ocean/s%20st.nc", "WMS"),
+        caps("http://b.org/wcs/ocean/s%20st.nc", "WCS"),
+        caps("http://a.org/thredds/wms/ice.nc", "WMS"),
+        caps("http://a.org/thredds/wms/l.nc", "WMS"),
+        caps("http://b.org/wcs/l.nc", "WCS"),
+    ]
+    many = "".join(f'<dataset urlPath="{n}.nc"/>' for n in range(20_000))
+    assert len(proposed(xml(THREDDS.format(many)))) == 10_000
+    nested = '<service serviceType="WMS" base="/w/">' * 200 + "</service>" * 200
+    assert proposed(xml(THREDDS.format(nested))) == {}

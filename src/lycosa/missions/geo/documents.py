@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from lycosa import urls
-from lycosa.missions.geo import configuration, objects, pages
+from lycosa.missions.geo import configuration, objects, pages, thredds
 from lycosa.missions.geo.address import (
     GUESSES,
     Hint,
@@ -105,6 +105,8 @@ def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
         hints = [*_read_complaint(doc, name)]
     elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
         hints = [*_read_metadata(doc, name)]
+    elif root is not None and root.namespace == thredds.NAMESPACE:
+        hints = [*islice(thredds.read_catalogue(doc), _MAX_LISTED)]
     else:
         hints = pages.read_addresses(doc)
     return list({(hint.service, hint.url): hint for hint in reversed(hints)}.values())[::-1][:_MAX_LISTED]
