@@ -105,3 +105,22 @@ def test_files_that_a_script_names() -> None:
     assert page(f"<script>{text}</script>") == ["http://p.org/m/resources/services-internet.json"]
     assert page(f"<p>WMS</p><script>{text}</script>") == ["http://p.org/m/resources/services-internet.json"]
     assert len(script("".join(f"'map{n}.json'" for n in range(100_000)))) == 20
+
+
+def test_tiles() -> None:
+    """Maps of vector tiles name a style, the style its sources, and scripts name sources themselves."""
+    text = """var map = new maplibregl.Map({style: "/styles/basic/style.json", a: {url: "x"}});
+        map.addSource("r", {type: "vector", promoteId: {a: 1}, url: "http://t.org/roads.json"});
+        map.addSource("s", {url: "mapbox://a.b", type: "raster"}); map.addSource("t", {type: "raster", tiles: []});"""
+    expected = ["http://p.org/styles/basic/style.json", "http://t.org/roads.json"]
+    assert page(f"<script>{text}</script>") == expected
+    assert [hint.url for hint in script(text)] == expected
+    sources = {
+        "a": {"type": "vector", "url": "../data/v3.json"},
+        "b": {"type": "vector", "url": "mapbox://a.b"},
+        "c": 1,
+    }
+    style = {"version": 8, "sources": sources, "layers": []}
+    assert [(hint.url, hint.rule) for hint in config(style)] == [("http://p.org/data/v3.json", "tiles of a style")]
+    assert config({**style, "version": 7}) == []
+    assert len(script('type:"vector",' * 50_000 + 'url:"http://t.org/a"')) <= 20

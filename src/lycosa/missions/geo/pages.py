@@ -30,7 +30,7 @@ from lycosa.missions.geo.address import (
     name_service,
     strip_request,
 )
-from lycosa.missions.geo.script import find_files, find_written, is_of_map
+from lycosa.missions.geo.script import find_files, find_tiles, find_written, is_of_map
 from lycosa.missions.geo.terms import SERVICES
 from lycosa.parse import Doc
 from lycosa.parse.charset import decode
@@ -56,6 +56,8 @@ WORDS = (
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
 #: Names of scripts and files that are a map's even where nothing else speaks of one.
 _CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]{0,60}\.js")
+#: What says that a page without a word of services may have a map.
+_MAPPED = re2.compile(_CONFIGURED.pattern + rb"|maplibregl|mapboxgl")
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
 _END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
@@ -101,7 +103,7 @@ def read_page(doc: Doc) -> list[Hint]:
         # What a server says to a request without parameters, in a few words.
         return [tell(hint, "answer of a bare endpoint") for hint in own]
     mute = is_mute(doc)
-    if mute and not _CONFIGURED.search(doc.body[:_SEARCHED_BYTES]):
+    if mute and not _MAPPED.search(doc.body[:_SEARCHED_BYTES]):
         return []
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
@@ -379,8 +381,10 @@ def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
 
 
 def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
-    """Files that scripts read, if they are named like the configuration of a map."""
-    for written in find_files(text, scripts):
+    """Files that scripts read: the style of a map and its tiles, and what is named like the configuration of a map."""
+    styled = ((written, "style or tiles of a map", 0.5) for written in find_tiles(text, scripts))
+    named = ((written, "file of a script", 0.3) for written in find_files(text, scripts))
+    for written, rule, trust in (*styled, *named):
         url = urls.normalise(written, base)
         if url and not is_reserved(urls.host_of(url).partition(":")[0]):
-            yield Hint(url, "", "", "file of a script", 0.3)
+            yield Hint(url, "", "", rule, trust)

@@ -22,6 +22,9 @@ _ASSIGNED = re.compile(
 _CALLED = re.compile(r"\w{0,40}\s*\(")
 _BRACE = re.compile(r"[{}]")
 _FILE = re.compile(r"""["'`]([^"'`\s<>{}$]{1,300}\.json(?:\?[^"'`\s<>{}$]{0,200})?)["'`]""", re.IGNORECASE)
+_STYLE = re.compile(r"""\bstyle["']?\s*:\s*["'`]([^"'`\s<>{}$]{1,500}\.json(?:\?[^"'`\s<>{}$]{0,200})?)["'`]""")
+_TILED = re.compile(r"""\btype["']?\s*:\s*["'`](?:vector|raster(?:-dem)?)["'`]""")
+_TILES = re.compile(r"""\burl["']?\s*:\s*["'`]([^"'`\s<>{}$]{1,2000})["'`]""")
 _MAP_SCRIPT = re.compile(
     r"(?:conf|layer|capa|visor|viewer|map|init|app|servi)[^/?]{0,60}\.js(?:on)?(?:\?|$)", re.IGNORECASE
 )
@@ -41,6 +44,19 @@ def find_files(text: str, scripts: list[tuple[int, int]]) -> list[str]:
     """The JSON files that scripts name, if by their names they are the configuration of a map."""
     named = (match[1] for low, high in scripts for match in _FILE.finditer(text, low, high))
     return list(dict.fromkeys(islice(filter(is_of_map, named), _MAX_LISTED)))
+
+
+def find_tiles(text: str, scripts: list[tuple[int, int]]) -> list[str]:
+    """The styles of maps that scripts name, and the descriptions of tiles."""
+    found: list[str] = []
+    for script in scripts:
+        found += (match[1] for match in islice(_STYLE.finditer(text, *script), _MAX_LISTED))
+        for tiled in islice(_TILED.finditer(text, *script), _MAX_LISTED):
+            tiles = _TILES.search(_cut_inner(text, *_find_object(text, tiled.span(), script)))
+            found += [tiles[1]] if tiles else []
+        if len(found) >= _MAX_LISTED:
+            break
+    return list(dict.fromkeys(found))[:_MAX_LISTED]
 
 
 def find_written(text: str, mention: tuple[int, int], script: tuple[int, int]) -> list[str]:
