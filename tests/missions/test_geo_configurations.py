@@ -112,7 +112,7 @@ def test_tiles() -> None:
     text = """var map = new maplibregl.Map({style: "/styles/basic/style.json", a: {url: "x"}});
         map.addSource("r", {type: "vector", promoteId: {a: 1}, url: "http://t.org/roads.json"});
         map.addSource("s", {url: "mapbox://a.b", type: "raster"}); map.addSource("t", {type: "raster", tiles: []});"""
-    expected = ["http://p.org/styles/basic/style.json", "http://t.org/roads.json"]
+    expected = ["http://t.org/roads.json", "http://p.org/styles/basic/style.json"]
     assert page(f"<script>{text}</script>") == expected
     assert [hint.url for hint in script(text)] == expected
     sources = {
@@ -121,6 +121,6 @@ def test_tiles() -> None:
         "c": 1,
     }
     style = {"version": 8, "sources": sources, "layers": []}
-    assert [(hint.url, hint.rule) for hint in config(style)] == [("http://p.org/data/v3.json", "tiles of a style")]
+    assert [(hint.url, hint.rule) for hint in config(style)] == [("http://p.org/data/v3.json", "tiles of a map")]
     assert config({**style, "version": 7}) == []
     assert len(script('type:"vector",' * 50_000 + 'url:"http://t.org/a"')) <= 20

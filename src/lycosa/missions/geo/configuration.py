@@ -130,4 +130,4 @@ def _read_style(sources: Table, base: str) -> Iterator[Hint]:
         written = source.get("url") if isinstance(source, dict) else None
         url = urls.normalise(written, base) if isinstance(written, str) else None
         if url:
-            yield Hint(url, "", "", "tiles of a style", 0.6)
+            yield Hint(url, "", "", "tiles of a map", 0.6)

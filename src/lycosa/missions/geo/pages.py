@@ -377,14 +377,14 @@ def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
             continue
         url = urls.normalise(unescape(match[1]), base)
         if url and urls.host_of(url) == host:
-            yield Hint(url, "", "", "script of a page" if mute else "script of a map", 0.1 if mute else 0.2)
+            yield Hint(url, "", "", "script of a map", 0.1 if mute else 0.2)
 
 
 def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
-    """Files that scripts read: the style of a map and its tiles, and what is named like the configuration of a map."""
-    styled = ((written, "style or tiles of a map", 0.5) for written in find_tiles(text, scripts))
-    named = ((written, "file of a script", 0.3) for written in find_files(text, scripts))
-    for written, rule, trust in (*styled, *named):
+    """What scripts read: the style of a map or another configuration, and the descriptions of its tiles."""
+    tiles = ((written, "tiles of a map", 0.5) for written in find_tiles(text, scripts))
+    files = ((written, "script of a map", 0.3) for written in find_files(text, scripts))
+    for written, rule, trust in (*tiles, *files):
         url = urls.normalise(written, base)
         if url and not is_reserved(urls.host_of(url).partition(":")[0]):
             yield Hint(url, "", "", rule, trust)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 
 #: How far from the name of a service its address may stand in a script.
 _WINDOW = 600
@@ -41,22 +41,17 @@ def is_of_map(name: str) -> bool:
 
 
 def find_files(text: str, scripts: list[tuple[int, int]]) -> list[str]:
-    """The JSON files that scripts name, if by their names they are the configuration of a map."""
-    named = (match[1] for low, high in scripts for match in _FILE.finditer(text, low, high))
-    return list(dict.fromkeys(islice(filter(is_of_map, named), _MAX_LISTED)))
+    """The JSON files that scripts name: styles of maps, and what is named like the configuration of a map."""
+    styles = (match[1] for script in scripts for match in _STYLE.finditer(text, *script))
+    named = (match[1] for script in scripts for match in _FILE.finditer(text, *script))
+    return list(dict.fromkeys(islice(chain(styles, filter(is_of_map, named)), _MAX_LISTED)))
 
 
 def find_tiles(text: str, scripts: list[tuple[int, int]]) -> list[str]:
-    """The styles of maps that scripts name, and the descriptions of tiles."""
-    found: list[str] = []
-    for script in scripts:
-        found += (match[1] for match in islice(_STYLE.finditer(text, *script), _MAX_LISTED))
-        for tiled in islice(_TILED.finditer(text, *script), _MAX_LISTED):
-            tiles = _TILES.search(_cut_inner(text, *_find_object(text, tiled.span(), script)))
-            found += [tiles[1]] if tiles else []
-        if len(found) >= _MAX_LISTED:
-            break
-    return list(dict.fromkeys(found))[:_MAX_LISTED]
+    """The descriptions of tiles that scripts name as sources of a map."""
+    tiled = ((match.span(), script) for script in scripts for match in _TILED.finditer(text, *script))
+    parts = (_cut_inner(text, *_find_object(text, *place)) for place in islice(tiled, _MAX_LISTED))
+    return [tiles[1] for tiles in map(_TILES.search, parts) if tiles]
 
 
 def find_written(text: str, mention: tuple[int, int], script: tuple[int, int]) -> list[str]:

@@ -39,7 +39,7 @@ def read_catalogue(doc: Doc) -> Iterator[Hint]:
     for reference in root.iter("{*}catalogRef"):
         url = urls.normalise(attribute(reference, "href"), doc.base)
         if url and not is_reserved(urls.host_of(url).partition(":")[0]):
-            yield Hint(url, "", "", "catalogue of data", 0.5)
+            yield Hint(url, "", "", "records of a catalogue", 0.5)
     services = _read_services(root)
     every = list(dict.fromkeys(service for part in services.values() for service in part))
     known: dict[Element, str] = {}
