@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from html import unescape
 from itertools import islice
+from typing import Any
 
 import re2
 from msgspec import Struct
@@ -55,9 +56,9 @@ WORDS = (
 )
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
 #: Names of scripts and files that are a map's even where nothing else speaks of one.
-_CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]{0,60}\.js")
-#: What says that a page without a word of services may have a map.
-_MAPPED = re2.compile(_CONFIGURED.pattern + rb"|maplibregl|mapboxgl")
+_CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]*\.js")
+#: What pages are looked at for: all of it in one pass, as most pages have nothing of it.
+_TOLD = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
 _END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
@@ -92,9 +93,9 @@ def read_source(doc: Doc) -> Source:
     return Source(data, data.decode("latin-1"), charset)
 
 
-def is_mute(doc: Doc) -> bool:
-    """Whether a document surely mentions no service; in UTF-16 one must look."""
-    return not doc.charset.startswith("utf-16") and _MENTION.search(doc.body[:_SEARCHED_BYTES]) is None
+def is_mute(doc: Doc, words: Any = _MENTION) -> bool:
+    """Whether a document surely mentions no service, or has none of these words; in UTF-16 one must look."""
+    return not doc.charset.startswith("utf-16") and words.search(doc.body[:_SEARCHED_BYTES]) is None
 
 
 def read_page(doc: Doc) -> list[Hint]:
@@ -102,9 +103,9 @@ def read_page(doc: Doc) -> list[Hint]:
     if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
         # What a server says to a request without parameters, in a few words.
         return [tell(hint, "answer of a bare endpoint") for hint in own]
-    mute = is_mute(doc)
-    if mute and not _MAPPED.search(doc.body[:_SEARCHED_BYTES]):
+    if is_mute(doc, _TOLD):
         return []
+    mute = is_mute(doc)
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
     found = Found(doc)
