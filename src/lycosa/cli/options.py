@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from lycosa.errors import UsageError
-from lycosa.mission import Settled, find_mission, load, read_seeds
+from lycosa.mission import Settled, find_mission, find_own, load, read_seeds
 from lycosa.mission.settings import Keep, Mission
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -166,8 +166,7 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     rest = tuple(words if file is None else words[1:])
     if file is None and (judging or not words):
         folder = Path(overrides.get("keep.collection", default_collection()))
-        if os.path.isfile(folder / "lycosa.toml"):
-            file = folder / "lycosa.toml"
+        if file := find_own(folder):
             overrides["keep.collection"] = str(folder)  # the collection may have been moved since the file was written
     added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
     settled = load(file, environ=os.environ, overrides=overrides, sets=sets)

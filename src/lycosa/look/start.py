@@ -13,7 +13,7 @@ from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.extract.loader import find_name, loading
 from lycosa.look.collection import Collection
 from lycosa.look.export import finish
-from lycosa.mission import Mission, find_mission, load, read_seeds
+from lycosa.mission import Mission, find_mission, find_own, load, read_seeds
 from lycosa.mission.fields import field_at, is_table, nearest
 from lycosa.mission.layers import OPTIONS
 from lycosa.quarry import Quarry
@@ -40,6 +40,7 @@ def crawl(
 ) -> Collection:
     """Crawl until nothing is left or a limit is reached, and open the collection; called again, it continues.
 
+    Without seeds and `mission`, a collection that exists is continued with its own mission, as `lycosa crawl` does it.
     Settings are those of a mission: `scope="host"`, sections as `limits={"pages": 100}`, and the names of the command
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
     `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not; `retry`
@@ -63,9 +64,11 @@ def crawl(
     if quarry is not None:
         overrides["quarry"] = quarry if isinstance(quarry, str) else find_name(quarry)
     at_hand = quarry() if isinstance(quarry, type) else None if isinstance(quarry, str) else quarry
-    file = None if mission is None else find_mission(os.fspath(mission)) or Path(mission)
-    settled = load(file, environ=os.environ, overrides=overrides).mission
     words = _listed(seeds)
+    file = None if words else find_own(Path(collection))
+    if mission is not None:
+        file = find_mission(os.fspath(mission)) or Path(mission)
+    settled = load(file, environ=os.environ, overrides=overrides).mission
     found = read_seeds(words or settled.seeds)
     planted = replace(settled, seeds=found.urls)
     chosen = CrawlOptions(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lycosa.mission.layers import Row, Settled, describe, load
     from lycosa.mission.seeds import Seeds, read_seeds
     from lycosa.mission.settings import Mission
-    from lycosa.mission.source import built_in, find_mission
+    from lycosa.mission.source import built_in, find_mission, find_own
     from lycosa.mission.writer import to_toml
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "built_in",
     "describe",
     "find_mission",
+    "find_own",
     "load",
     "read_seeds",
     "to_toml",
@@ -34,7 +35,7 @@ _HOMES = {
     "layers": ("Row", "Settled", "describe", "load"),
     "seeds": ("Seeds", "read_seeds"),
     "settings": ("Mission",),
-    "source": ("built_in", "find_mission"),
+    "source": ("built_in", "find_mission", "find_own"),
     "writer": ("to_toml",),
 }
 

@@ -5,6 +5,7 @@ Which of the two forms a file has is told by its content. A mission is also call
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -38,6 +39,12 @@ def find_mission(word: str) -> Path | None:
     except (OSError, ValueError):
         return None
     return path if is_file or (path.suffix in (".toml", ".conf") and "://" not in word) else None
+
+
+def find_own(folder: Path) -> Path | None:
+    """The mission that a collection is continued with where no other is named: that of its last crawl."""
+    file = folder / "lycosa.toml"
+    return file if os.path.isfile(file) else None
 
 
 def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
