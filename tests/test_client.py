@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,6 +203,16 @@ def test_credentials_go_to_their_host_only(web: Web, make_client: Callable[..., 
     assert at_a["authorization"].startswith("Basic ") and at_a["x-key"] == "k" and at_a["cookie"] == "c=1"
     assert not {"authorization", "x-key", "cookie"} & set(at_b)
     assert b"X-Key" not in first.request and b"Authorization" not in first.request
+
+
+def test_credentials_are_sent_in_utf_8(web: Web, make_client: Callable[..., Client]) -> None:
+    """A user name and a password may have any letters (RFC 7617)."""
+    web.make = lambda address: html()
+    client = make_client(Mission(hosts={"a.test": HostRule(user="zoë", password="pässwörd€")}))
+    (answer,) = fetch_all(client, [make_target("http://a.test/")])
+    assert (answer.status, answer.failure) == (200, "")
+    sent = web.asked[0].headers["authorization"].removeprefix("Basic ")
+    assert b64decode(sent).decode() == "zoë:pässwörd€"
 
 
 def test_credentials_go_to_no_other_port_and_scheme(web: Web, make_client: Callable[..., Client]) -> None:

@@ -62,7 +62,7 @@ def apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
     if rule is not None:
         if rule.user:
             curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_BASIC)
-            curl.setopt(pycurl.USERPWD, f"{rule.user}:{rule.password}")
+            curl.setopt(pycurl.USERPWD, f"{rule.user}:{rule.password}".encode())  # UTF-8, as RFC 7617 advises
         if rule.cookies:
             curl.setopt(pycurl.COOKIE, "; ".join(f"{name}={value}" for name, value in rule.cookies.items()))
         if rule.proxy is not None:
