@@ -235,6 +235,16 @@ def test_credentials_go_to_no_other_port_and_scheme(web: Web, make_client: Calla
     assert ask("http://a.test/", "http://a.test:8443/x") == [True, False, True]
 
 
+def test_ways_may_have_international_names(web: Web, tmp_path: Path, make_client: Callable[..., Client]) -> None:
+    """A host that is reached elsewhere, and the file of authorities."""
+    web["xn--bcher-kva.test/"] = html()
+    authorities = tmp_path / "größe.pem"
+    authorities.write_text("")
+    client = make_client(Mission(fetch=Fetch(ca=str(authorities))), connect_to=(f"bücher.test=127.0.0.1:{web.port}",))
+    (answer,) = fetch_all(client, [make_target("http://xn--bcher-kva.test/")])
+    assert (answer.status, answer.failure) == (200, "")
+
+
 def test_a_proxy_that_is_down_is_not_taken_for_the_host(make_client: Callable[..., Client]) -> None:
     """What cannot be reached is the proxy, and that is said."""
     with socket.socket() as closed:

@@ -59,6 +59,12 @@ def test_a_wrong_connect_to_is_explained(text: str) -> None:
         Gate(connect_to=[text])
 
 
+def test_a_connect_to_that_leads_nowhere_is_explained() -> None:
+    """Also where the name could not even be asked for."""
+    with pytest.raises(UsageError, match="could not be resolved"):
+        Gate(connect_to=[f"*={'a' * 64}.test:80"])
+
+
 def test_connect_to_speaks_libcurls_language() -> None:
     """A star becomes libcurl's empty host; IPv6 keeps its brackets."""
     every, one = Gate(connect_to=["a.test:443=[::1]:8443", "*=127.0.0.1:8080"]).connect_to[::-1]

@@ -272,6 +272,21 @@ def test_connect_to() -> None:
             parse_connect_to(bad)
 
 
+def test_hosts_on_the_way_have_the_form_of_the_network() -> None:
+    """International names in connect-to and of proxies, of all hosts and of one, are written as they are looked up."""
+    assert parse_connect_to("Bücher.test=größe.test:81") == Detour("xn--bcher-kva.test", 0, "xn--gre-6ka8i.test", 81)
+    for bad in ("a\ufffd.test=127.0.0.1:1", "a.test=\ufffd:1"):
+        with pytest.raises(Wrong, match="the name of a host"):
+            parse_connect_to(bad)
+    proxy = "socks5h://zoë:pä%20ss@Bücher.test:1080"
+    sent = "socks5h://zo%C3%AB:p%C3%A4%20ss@xn--bcher-kva.test:1080"
+    mission = load(overrides={"fetch.proxy": proxy, 'hosts."a.test".proxy': "bücher.test"}).mission
+    assert (mission.fetch.proxy, mission.hosts["a.test"].proxy) == (sent, "xn--bcher-kva.test")
+    assert load(overrides={"fetch.proxy": "http://Proxy.test:8080/"}).mission.fetch.proxy == "http://Proxy.test:8080/"
+    with pytest.raises(UsageError, match="the name of a host"):
+        load(overrides={"fetch.proxy": "http://a\ufffd.test:1"})
+
+
 def test_terms_and_hints() -> None:
     """Several words or one, and after = how often they count."""
     for good in ("web services", "capabilities=10", "wms-c", "a=.5", "mapas = 2", "login=-2", "a=1e3"):

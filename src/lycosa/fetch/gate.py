@@ -135,7 +135,7 @@ def _resolve_targets(rules: list[Detour]) -> set[tuple[str, int]]:
     for rule in rules:
         try:
             found = socket.getaddrinfo(rule.address, rule.address_port, type=socket.SOCK_STREAM)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for a label that is longer than names have
             raise UsageError(f"connect-to: {rule.address} could not be resolved ({error}).") from None
         named.update((str(row[4][0]), rule.address_port) for row in found)
     return named

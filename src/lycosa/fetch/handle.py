@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pycurl
@@ -48,7 +49,7 @@ def make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
     if gate.connect_to:
         options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
     if fetch.verify:
-        options.append((pycurl.CAINFO, fetch.ca or find_authorities()))
+        options.append((pycurl.CAINFO, os.fsencode(fetch.ca or find_authorities())))
     for option, value in options:
         curl.setopt(option, value)
     return curl

@@ -28,7 +28,7 @@ _CLOCK = r"([0-9]{1,6}):([0-5][0-9])(?::([0-5][0-9]))?"
 _ENDPOINT = r"(\[[0-9a-fA-F:.]+\]|[^\[\]:=/\s]+)(?::([0-9]{1,5}))?"
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _PRODUCT = r"[A-Za-z0-9_-]+"
-_PROXY = r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?(?:\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)(?::[0-9]{1,5})?/?"
+_PROXY = r"((?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?)(\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)((?::[0-9]{1,5})?/?)"
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
 _FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
 _MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
@@ -86,7 +86,8 @@ def parse_connect_to(text: str) -> Detour:
     host, address = re.fullmatch(_ENDPOINT, left.strip()), re.fullmatch(_ENDPOINT, right.strip())
     if not host or not address or not address[2] or not 0 < int(address[2]) < 65536 or int(host[2] or 1) > 65535:
         raise Wrong("HOST[:PORT]=ADDRESS:PORT, with * as HOST for every host and IPv6 addresses in brackets")
-    return Detour(host[1].strip("[]").lower(), int(host[2] or 0), address[1].strip("[]"), int(address[2]))
+    name, target = _in_ascii(host[1].strip("[]").lower()), _in_ascii(address[1].strip("[]"))
+    return Detour(name, int(host[2] or 0), target, int(address[2]))
 
 
 def check_connect_to(text: str) -> str:
@@ -153,9 +154,15 @@ def check_seed(text: str) -> str:
 
 
 def check_proxy(text: str) -> str:
-    if text and not re.fullmatch(_PROXY, text):
+    """A proxy's address in ASCII; user and password are escaped there as in any URL."""
+    from urllib.parse import quote
+
+    if not text:
+        return text
+    part = re.fullmatch(_PROXY, text)
+    if not part:
         raise Wrong("http://host:port, https://, socks4://, socks4a://, socks5:// or socks5h://, or nothing")
-    return text
+    return re.sub(r"[^\x00-\x7f]+", lambda found: quote(found[0]), part[1]) + _in_ascii(part[2]) + part[3]
 
 
 def check_file(text: str) -> str:
@@ -251,6 +258,11 @@ def check_host(text: str) -> str:
     if not url:
         raise Wrong("the name of a host, as example.org or *.example.org, or *, without scheme, port or path")
     return star + host_of(url)
+
+
+def _in_ascii(host: str) -> str:
+    """A host's name as it is looked up: an international one in its xn-- form."""
+    return host if host.isascii() else check_host(host)
 
 
 def _pattern_hint(text: str) -> str:
