@@ -145,6 +145,12 @@ def test_a_list_named_as_a_seed_is_noticed(tmp_path: Path, monkeypatch: pytest.M
         ("1,http://a.org\n2,http://b.org/\n", "2"),
         ("place\na.org\nb.org\n", ""),
         ("a.org\nb.org\n", ""),
+        ("1,a.org\n2,b.org\n", "2"),
+        ("a.org,1\nb.org,2\n", "1"),
+        ("2,a.org\n1,b.org\n", "2"),
+        ("n,Adr.\n1,a.org\n2,b.org\n", "2"),
+        ("2023,2024\nx,a.org\ny,b.org\n", "2024"),
+        ("2,1\na.org,x\nb.org,y\n", "2"),
     ],
 )
 def test_csv_columns(tmp_path: Path, text: str, name: str) -> None:
@@ -153,6 +159,12 @@ def test_csv_columns(tmp_path: Path, text: str, name: str) -> None:
     assert read_seeds(files=[path], column=name).urls == ("http://a.org/", "http://b.org/")
     if name:
         assert read_seeds(files=[f"{path}:{name}"]).urls == ("http://a.org/", "http://b.org/")
+
+
+def test_a_csv_of_hosts_with_ports_loses_none(tmp_path: Path) -> None:
+    """What is an address among the seeds is one in the first row."""
+    path = put(tmp_path, "s.csv", "localhost:8080\nlocalhost:8081\n")
+    assert read_seeds(files=[path]).urls == ("http://localhost:8080/", "http://localhost:8081/")
 
 
 def test_csv_mistakes(tmp_path: Path) -> None:

@@ -152,11 +152,14 @@ def _with_first(first: str, lines: Iterator[tuple[str, int]]) -> Iterator[str]:
 def _find_column(head: list[str], column: str, source: str) -> tuple[int, bool]:
     """The index of the column, and whether the first row only names it."""
     names = [cell.strip().lower() for cell in head]
+    word = column.strip().lower()
     has_names = not any("://" in name for name in names)
-    if column.strip().lower() in names:
-        return names.index(column.strip().lower()), True
-    if column.isdecimal() and 0 < int(column[:9]) <= len(names):
-        return int(column) - 1, has_names
+    # A number counts columns, also where such a number stands in the first row of the data.
+    if word in names and not (word.isdecimal() and any(map(_is_address, head))):
+        return names.index(word), True
+    if word.isdecimal() and 0 < int(word[:9]) <= len(names):
+        at = int(word) - 1
+        return at, has_names and not _is_address(head[at])
     listed = ", ".join(cell.strip()[:40] for cell in head[:50])
     if column:
         meant = nearest(column, [cell.strip() for cell in head])
@@ -166,8 +169,23 @@ def _find_column(head: list[str], column: str, source: str) -> tuple[int, bool]:
         return next(i for i, name in enumerate(names) if "://" in name), False
     found = next((names.index(name) for name in _COLUMN_NAMES if name in names), 0 if len(names) == 1 else None)
     if found is None:
-        raise UsageError(f"{source}:1: which column holds the addresses? Allowed: {source}:COLUMN with one of {listed}")
-    return found, names[found] in _COLUMN_NAMES or "." not in names[found]
+        raise UsageError(
+            f"{source}:1: which column holds the addresses? Allowed: {source}:COLUMN with one of {listed},"
+            f" or 1 to {len(names)}"
+        )
+    return found, not _is_address(head[found])
+
+
+def _is_address(cell: str) -> bool:
+    """Whether a cell of the first row is a seed rather than the name of a column, which may be an abbreviation."""
+    from lycosa.mission.forms import Wrong
+    from lycosa.mission.seeds import as_url
+
+    try:
+        as_url(cell)
+    except Wrong:
+        return False
+    return "." in cell.strip()[:-1] or ":" in cell
 
 
 def _read_sitemap(data: bytes, source: str) -> Iterator[Entry]:
