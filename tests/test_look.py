@@ -360,6 +360,13 @@ def test_a_spreadsheet_gets_no_formulas(form: Format) -> None:
         assert out.getvalue().splitlines()[1].replace("\t", ",") == f"{expected},-5"
 
 
+def test_jsonl_has_every_column() -> None:
+    """Columns of equal name, as joins bring them, get distinct keys, none of which another column has."""
+    out = io.StringIO()
+    write([(1, 2, 3, 4)], ("url", "url", "url_2", "url"), out, form="jsonl")
+    assert out.getvalue() == '{"url":1,"url_3":2,"url_2":3,"url_4":4}\n'
+
+
 def test_jsonl_gives_back_what_is_stored() -> None:
     """Each line is one object; bytes are hexadecimal, what JSON has no number for is null."""
     out = io.StringIO()

@@ -81,13 +81,27 @@ def _write_jsonl(
     clean: Callable[[Value], str | int | float | None],
 ) -> int:
     encode = msgspec.json.Encoder().encode
+    keys = _distinct(columns)
     count = 0
     for row in rows:
-        named = {name: clean(value) for name, value in zip(columns, row, strict=True)}
+        named = {key: clean(value) for key, value in zip(keys, row, strict=True)}
         out.write(encode(named).decode())
         out.write("\n")
         count += 1
     return count
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """The names of columns, with a number behind those that are taken: an object has each key once."""
+    given = set(columns)
+    keys: dict[str, None] = {}
+    for name in columns:
+        key, number = name, 1
+        while key in keys or (number > 1 and key in given):
+            number += 1
+            key = f"{name}_{number}"
+        keys[key] = None
+    return list(keys)
 
 
 def _comma_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
