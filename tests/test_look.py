@@ -242,6 +242,29 @@ def test_a_query_that_takes_too_long_is_ended(made: Path) -> None:
         select(made, endless, seconds=0.05)
 
 
+def test_hosts_are_asked_for_in_any_spelling(tmp_path: Path) -> None:
+    """An international name, alone or in a pattern, is the one that URLs carry as xn--."""
+    folder = tmp_path / "c"
+    (folder / "archive").mkdir(parents=True)
+    SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
+    frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
+    url = "http://www.xn--bcher-kva.test/"
+    frontier.add_seeds([msgspec.structs.replace(found(url), seed=True)])
+    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
+    (seed,) = frontier.load("www.xn--bcher-kva.test", limit=10)
+    with Archive(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
+        got = answer(seed, HOME_BODY, mime="text/html")
+        commit(frontier, archive, [], [keep(archive, got, rows=[(url, "Home", True)])])
+    frontier.close()
+    with Collection(folder) as made:
+        for host in ("www.bücher.test", "WWW.BÜCHER.test", "*.bücher.test", "www.bücher.*", "www.xn--bcher-kva.test"):
+            assert [row[0] for row in list_rows(folder, "urls", Filter(host=host)).rows] == [url]
+            assert [page.url for page in made.pages(host=host)] == [url]
+            assert [change.url for change in made.changes(0, host=host)] == [url]
+            assert [edge.target for edge in made.graph(host=host)] == [url]
+        assert not list(made.pages(host="bücher.test"))
+
+
 def test_listings_take_filters(made: Path) -> None:
     """`*` stands for anything; a filter that does not fit the list is refused."""
     assert [row[0] for row in list_rows(made, "pages", Filter(mime="text/*", host="*.test")).rows] == [HOME, TEXT, COPY]

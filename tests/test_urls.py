@@ -13,6 +13,7 @@ from lycosa.urls import (
     Resolver,
     file_name,
     host_of,
+    host_pattern,
     normalise,
     origin_of,
     parse,
@@ -384,3 +385,10 @@ def test_cleaning_is_idempotent(tail: str, session: bool, tracking: bool, sort: 
     cleaned = clean(url)
     assert normalise(cleaned) == cleaned
     assert clean(cleaned) == cleaned
+
+
+def test_patterns_of_hosts() -> None:
+    """Parts of a name that are not ASCII get their xn-- form; patterns and what is no name stay, in lower case."""
+    assert host_pattern("*.Bücher.test") == "*.xn--bcher-kva.test"
+    for text in ("", "*", "*.a.test", "a?.test", "[ab].test", "b*ü.test", "\ufffd.test", "::1", "127.0.0.1"):
+        assert host_pattern(text.upper()) == text

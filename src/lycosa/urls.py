@@ -61,6 +61,7 @@ _PLAIN_ROOTED = re.compile(rf"(/(?!/){_PATH}{_QUERY}){_FRAGMENT}", re.DOTALL)
 _PLAIN_RELATIVE = re.compile(rf"((?:{_SEGMENT}(?:{_SEGMENT}|/)*+)?{_QUERY}){_FRAGMENT}", re.DOTALL)
 _PLAIN_QUERY = re.compile(rf"({_QUERY}){_FRAGMENT}", re.DOTALL)
 
+_GLOB = re.compile(r"[*?\[\]]")
 _FOREIGN = re.compile(r"(?!https?:|ftp:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 
 
@@ -135,6 +136,17 @@ def host_of(url: str) -> str:
     if authority[0] == "[":
         return authority[1 : authority.find("]")]
     return authority[: authority.find(":")]
+
+
+def host_pattern(text: str) -> str:
+    """A host's name, or a pattern with `*` for some, as hosts are written in URLs: international parts as xn--."""
+    labels = text.lower().split(".")
+    return ".".join(label if label.isascii() or _GLOB.search(label) else _in_ascii(label) for label in labels)
+
+
+def _in_ascii(label: str) -> str:
+    url = normalise(f"http://{label}/")
+    return host_of(url) if url else label
 
 
 def origin_of(url: str) -> str:

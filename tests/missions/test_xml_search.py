@@ -132,3 +132,8 @@ def test_no_question_breaks_the_index(made: Path, text: str) -> None:
     """Whatever a person types is words, or explained."""
     result = CliRunner().invoke(program, ["search", "-c", str(made), "-q", "x", text])
     assert result.exit_code == 0, (result.output, result.exception)
+
+
+def test_a_host_is_asked_for_as_people_write_it() -> None:
+    """An international name has the form that URLs carry."""
+    assert read_question("host:*.Bücher.test").values == ("*.xn--bcher-kva.test",)

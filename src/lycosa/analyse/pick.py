@@ -97,7 +97,7 @@ class Picker:
         if not pick.select and not pick.cluster:
             parts = [Condition("kind NOT IN ('', 'html', 'archive')")]
         if pick.host:
-            parts.append(Condition("host GLOB ?", (pick.host.lower(),)))
+            parts.append(Condition("host GLOB ?", (urls.host_pattern(pick.host),)))
         if pick.cluster:
             parts.append(self._of_cluster(pick.cluster))
         parts = [part for part in parts if part is not EVERYTHING] or [EVERYTHING]

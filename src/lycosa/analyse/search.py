@@ -222,7 +222,7 @@ def read_question(text: str) -> Question:
             raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
         if name in ("kind", "host", "ns", "url"):
             where += f" AND {'NOT ' if minus else ''}{_WHERE[name]}"
-            plain = word.lower() if name in ("kind", "host") else word
+            plain = urls.host_pattern(word) if name == "host" else word.lower() if name == "kind" else word
             values.append(plain.replace("[", "[[]"))
         else:
             made = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)

@@ -11,6 +11,7 @@ from lycosa.cli.output import check_ending, conclude, opened_bytes
 from lycosa.cli.services import stock_of, write_listing
 from lycosa.errors import UsageError
 from lycosa.plural import counted
+from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
     from lycosa.missions.geo.listing import Wanted
@@ -48,7 +49,7 @@ def write_export(
     if by and (kind not in _BY or by not in ("layer", "service")):
         raise UsageError(f"--by layer and --by service go with {' and '.join(_BY)}, not --by {by} with {kind}.")
     by = by or _BY.get(kind, "")
-    chosen = Wanted(kind=wanted[0], state=wanted[1], host=wanted[2])
+    chosen = Wanted(kind=wanted[0], state=wanted[1], host=host_pattern(wanted[2]))
     if kind in _LISTS:
         write_listing(kind, output, collection, wanted=chosen, form=form, raw=raw)
         return

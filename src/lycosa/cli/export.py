@@ -242,9 +242,9 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
     with Collection(folder) as collection:
         if form == "graphml" or (form is None and output.lower().endswith(".graphml")):
             with opened(output, "jsonl") as (out, _):
-                count = write_graphml(collection.database, out, by=nodes, host=wanted.host.lower())
+                count = write_graphml(collection.database, out, by=nodes, host=wanted.host)
         else:
-            edges = collection.graph(by=nodes, host=wanted.host.lower())
+            edges = collection.graph(by=nodes, host=wanted.host)
             rows = (
                 (edge.source, edge.target, edge.links, edge.text, int(edge.accepted), edge.kind)
                 if nodes == "page"
@@ -274,7 +274,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
             target = read_address(url, collection.mission.urls).cleaned
             rows = ((target, link.source, link.text, int(link.accepted)) for link in collection.inlinks(target))
         else:
-            rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=wanted.host.lower()))
+            rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=wanted.host))
         with opened(output, form) as (out, settled):
             count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=raw)
     conclude(output, counted(count, "link"))

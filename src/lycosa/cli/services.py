@@ -11,6 +11,7 @@ import click
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import conclude, opened
 from lycosa.plural import counted
+from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
     from lycosa.missions.geo.listing import Wanted
@@ -55,7 +56,7 @@ def services(
     """
     from lycosa.missions.geo.listing import Wanted
 
-    wanted = Wanted(kind=kind, state=state, host=host, text=text, guesses=guesses)
+    wanted = Wanted(kind=kind, state=state, host=host_pattern(host), text=text, guesses=guesses)
     write_listing("layers" if layers else "services", output, collection, wanted=wanted, form=form, raw=raw)
 
 

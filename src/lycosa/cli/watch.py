@@ -17,6 +17,7 @@ from lycosa.cli.options import asking_options, format_option, named_collection, 
 from lycosa.cli.output import check_place, opened
 from lycosa.errors import UsageError
 from lycosa.plural import counted
+from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
@@ -150,7 +151,7 @@ def check_services(
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
         period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
         watching = Watching(quiet=quiet)
-        plan = _Plan(Wanted(kind=kind, host=host), shown, period_s, rounds, new, strict)
+        plan = _Plan(Wanted(kind=kind, host=host_pattern(host)), shown, period_s, rounds, new, strict)
         with watching.hear():
             return _run(collection, mission, watching=watching, plan=plan)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
+from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.frontier import schema
 from lycosa.look import database
@@ -107,7 +108,7 @@ def settle_span(connection: apsw.Connection, since: int | None, until: int | Non
 def list_changes(connection: apsw.Connection, since: int, until: int, *, host: str = "") -> Iterator[Change]:
     """The pages that a reader would have found otherwise after round `until` than after round `since`."""
     sql = _SELECT.format(_MET if since else _ALL)
-    for row in database.rows(connection, sql, (since, until, host.lower())):
+    for row in database.rows(connection, sql, (since, until, urls.host_pattern(host))):
         change = _compare(row)
         if change is not None:
             yield change

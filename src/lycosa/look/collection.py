@@ -232,7 +232,7 @@ class Collection:
         values: list[Value] = []
         if host:
             where += " AND url.host IN (SELECT host FROM host WHERE name GLOB ?)"
-            values.append(host.lower())
+            values.append(urls.host_pattern(host))
         if mime:
             where += " AND page.mime GLOB ?"
             values.append(mime.lower())

@@ -158,6 +158,7 @@ def _domain_of(url: str) -> str:
 
 
 def _inverted(connection: apsw.Connection, host: str) -> Iterator[tuple[str, int, str, bool]]:
+    host = urls.host_pattern(host)
     for n, packed in _newest(connection):
         for target, text, accepted in links.unpack(packed):
             if not host or fnmatchcase(urls.host_of(target), host):
@@ -165,6 +166,7 @@ def _inverted(connection: apsw.Connection, host: str) -> Iterator[tuple[str, int
 
 
 def _pages(connection: apsw.Connection, host: str) -> Iterator[tuple[str, list[links.Row]]]:
+    host = urls.host_pattern(host)
     for n, packed in _newest(connection):
         source = _url(connection, n)
         if not host or fnmatchcase(urls.host_of(source), host):
@@ -172,6 +174,7 @@ def _pages(connection: apsw.Connection, host: str) -> Iterator[tuple[str, list[l
 
 
 def _redirects(connection: apsw.Connection, host: str) -> Iterator[tuple[str, str]]:
+    host = urls.host_pattern(host)
     for source, target in database.rows(connection, _MOVED):
         if not host or fnmatchcase(urls.host_of(source), host):
             yield source, target

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.frontier import schema
 from lycosa.look import database
@@ -42,7 +43,7 @@ def list_rows(folder: str | os.PathLike[str], kind: List, wanted: Filter = Filte
     where, values = [], []
     if wanted.host:
         where.append("host GLOB ?")
-        values.append(wanted.host.lower())
+        values.append(urls.host_pattern(wanted.host))
     if wanted.state:
         _refuse(kind, "urls", option="--state")
         where.append("state = ?")

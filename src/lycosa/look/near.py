@@ -74,6 +74,7 @@ def find_kin(collection: Collection, *, host: str = "", tell: Callable[[str], No
 
 def _read(prints: Prints, host: str) -> Iterator[Kin]:
     """The stored clusters, with the addresses of their pages."""
+    host = urls.host_pattern(host)
     url_of = lru_cache(maxsize=1024)(lambda n: next(iter(prints.collection.rows(_URL, [n])), ("", ""))[0])
     order = """
         SELECT cluster, n, similarity FROM kin JOIN (SELECT cluster, count(*) AS size FROM kin GROUP BY cluster)
@@ -93,7 +94,7 @@ _URL = "SELECT url FROM url WHERE n = ?"
 def _is_on(host: str, url: str) -> bool:
     from fnmatch import fnmatchcase
 
-    return fnmatchcase(urls.host_of(url), host.lower())
+    return fnmatchcase(urls.host_of(url), host)
 
 
 class _Clusters:

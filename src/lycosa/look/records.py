@@ -14,6 +14,7 @@ import apsw
 import msgspec
 from msgspec import Raw, Struct
 
+from lycosa import urls
 from lycosa.look import database
 from lycosa.look.database import Row
 from lycosa.look.table import Format, Value, printable, write
@@ -157,7 +158,11 @@ def _filtered(sql: str, wanted: Wanted) -> tuple[str, list[Value]]:
     where, values = ["current"], list[Value]()
     if wanted.holder:
         where, values = ["records.n = ?", "records.round = ?"], [*wanted.holder]
-    for column, value in (("records.kind", wanted.kind), ("quarry", wanted.quarry), ("host", wanted.host.lower())):
+    for column, value in (
+        ("records.kind", wanted.kind),
+        ("quarry", wanted.quarry),
+        ("host", urls.host_pattern(wanted.host)),
+    ):
         if value:
             where.append(f"{column} GLOB ?")
             values.append(value)
