@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from loopback import Web, html
@@ -49,3 +51,25 @@ for scope in (dict(scope="path"), dict()):
         print(len(found))
 """
     assert python(code, tmp_path).split() == ["1", "2"]
+
+
+def test_ctrl_c_reaches_the_program_around_the_crawl(web: Web, tmp_path: Path) -> None:
+    """After the clean stop KeyboardInterrupt is raised; the collection stays, and the same call continues it."""
+    web.make = lambda address: html(*(f"/{n}" for n in range(60)))
+    web["site.test/"] = html(*(f"/{n}" for n in range(60)))
+    code = f"""
+from lycosa import Collection, crawl
+asked = dict(collection="c", delay=0.05, connect_to={web.connect_to!r})
+try:
+    crawl("http://site.test/", **asked)
+except KeyboardInterrupt:
+    with Collection("c") as found:
+        print(0 < len(found) < 61)
+with crawl("http://site.test/", **asked | dict(delay=0)) as found:
+    print(len(found))
+"""
+    running = subprocess.Popen([sys.executable, "-P", "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    while len(web.asked) < 10 and running.poll() is None:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60)[0].split() == ["True", "61"]

@@ -45,6 +45,8 @@ def crawl(
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
     `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not; `retry`
     tries again what failed. With a period it goes on for so many `rounds`; 0: until it is interrupted.
+    Ctrl-C lets what is under way finish and then raises KeyboardInterrupt; the same call continues, and
+    `Collection(…)` opens what there is.
     `quarry` is what is hunted: a class at the top of a module, or its name; worker processes load it from there.
     """
     if loading:
@@ -75,6 +77,8 @@ def crawl(
         recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written
     )
     report = run(planted, chosen, after=lambda report: _export(planted, report))
+    if report.ended_by == "interrupt":
+        raise KeyboardInterrupt  # the program around it is to end as well
     if report.exit_code == 4:
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
