@@ -123,6 +123,12 @@ def test_a_collection_gives_its_pages_in_the_order_of_their_finding(collection: 
     assert home.fetched.isoformat() == "2023-11-14T22:13:20+00:00"
 
 
+def test_a_collection_knows_which_pages_are_in_it(collection: Collection) -> None:
+    """`url in collection` is true of what is stored, in any spelling, and of nothing else."""
+    assert HOME in collection and "HTTP://Site.test:80/notes.txt" in collection
+    assert not any(url in collection for url in (GONE, FAR, HOME + "later", "http://never.test/", "no address", "", 7))
+
+
 def test_a_page_reads_its_bytes_from_the_archive(collection: Collection) -> None:
     """Body, headers, text and links come from the archive and the link table."""
     home = collection.page(HOME)

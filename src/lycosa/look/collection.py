@@ -199,6 +199,10 @@ class Collection:
         """How many pages there are, those of equal content included."""
         return int(self._value(f"SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE {_IS_PAGE}"))
 
+    def __contains__(self, url: object) -> bool:
+        """Whether the page at this URL is stored."""
+        return isinstance(url, str) and self.page(url) is not None
+
     def __repr__(self) -> str:
         return f"<Collection {self.path}>"
 
