@@ -142,6 +142,29 @@ def test_a_mistyped_key_is_named_with_the_nearest(tmp_path: Path, text: str, lin
     assert "; allowed" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("scope = 'host'\n\n[limit]\n# so many\npages = 3", 3, "unknown setting limit (did you mean limits"),
+        ("\n[a.b.c]\nd = 3", 2, "unknown setting a; allowed"),
+        ("a.b.c = 3", 1, "unknown setting a; allowed"),
+        ('\n[hosts."A.test:80"]\nrobots = "maybe"', 3, '"A.test:80" in hosts."A.test:80".robots = "maybe" cannot be'),
+        ('[hosts."a.org"]\nheaders = { "X y" = "1" }', 2, '"X y" in hosts."a.org".headers."X y" = "1" cannot'),
+        ('[hosts."*"]\nuser = "u"', 2, '"*" in hosts."*".user = "u" cannot be; allowed: credentials for named'),
+    ],
+)
+def test_what_is_wrong_about_a_key_is_named(tmp_path: Path, text: str, line: int, told: str) -> None:
+    """An unknown section with the line of its header, and of a wrong name in a key that name."""
+    said = complaint(tmp_path, text)
+    assert said.startswith(f"mission.toml:{line}: {told}"), said
+
+
+def test_a_table_of_any_names_says_so() -> None:
+    """Who gives a value to the headers of a host is shown how one of them is written."""
+    with pytest.raises(UsageError, match=r'hosts\."a\.test"\.headers is a section; allowed: .*\.headers\.NAME$'):
+        load(sets=["hosts.a.test.headers=x"])
+
+
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     """Ten problems are shown and the rest counted, so that one run is enough to mend a file."""
     said = complaint(tmp_path, "workers = -1\naccept = [\n" + "'(',\n" * 12 + "]\n")

@@ -210,13 +210,19 @@ def section_hint(path: Path) -> str:
     return f" (did you mean {meant[0]}?)" if meant else ""
 
 
+def unknown_part(path: Path) -> Path:
+    """The beginning of an unknown key up to its first part that is none of ours."""
+    while len(path) > 1 and not is_table(path[:-1]):
+        path = path[:-1]
+    return path
+
+
 def unknown_key(path: Path) -> str:
     """What to tell about a key that is none of ours."""
     if is_table(path):
-        allowed = ", ".join(dotted((*path, name)) for name in names_at(path))
+        allowed = ", ".join(dotted((*path, name)) for name in names_at(path) or ["NAME"])
         return f"{dotted(path)} is a section{section_hint(path)}; allowed: {allowed}"
-    while len(path) > 1 and not is_table(path[:-1]):
-        path = path[:-1]
+    path = unknown_part(path)
     meant = nearest_key(path)
     where = f"in [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of a mission"
     return (

@@ -38,14 +38,18 @@ _CONTROL = r"[\x00-\x1f\x7f]"
 class Wrong(Exception):
     """A value that cannot stand where it was found; the text says what can.
 
-    `item` counts within a list; `others` are the further wrong items of that list.
+    `item` counts within a list; `others` are the further wrong items of that list; `part` is the part of the key that
+    is wrong, where it is not the value.
     """
 
-    def __init__(self, allowed: str, *, item: int | None = None, others: tuple[Wrong, ...] = ()) -> None:
+    def __init__(
+        self, allowed: str, *, item: int | None = None, others: tuple[Wrong, ...] = (), part: str = ""
+    ) -> None:
         super().__init__(allowed)
         self.allowed = allowed
         self.item = item
         self.others = others
+        self.part = part
 
 
 class Detour(Struct, frozen=True):

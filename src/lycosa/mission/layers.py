@@ -244,18 +244,25 @@ def _settle_path(path: Path) -> Path:
     """The path with a host's name in the form that URLs have it in."""
     if path[0] != "hosts" or len(path) < 2:
         return path
-    if len(path) == 4:
-        check_token(path[3])
-    if path[1] == "*" and (path[2:] == ("user",) or is_secret(path)):
-        raise Wrong("credentials for named hosts only, as example.org or *.example.org")
-    return ("hosts", check_host(path[1]), *path[2:])
+    part = path[-1]
+    try:
+        if len(path) == 4:
+            check_token(part)
+        part = path[1]
+        if part == "*" and (path[2:] == ("user",) or is_secret(path)):
+            raise Wrong("credentials for named hosts only, as example.org or *.example.org")
+        return ("hosts", check_host(part), *path[2:])
+    except Wrong as wrong:
+        raise Wrong(wrong.allowed, part=part) from None
 
 
 def _complain(item: Given, wrong: Wrong) -> Problem:
     value = item.value
     if wrong.item is not None and isinstance(value, list | tuple):
         value = value[wrong.item]
-    text = f"{item.name or dotted(item.path)} is {_shown(item.path, value)}; allowed: {wrong.allowed}"
+    key, shown = item.name or dotted(item.path), _shown(item.path, value)
+    found = f"{_shorten(quoted(wrong.part))} in {key} = {shown} cannot be" if wrong.part else f"{key} is {shown}"
+    text = f"{found}; allowed: {wrong.allowed}"
     return Problem(item.source, item.line_of(wrong.item), text)
 
 

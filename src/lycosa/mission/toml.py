@@ -9,7 +9,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lycosa.mission.fields import Given, Path, Problem, dotted, field_at, is_table, section_hint, unknown_key
+from lycosa.mission.fields import (
+    Given,
+    Path,
+    Problem,
+    dotted,
+    field_at,
+    is_table,
+    section_hint,
+    unknown_key,
+    unknown_part,
+)
 
 Place = tuple[str | int, ...]
 
@@ -61,7 +71,7 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
                 text = f"{dotted(path)} is a section{section_hint(path)}; allowed: a table [{dotted(path)}] of settings"
                 problems.append(Problem(source, line, text))
         else:
-            problems.append(Problem(source, line, unknown_key(path)))
+            problems.append(Problem(source, _line_of(unknown_part(path), lines), unknown_key(path)))
     return given, problems
 
 
@@ -141,7 +151,8 @@ class _Walk:
             self.header = True
         elif self.header and self.key:
             self.table = tuple(self.key)
-            self.lines.setdefault(self.table, line)
+            for n in range(1, len(self.table) + 1):
+                self.lines.setdefault(self.table[:n], line)
             self.key, self.in_key, self.header = [], False, False
 
 
