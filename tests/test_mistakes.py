@@ -148,6 +148,10 @@ def test_an_output_that_is_no_file_stays_what_it_is(home: list[str]) -> None:
         ("search word -o x.pdf", "ends in .pdf"),
         ("extract --quarry a:B x.warc.gz -o x.csv", "name a file that ends in .jsonl."),
         ("merge a b --into x.zip", "name a folder."),
+        ("export pages --format csv -o x.jsonl", "x.jsonl ends in .jsonl, and --format is csv"),
+        ("export graph --format graphml -o x.csv", "x.csv ends in .csv, and --format is graphml"),
+        ("query SELECT+1 --format table -o x.TSV", "x.TSV ends in .tsv, and --format is table"),
+        ("report mime --format svg -o x.ndjson", "x.ndjson ends in .ndjson, and --format is svg"),
     ],
 )
 def test_a_name_that_promises_something_else_is_refused(
@@ -187,10 +191,11 @@ def test_an_output_that_would_go_elsewhere_is_refused(
 
 
 def test_endings_that_promise_nothing_are_any_names(tmp_path: Path) -> None:
-    """And those of the lists name their formats; --format has the last word."""
+    """And those of the lists name their formats, as --format may; it has the last word on other names."""
     where = stock(tmp_path / "c", [("http://a.test/", "text/html", b"")])
     for name, form, begins in (
         ("a.2026-11-16", None, "{"), ("a.ndjson", None, "{"), ("a.TAB", None, "url\t"), ("a.json", "csv", "url,"),
+        ("b.ndjson", "jsonl", "{"), ("b.tab", "tsv", "url\t"),
     ):  # fmt: skip
         out = tmp_path / name
         words = ["--format", form] if form else []

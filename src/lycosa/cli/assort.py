@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from lycosa.cli.analyse import load_part
-from lycosa.cli.output import check_ending, conclude, opened, opened_bytes
+from lycosa.cli.output import check_ending, check_form, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.plural import counted
 
@@ -119,6 +119,7 @@ def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
 
     condition = picker.condition(pick)
     if wish.form == "graphml" or (wish.form is None and wish.output.lower().endswith(".graphml")):
+        check_form(wish.output, "graphml")
         with opened(wish.output, "jsonl") as (out, _):
             return counted(write_graphml(picker.db, condition, out), "link")
     with opened(wish.output, wish.form) as (out, form):

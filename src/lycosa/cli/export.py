@@ -12,7 +12,7 @@ import click
 
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option, named
-from lycosa.cli.output import check_ending, check_place, conclude, opened, opened_bytes
+from lycosa.cli.output import check_ending, check_form, check_place, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
 from lycosa.plural import counted
@@ -241,6 +241,7 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
     nodes = next(name for name in NODES if name == by)
     with Collection(folder) as collection:
         if form == "graphml" or (form is None and output.lower().endswith(".graphml")):
+            check_form(output, "graphml")
             with opened(output, "jsonl") as (out, _):
                 count = write_graphml(collection.database, out, by=nodes, host=wanted.host)
         else:

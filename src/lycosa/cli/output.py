@@ -31,8 +31,7 @@ def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
     if output == "-":
         yield sys.stdout, _settle(form, "table" if sys.stdout.isatty() else "jsonl")
         return
-    if form is None:
-        check_ending(output, LISTS, choice=True)
+    check_form(output, form)
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
     settled = _settle(form, _ALIASES.get(suffix, suffix if suffix in FORMATS else "jsonl"))
     with whole_file(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
@@ -73,12 +72,23 @@ def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = Fal
     raise UsageError(f"{output} ends in .{promised}, which this does not write: name {named}.")
 
 
+def check_form(output: str, form: str | None) -> None:
+    """Refuse a name that promises another list than the chosen format; without one, all that is no list."""
+    if form is None:
+        check_ending(output, LISTS, choice=True)
+        return
+    suffix = os.path.splitext(output)[1].removeprefix(".").lower()
+    if output == "-" or suffix not in LISTS or _ALIASES.get(suffix, suffix) == form or os.path.isdir(output):
+        return
+    refuse_own(output)
+    raise UsageError(f"{output} ends in .{suffix}, and --format is {form}: name another file, or leave --format out.")
+
+
 def check_place(output: str, form: str | None = None) -> None:
     """Refuse a file that could not be written, or not in the format that its name promises, before the work is done."""
     if output == "-":
         return
-    if form is None:
-        check_ending(output, LISTS, choice=True)
+    check_form(output, form)
     if os.path.isdir(output):
         raise UsageError(f"{output} is a folder; name a file.")
     if os.path.exists(output) and not os.path.isfile(output):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from lycosa.cli.output import check_ending, conclude, opened
+from lycosa.cli.output import check_ending, check_form, conclude, opened
 from lycosa.errors import UsageError
 
 
@@ -15,6 +15,7 @@ def write_page(mission: str, collection: str, output: str, *, form: str | None) 
         raise UsageError(f"The report {mission} is a page: --format html, or none.")
     if form is None:
         check_ending(output, ("html", "htm"))
+    check_form(output, "html")
     module = importlib.import_module(f"lycosa.missions.{mission}.report")  # the core knows missions by name only
     with opened(output, "jsonl") as (out, _):
         module.write_report(Path(collection), out)

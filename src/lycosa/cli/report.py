@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lycosa.cli.options import collection_option, output_option
-from lycosa.cli.output import opened, opened_bytes
+from lycosa.cli.output import check_form, opened, opened_bytes
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
     with Collection(collection) as source:
         types = read_types(source.database, hunted=bool(source.mission.quarry))
     if form == "svg" or (form is None and output.lower().endswith(".svg")):
+        check_form(output, "svg")
         with opened_bytes(output) as file:
             file.write(draw(types, by).encode())
     else:
