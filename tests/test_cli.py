@@ -274,6 +274,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
         assert running.stdout.readline() == b'{"x":1}\n'
         running.stdout.close()
         assert running.stderr.read() == b""
+        assert running.wait(60) == 141
 
 
 NO_ROOM = "has no room on its disk; nothing is lost: make room and run the same command again."
@@ -315,7 +316,7 @@ def fail_with(problem: BaseException) -> click.Command:
         (DiskFull("No room."), 3, "lycosa: No room.\n"),
         (OSError(errno.ENOSPC, "No space left on device", "c/x"), 3, f"lycosa: c/x {NO_ROOM}\n"),
         (KeyboardInterrupt(), 130, "\nlycosa: interrupted; the same command can be given again\n"),
-        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
     ],
 )
 def test_each_ending_has_its_code(

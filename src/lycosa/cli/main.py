@@ -40,6 +40,7 @@ VERBS = {
 }
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it
+UNREAD = 141  # 128 + SIGPIPE, with which other tools end when nobody reads on
 
 
 class Program(click.Group):
@@ -110,6 +111,10 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
         return _complain(str(problem), code=problem.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; the same command can be given again", code=INTERRUPTED)
+    except SystemExit as ended:
+        if ended.code != 1:  # click's answer to a closed pipe, and to nothing else here
+            raise
+        return UNREAD
     except OSError as problem:
         return _end(problem, debug="--debug" in arguments)
     except Exception as problem:
@@ -159,7 +164,7 @@ def _end(problem: OSError, *, debug: bool) -> int:
         # What cannot be written must not be tried again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if problem.errno == errno.EPIPE:
-        return 1
+        return UNREAD
     if debug:
         raise problem
     if is_full(problem):
