@@ -518,6 +518,41 @@ def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
     assert sorted(web.paths()) == sorted(set(web.paths()))
 
 
+@pytest.mark.parametrize("again", [1, 3])
+def test_a_closed_terminal_finishes_and_continues(web: Web, tmp_path: Path, again: int) -> None:
+    """Its signal goes to all processes, perhaps more than once; what is under way is finished, nothing asked twice."""
+    chain(web, "a.test", 120)
+    for page in web.pages.values():
+        page.delay_s = 0.02
+    words = command(web, tmp_path / "c", "http://a.test/")
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while len(web.asked) < 10:
+        time.sleep(0.05)
+    for _ in range(again):
+        os.killpg(running.pid, signal.SIGHUP)
+        time.sleep(0.01)
+    said, _ = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "Interrupted" in said
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert len(stored(tmp_path / "c")) == 120
+    assert sorted(web.paths()) == sorted(set(web.paths()))
+
+
+def test_nohup_keeps_a_crawl_alive(web: Web, tmp_path: Path) -> None:
+    """Who has the signal ignored wants the crawl to go on without the terminal."""
+    chain(web, "a.test", 30)
+    for page in web.pages.values():
+        page.delay_s = 0.02
+    words = ["nohup", *command(web, tmp_path / "c", "http://a.test/")]
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    while len(web.asked) < 5:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGHUP)
+    assert running.wait(60) == 0
+    assert len(stored(tmp_path / "c")) == 30
+
+
 def test_bad_usage_writes_nothing(web: Web, tmp_path: Path) -> None:
     """A wrong option or value: exit 2, one message, no folder."""
     for wrong in (["--scope", "galaxy"], ["--include", "("], ["--set", "limits.pagse=3"], ["--depth", "x"]):

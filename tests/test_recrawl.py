@@ -309,7 +309,7 @@ def test_a_period_begins_rounds_by_itself(web: Careful, tmp_path: Path) -> None:
     assert "--full goes with" in crawl(web, folder, "http://a.test/", "--full", code=2)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_wait_can_be_ended(web: Careful, tmp_path: Path, how: signal.Signals) -> None:
     """While a round is waited for, Ctrl-C ends the program cleanly; started again, it waits on."""
     web["a.test/"] = page(ETag='"1"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -97,7 +98,9 @@ def _conclude(report: Report, mission: Mission, *, output: str | None, check_ser
 
     code, ended_well = 0, report.exit_code in (0, 5)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
+        gone = (OSError,) if report.ended_by == "interrupt" else ()  # the terminal may be what was closed
+        with suppress(*gone):
+            click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
     if ended_well and (mission.keep.mirror or mission.keep.index):
         code = _write_views(mission, quiet=quiet)
     if ended_well and output:

@@ -30,9 +30,16 @@ def tie(parent: int) -> None:
 
 @contextlib.contextmanager
 def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Have Ctrl-C and a request to end call the handler, for as long as this lasts."""
+    """Have Ctrl-C, a request to end and the end of the terminal call the handler, for as long as this lasts."""
+
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shell and system both tell of it, and a second one means haste
+        handler(number, frame)
+
     try:
         before = {name: signal.signal(name, handler) for name in (signal.SIGINT, signal.SIGTERM)}
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # but not below nohup
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     except ValueError:  # not in the main thread: the caller stops us otherwise
         yield
         return
@@ -40,7 +47,8 @@ def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterato
         yield
     finally:
         for name, former in before.items():
-            signal.signal(name, former)
+            if signal.getsignal(name) != signal.SIG_IGN:
+                signal.signal(name, former)
 
 
 def write_error(folder: Path) -> None:

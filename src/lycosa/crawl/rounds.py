@@ -66,16 +66,18 @@ def wait(until: float, say: Say) -> bool:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let a service manager's SIGTERM end the wait as Ctrl-C does."""
+    """Let a service manager's SIGTERM, and the end of the terminal, end the wait as Ctrl-C does."""
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
     try:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     except ValueError:  # not in the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 def _span(seconds: float) -> str:

@@ -128,6 +128,7 @@ class Supervisor:
             code = 1
             try:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 tie(parent)
                 signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the end of a page's processor time is the worker's

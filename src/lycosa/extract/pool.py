@@ -61,8 +61,8 @@ class Hand:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """What is started in the block does not hear Ctrl-C, also before it has come to say so itself."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """What is started in the block does not hear Ctrl-C or the end of a terminal, also before it has come to say so."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:
