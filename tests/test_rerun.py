@@ -150,3 +150,12 @@ def test_settings_that_never_changed_are_not_asked_again(web: Web, tmp_path: Pat
         assert rows(tmp_path / "c", mark) == [("",)]
     crawl(web, tmp_path / "c", "http://a.test/", "--exclude", "/print/")
     assert sorted(web.paths()) == ["a.test/", "a.test/1", "a.test/2"]
+
+
+def test_a_seed_that_is_tried_again_is_counted(web: Web, tmp_path: Path) -> None:
+    """With --retry it is one of those that failed, whether it is named again or not."""
+    web["a.test/"] = Reply(status=500)
+    once = ("--set", "fetch.retries=0")
+    crawl(web, tmp_path / "c", "http://a.test/", *once, code=4)
+    for named in (["http://a.test/"], []):
+        assert "Of what failed, 1 URL is tried again." in crawl(web, tmp_path / "c", *named, *once, "--retry", code=4)

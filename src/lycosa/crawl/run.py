@@ -223,6 +223,7 @@ def _enter(
     notes = mend_archive(plan, frontier)
     notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     known = 0 if created else len(frontier.given_seeds())
+    tried = _retry(frontier) if options.retry and not created else []  # first: a seed that failed is planted anew
     seeds = _plant(mission, frontier, options.written)
     given = frontier.given_seeds()
     gate = _make_gate(mission, given)  # a seed that moved opens no private address
@@ -232,7 +233,7 @@ def _enter(
         notes += _note_others(plan, frontier, more=len(given) - known)
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
         frontier.hasten(clock.now() + longest_pause(mission.fetch))
-        notes += _read_on(mission, frontier) + (_retry(frontier) if options.retry else [])
+        notes += _read_on(mission, frontier) + tried
     if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
