@@ -7,10 +7,7 @@ GENERATION = 1_000_000
 
 
 class Seen:
-    """A bounded memory of ids. What it knows was met; what it has forgotten the frontier still knows.
-
-    With a depth limit the same URL counts anew at another depth: add `id << 10 | depth` instead of the id.
-    """
+    """A bounded memory of ids. What it knows was met; what it has forgotten the frontier still knows."""
 
     __slots__ = ("_old", "_size", "_young")
 
