@@ -251,9 +251,7 @@ class Intake:
         return read(doc.url, answer.headers, body, links_per_page=most, agent=self.mission.agent.name)
 
     def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
-        found_links = doc.links
-        if self.scout is not None:
-            found_links = [*found_links, *self.scout.links(doc)]
+        found_links = doc.links if self.scout is None else [*doc.links, *self.scout.links(doc)]
         if "link" in answer.headers:
             found_links = [*found_links, *header_links(answer.headers["link"])]
         return found_links

@@ -62,7 +62,6 @@ _FAILURES = {
 _UNCONNECTED = ("Connection timed out", "Resolving timed out", "SSL connection timeout", "Failed to connect")
 _HTML = re.compile(rb"\ncontent-type:[^\n]*text/html")
 _TLS_RECORDS = range(20, 24)  # RFC 8446, 5.1
-
 _POLL_MASK = {
     pycurl.POLL_IN: select.EPOLLIN,
     pycurl.POLL_OUT: select.EPOLLOUT,
@@ -167,8 +166,8 @@ class _Transfer:
         if self.target.max_bytes:
             return self.target.max_bytes
         head = b"".join(self.head).lower()
-        html = _HTML.search(head, head.rfind(b"\nhttp/") + 1)  # behind the heads of interim answers
-        return self.limits.html_bytes if html else self.limits.body_bytes
+        start = head.rfind(b"\nhttp/") + 1  # behind the heads of interim answers
+        return self.limits.html_bytes if _HTML.search(head, start) else self.limits.body_bytes
 
     def answer(self, failure: str, detail: str, now: float) -> Answer:
         """The finished transfer as an answer."""

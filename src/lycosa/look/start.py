@@ -45,8 +45,7 @@ def crawl(
     line's options (`limit=100`, `delay=0.5`). `mission` names a mission file, or a built-in mission, below them.
     `recrawl` begins the next round of a collection that exists, `full` lets it visit every page, due or not; `retry`
     tries again what failed. With a period it goes on for so many `rounds`; 0: until it is interrupted.
-    Ctrl-C lets what is under way finish and then raises KeyboardInterrupt; the same call continues, and
-    `Collection(…)` opens what there is.
+    Ctrl-C lets what is under way finish, then raises KeyboardInterrupt; the same call continues.
     `quarry` is what is hunted: a class at the top of a module, or its name; worker processes load it from there.
     """
     if loading:
