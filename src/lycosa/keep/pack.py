@@ -18,7 +18,7 @@ from lycosa.model import Answer
 _GZIP = igzip_lib.COMP_GZIP
 _LIGHT = 0  # of igzip: 20 KB of HTML in 33 µs to 6.3 KB; level 1: 39 µs, 5.6 KB, but of 500 bytes four times as long
 _FIRM = 1  # of igzip, for what is long: level 0 has one table of codes for all, with which many PDFs grow
-_LONG = 1 << 16
+_LONG = 1 << 18
 _SHORT = 1 << 10  # a stored block of so few bytes is not worth a thought
 _DENSE = 6  # of zlib: of 630 bytes of a request 410 are left, in 20 µs; of igzip's level 0 570, in 2 µs
 _DENSE_MAX = 2 << 20  # bytes that zlib takes 40 ms for
