@@ -189,6 +189,8 @@ def test_a_folder_is_found_in_the_sitemap_of_its_site(web: Web, tmp_path: Path) 
     crawl(web, tmp_path / "c", "http://a.test/docs/", "--scope", "path")
     assert "http://a.test/docs/b" in stored(tmp_path / "c")
     assert states(tmp_path / "c")["http://a.test/news/c"] == "rejected scope"
+    with Collection(tmp_path / "c") as collection:
+        assert collection.why("http://a.test/map.xml").visited
 
 
 def test_a_robots_of_a_wrong_length_is_read_in_the_end(web: Web, tmp_path: Path) -> None:

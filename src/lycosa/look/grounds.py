@@ -60,8 +60,7 @@ class Grounds:
     def judge(self, url: str, finding: Finding) -> list[Ruling]:
         """Every rule in turn."""
         if finding.via == "sitemap":  # a list of pages, followed whatever the other rules say
-            verdict = self._rules.scope.admits(url, self._host)
-            rows = [("scope", verdict)]
+            rows = [("scope", self._rules.judge_sitemap(url, host=self._host))]
         else:
             rows = self._rules.explain(url, depth=finding.depth, host=self._host, seed=finding.seed)
         rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]
