@@ -97,6 +97,9 @@ def _load_file(where: str, name: str, what: str = "quarry") -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # its neighbours may be imported; at the end, so that they hide nothing
+    # No __pycache__ in the user's folder. It stays so, as the class may import a neighbour when it is called; our own
+    # modules were compiled when they were installed.
+    sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location(f"lycosa_quarry_{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
