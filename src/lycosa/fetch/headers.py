@@ -178,8 +178,8 @@ def retry_after(value: str, now: float, *, date: str = "") -> float | None:
     return None if until is None else max(until - (parse_date(date) or now), 0.0)
 
 
-_LINK = re.compile(r'<([^<>]*)>((?:[^",]++|"(?:[^"\\]|\\.)*+"?)*+)', re.DOTALL)
-_LINK_PARAMETER = re.compile(r';\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*+)"?|([^\s;,"]*)))?', re.DOTALL)
+_LINK = re.compile(r'<([^<>]*)>((?>(?:[^",]++|"(?>(?:[^"\\]|\\.)*)"?)*))', re.DOTALL)
+_LINK_PARAMETER = re.compile(r';\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?>(?:[^"\\]|\\.)*))"?|([^\s;,"]*)))?', re.DOTALL)
 
 
 def link_header(value: str) -> list[tuple[str, str]]:

@@ -39,12 +39,12 @@ _LISTS = ("starting-points", "accept-list", "reject-list")
 #: More of them than anybody reads; a file of another kind should not be gone through to its end.
 _ENOUGH = 20
 
-_SPACE = re.compile(r"(?:[\s\ufeff]|#[^\n]*)*+")
+_SPACE = re.compile(r"(?>(?:[\s\ufeff]|#[^\n]*)*)")
 _END = re.compile(r";")
 _TAG = re.compile(r"<([^<>\n]*)>")
 _KEY = re.compile(r"[^\s=;{}\"<>,#]+")
 #: A string ends on its own line; a backslash in it stays, because patterns are full of them, but \" does not end it.
-_STRING = re.compile(r"\"((?:[^\"\\\n]++|\\[^\n])*+)\"|'([^'\n]*)'")
+_STRING = re.compile(r"\"((?>(?:[^\"\\\n]++|\\[^\n])*))\"|'([^'\n]*)'")
 _BARE = re.compile(r'[^;\n#"]*')
 _BARE_ITEM = re.compile(r'[^,;}\n#"]+')
 #: An assignment that ends in ; or opens a brace that it does not close on its line: TOML has neither.

@@ -15,10 +15,10 @@ _WHITESPACE = b"\t\n\x0c\r "
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:!doctype[\t\n\f\r ]+html|html)[\t\n\f\r >]", re.IGNORECASE)
 #: What careless programs put before XML: blanks, a late byte-order mark, header fields.
-_JUNK = re.compile(rb"(?:[\t\n\f\r ]|\xef\xbb\xbf|[A-Za-z][A-Za-z-]{2,40}:[^\n<]{0,200}\n)*+(?=<\?xml\s)")
+_JUNK = re.compile(rb"(?>(?:[\t\n\f\r ]|\xef\xbb\xbf|[A-Za-z][A-Za-z-]{2,40}:[^\n<]{0,200}\n)*)(?=<\?xml\s)")
 _PROLOG = re.compile(
-    rb"(?>[\t\n\f\r ]+|<!--.*?-->|<\?(?!xml\s).*?\?>|<\?(?P<xml>xml)\s.*?\?>"
-    rb"|<!DOCTYPE\s++(?P<doctype>[^\s<>\[]++)[^<>\[]*+(?:\[.*?\]\s*+)?>)*+"
+    rb"(?>(?>[\t\n\f\r ]+|<!--.*?-->|<\?(?!xml\s).*?\?>|<\?(?P<xml>xml)\s.*?\?>"
+    rb"|<!DOCTYPE\s++(?P<doctype>[^\s<>\[]++)[^<>\[]*+(?:\[.*?\]\s*+)?>)*)"
     rb"(?:(?P<dtd><!(?:ELEMENT|ENTITY|ATTLIST|NOTATION|\[)[\s%]?)"
     rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]++):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
     re.DOTALL | re.IGNORECASE,
@@ -33,7 +33,7 @@ _TAG = re.compile(
 _PAGE_TAG = re.compile(rb"<(?:(?:!doctype\s+html|html|body|div|script)[\s>/]|a\s[^<>]*href)", re.IGNORECASE)
 #: HTML standard, 4.13.3 "Core concepts": an own element of a page has a hyphen in its name and no capitals.
 _CUSTOM = re.compile(rb"[a-z][^A-Z:-]*-[^A-Z:]*")
-_JSON_STRING = re.compile(rb'"(?:[^"\\\n]++|\\.)*+(?:"|\Z)')
+_JSON_STRING = re.compile(rb'"(?>(?:[^"\\\n]++|\\.)*)(?:"|\Z)')
 _JSON_START = re.compile(rb'[\[{]\s*(?:["\[{\]}]|-?\d|true|false|null)')
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 

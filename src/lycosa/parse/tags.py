@@ -12,11 +12,11 @@ _NAME = rb"[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+"
 #: What is passed over as a whole: what is no tag, and tags that are right; then the beginning of any other.
 _TOKEN = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)"
-    rb"|<" + _NAME + rb"(?:\s++" + _NAME + rb"\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+\s*+/?+>"
+    rb"|<" + _NAME + rb"(?>(?:\s++" + _NAME + rb"\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*)\s*+/?+>"
     rb"|<(?P<name>" + _NAME + rb")",
     re.DOTALL,
 )  # fmt: skip
-_DOCTYPE = re.compile(rb"(?>\s+|<!--.*?-->|<\?.*?\?>)*+<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*)?>", re.DOTALL)
+_DOCTYPE = re.compile(rb"(?>(?>\s+|<!--.*?-->|<\?.*?\?>)*)<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*)?>", re.DOTALL)
 _BLANK = re.compile(rb"\s*+")
 _ATTRIBUTE = re.compile(_NAME)
 _EQUALS = re.compile(rb"\s*+=\s*+")

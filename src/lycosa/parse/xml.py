@@ -43,7 +43,7 @@ _SURROGATE = re.compile(
     re.IGNORECASE,
 )
 
-_MISC = rb"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^<>\[]*(?:\[.*?\]\s*)?>)*+"
+_MISC = rb"(?>(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^<>\[]*(?:\[.*?\]\s*)?>)*)"
 _ROOT_TAG = re.compile(_MISC + rb"<([A-Za-z_:\x80-\xff][^\s<>/=]*)([^<>]*)", re.DOTALL | re.IGNORECASE)
 
 

@@ -33,7 +33,7 @@ _DECLARED = re.compile(r"""encoding\s*=\s*["']\s*([\w.:-]{1,40})""")
 _MARKUP = re.compile(rb"<[?!A-Za-z_:\x80-\xff]")
 #: A namespace with a blank in its name, which is no address, and which parsers let pass; expat does not.
 _SPACED = re.compile(
-    rb"""(xmlns(?::[\w.-]{1,80})?+\s?=\s?)("[^"<> ]{0,500} [^"<>]{0,500}"|'[^'<> ]{0,500} [^'<>]{0,500}')"""
+    rb"""(xmlns(?>(?::[\w.-]{1,80})?)\s?=\s?)("[^"<> ]{0,500} [^"<>]{0,500}"|'[^'<> ]{0,500} [^'<>]{0,500}')"""
 )
 #: Where a declaration of the encoding is looked for.
 _DECLARATION_BYTES = 400

@@ -16,7 +16,7 @@ _DTD = re.compile(
     |<!ENTITY\s+(?:%\s+)?[^\s"'<>%]+\s+{_LITERAL}""",
     re.DOTALL | re.VERBOSE,
 )
-_QUERY_COMMENT = re.compile(r"\(:(?:(?!:\)|\(:).)*+:\)", re.DOTALL)
+_QUERY_COMMENT = re.compile(r"\(:(?>(?:(?!:\)|\(:).)*):\)", re.DOTALL)
 _QUERY_NESTING = 16  # comments within comments; deeper ones are text
 _QUERY = re.compile(
     rf"""\bimport\s+(?P<what>module|schema)\s+(?:namespace\s+[\w.-]+\s*=\s*|default\s+element\s+namespace\s+)?
@@ -24,7 +24,7 @@ _QUERY = re.compile(
     |\b(?:doc|collection)\s*\(\s*(?P<doc>{_LITERAL})\s*\)""",
     re.VERBOSE,
 )
-_COMPACT_LITERAL = r'''(?:"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'|"[^"\n]*"|'[^'\n]*')'''
+_COMPACT_LITERAL = r'''(?:"""(?>(?:(?!""").)*)"""|\'\'\'(?>(?:(?!\'\'\').)*)\'\'\'|"[^"\n]*"|'[^'\n]*')'''
 _COMPACT = re.compile(
     rf"""(?P<what>\b(?:include|external))\s*(?P<href>{_COMPACT_LITERAL}(?:\s*~\s*{_COMPACT_LITERAL})*)
     |\b(?:namespace|datatypes)\s+(?:[\w.-]+\s*)?=\s*(?P<namespace>{_COMPACT_LITERAL})

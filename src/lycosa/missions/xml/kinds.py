@@ -82,7 +82,7 @@ _PLAIN_BYTES = 1 << 16
 _PROOF_BYTES = 16 << 20
 
 _DECLARATION = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?>\s+|<!--.*?-->|<\?.*?\?>|%[\w.:-]+;)*+<!(?:(?:ELEMENT|ENTITY|ATTLIST|NOTATION)[\s%]|\[)",
+    rb"(?:\xef\xbb\xbf)?(?>(?>\s+|<!--.*?-->|<\?.*?\?>|%[\w.:-]+;)*)<!(?:(?:ELEMENT|ENTITY|ATTLIST|NOTATION)[\s%]|\[)",
     re.DOTALL,
 )
 _ANY_DECLARATION = re.compile(r"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!--|%[\w.:-]+;")

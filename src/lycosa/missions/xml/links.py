@@ -83,7 +83,7 @@ _DECLARING = re.compile(rb"""xmlns(?::[^\s=<>"']{1,100})?\s{0,9}=\s{0,9}["']$"""
 _NAMESPACE = re.compile(r"""xmlns(?::([^\s=<>"']{1,100}))?\s*=\s*(?:"([^"<>]{1,1000})"|'([^'<>]{1,1000})')""")
 _MARKUP = re.compile(
     r"""<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?(?P<pi>[\w.-]+)\s(?P<data>.*?)\?>
-    |<(?P<name>[A-Za-z_\x80-\U0010ffff][^\s<>/="']*+)(?P<attributes>(?:[^<>"']|"[^"]*"|'[^']*')*+)>""",
+    |<(?P<name>[A-Za-z_\x80-\U0010ffff][^\s<>/="']*+)(?P<attributes>(?>(?:[^<>"']|"[^"]*"|'[^']*')*))>""",
     re.DOTALL | re.VERBOSE,
 )
 _DOCTYPE = re.compile(

@@ -35,11 +35,11 @@ _TOKENS = re.compile(
 _DECLARED_ENCODING = re.compile(rb"""\A(<\?xml\s[^>]*?encoding\s*=\s*["'])([\w.:-]*)(["'])""")
 _DECLARED_ENTITY = re.compile(rb"<!ENTITY\s+([^\s%\"'<>]+)")
 _OWN_ENTITIES = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
-_TAG = re.compile(rb"""<(?!!--|!\[CDATA)[A-Za-z_][\w.-]*+(?::[\w.-]+)?(?:[^<>"']|"[^"]*"|'[^']*')*+>""")
+_TAG = re.compile(rb"""<(?!!--|!\[CDATA)[A-Za-z_][\w.-]*+(?::[\w.-]+)?(?>(?:[^<>"']|"[^"]*"|'[^']*')*)>""")
 _PREFIX = re.compile(rb"""(?:^<|\s)([A-Za-z_][\w.-]*+):[\w.-]+(?=[\s/>=])""")
 _BINDING = re.compile(rb"""xmlns:([\w.-]+)\s*=""")
 _ROOT = re.compile(
-    rb"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^\[>]*+(?:\[.*?\]\s*)?>)*+<[A-Za-z_:\x80-\xff][^\s<>/=]*+", re.DOTALL
+    rb"(?>(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE\s[^\[>]*+(?:\[.*?\]\s*)?>)*)<[A-Za-z_:\x80-\xff][^\s<>/=]*+", re.DOTALL
 )
 #: Prefixes that everybody uses for one namespace.
 PREFIXES = {

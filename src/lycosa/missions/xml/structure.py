@@ -14,7 +14,7 @@ from msgspec import Struct
 from lycosa.parse import xml
 
 _ELEMENT = re.compile(r"<!ELEMENT\s+([^\s<>]+)")
-_LIST = re.compile(r"<!ATTLIST\s+[^\s<>]+((?:[^<>\"']|\"[^\"]*\"|'[^']*')*+)")
+_LIST = re.compile(r"<!ATTLIST\s+[^\s<>]+((?>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*))")
 #: A name and the type behind it; what stands in quotation marks is dropped before.
 _ATTRIBUTE = re.compile(
     r"(?<![^\s;\"])([^\s()|%;\"'#]+)\s+(?:(?:CDATA|ID(?:REFS?)?|ENTIT(?:Y|IES)|NMTOKENS?)(?![\w.-])|(?:NOTATION\s*)?\(|%[^\s;]+;)"
