@@ -16,10 +16,10 @@ from loopback import Reply, Web, html
 
 from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
+from lycosa.config.loading import OPTIONS
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.keep import iter_records
 from lycosa.keep.index import read_index
-from lycosa.mission.layers import OPTIONS
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
 
@@ -354,7 +354,7 @@ def test_a_crawl_loads_only_what_it_needs(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     loaded = set(done.stderr.split())
-    assert "lycosa.mission.layers" in loaded
+    assert "lycosa.config.loading" in loaded
     assert not loaded & {"rich", "typer", "pydantic", "asyncio", "lxml", "lycosa.look.collection", "lycosa.keep"}
 
 

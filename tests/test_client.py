@@ -15,9 +15,9 @@ from islet import PUBLIC, on_islet
 from loopback import Reply, Web, html
 
 from lycosa import urls
+from lycosa.config.settings import Agent, Fetch, HostRule, Limits, Mission
 from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header, find_rule
 from lycosa.fetch.gate import Gate
-from lycosa.mission.settings import Agent, Fetch, HostRule, Limits, Mission
 from lycosa.model import Answer, Target
 
 

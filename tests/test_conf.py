@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.config.crawler_conf import KEYS, looks_like_conf
+from lycosa.config.loading import Settled, load
 from lycosa.errors import UsageError
-from lycosa.mission import load
-from lycosa.mission.conf import KEYS, looks_like_conf
-from lycosa.mission.layers import Settled
 
 SAMPLE = r"""# A sample of the older form.
 <crawler-options>

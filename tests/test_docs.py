@@ -10,7 +10,7 @@ import pytest
 
 from lycosa import errors
 from lycosa.cli.main import VERBS, program
-from lycosa.mission.meaning import table
+from lycosa.config.setting_docs import table
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = (ROOT / "docs/commands.md").read_text()

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("playwright")
 
-from lycosa.mission.settings import Render  # noqa: E402
+from lycosa.config.settings import Render  # noqa: E402
 from lycosa.render.hub import Hub, Plan  # noqa: E402
 from lycosa.render.sitting import Bounds, Supply  # noqa: E402
 from lycosa.render.studio import explain_launch  # noqa: E402

@@ -7,9 +7,9 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import crawl, rows
 
+from lycosa.config.settings import Limits
 from lycosa.judge.quota import Quota
 from lycosa.judge.traps import Tallies
-from lycosa.mission.settings import Limits
 
 NOTES = """
 from lycosa.model import Link

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.config.fields import all_fields, dotted, env_name
+from lycosa.config.loading import OPTIONS, Settled, describe, load
+from lycosa.config.secrets import MASK, without_secrets
+from lycosa.config.settings import Agent, Extract, Fetch, HostRule, Keep, Limits, Log, Mission, Recrawl, Traps, Urls
+from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
-from lycosa.mission import Mission, describe, load, to_toml
-from lycosa.mission.fields import all_fields, dotted, env_name
-from lycosa.mission.layers import OPTIONS, Settled
-from lycosa.mission.secrets import MASK, without_secrets
-from lycosa.mission.settings import Agent, Extract, Fetch, HostRule, Keep, Limits, Log, Recrawl, Traps, Urls
 
 SECRETIVE = r"""
 seeds = ["http://www.example.org/"]

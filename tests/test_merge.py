@@ -23,6 +23,8 @@ from msgspec.structs import replace
 
 from lycosa import Collection, urls
 from lycosa.cli.main import main
+from lycosa.config.settings import Limits, Mission
+from lycosa.config.toml_writer import to_toml
 from lycosa.crawl.mend import clear_merge
 from lycosa.crawl.merge import merge_collections
 from lycosa.crawl.supervisor import lock
@@ -30,8 +32,6 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, schema
 from lycosa.frontier import merge as merging
 from lycosa.keep import Archive, inspect, links, mend
-from lycosa.mission import Mission, to_toml
-from lycosa.mission.settings import Limits
 from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
 
 AT = 1_700_000_000.0

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.config.fields import all_fields, dotted, env_name, host_fields, split
+from lycosa.config.loading import load
+from lycosa.config.mission_files import built_in, find_mission
+from lycosa.config.setting_docs import meanings, table
+from lycosa.config.settings import Limits, Mission
+from lycosa.config.toml_reader import find_lines
+from lycosa.config.value_parsers import (
+    Detour,
+    Wrong,
+    check_hint,
+    check_term,
+    parse_connect_to,
+    parse_duration,
+    parse_size,
+)
 from lycosa.errors import UsageError
-from lycosa.mission import Mission, built_in, find_mission, load
-from lycosa.mission.fields import all_fields, dotted, env_name, host_fields, split
-from lycosa.mission.forms import Detour, Wrong, check_hint, check_term, parse_connect_to, parse_duration, parse_size
-from lycosa.mission.meaning import meanings, table
-from lycosa.mission.settings import Limits
-from lycosa.mission.toml import find_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 

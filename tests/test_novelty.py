@@ -10,10 +10,10 @@ from hashlib import md5
 
 import pytest
 
+from lycosa.config.settings import Mission, Traps
 from lycosa.judge.novelty import CODE, Novelty, keys_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
-from lycosa.mission.settings import Mission, Traps
 from lycosa.model import Target
 
 HOST = "a.test"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from lycosa.config.settings import Fetch
 from lycosa.crawl.outcome import settle
-from lycosa.mission.settings import Fetch
 from lycosa.model import Answer, State, Target
 
 FETCH = Fetch(retries=2, retry_delay_s=10.0)

@@ -9,9 +9,10 @@ import pytest
 from loopback import Reply as Page
 from loopback import Web, html
 
+from lycosa.config.loading import load
+from lycosa.config.settings import Mission
 from lycosa.crawl.patrol import Patrol, Reply
 from lycosa.fetch.gate import Gate
-from lycosa.mission import Mission, load
 from lycosa.model import RobotsRow
 from lycosa.urls import origin_of
 

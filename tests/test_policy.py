@@ -6,13 +6,13 @@ from struct import Struct
 
 import pytest
 
+from lycosa.config.settings import Mission
+from lycosa.config.settings import Policy as Steer
 from lycosa.judge.choice import is_steered, make_policy, settle_order
 from lycosa.judge.learn import UNTRIED, Learn
 from lycosa.judge.policy import Policy
 from lycosa.judge.shark import Fish, Shark, Terms
 from lycosa.judge.taste import Taste
-from lycosa.mission import Mission
-from lycosa.mission.settings import Policy as Steer
 from lycosa.model import Link, Sight
 
 ANCHORS = ("services", "servicios web", "ogc")

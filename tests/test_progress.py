@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.config.settings import Mission
 from lycosa.crawl import progress
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.progress import Progress
-from lycosa.mission import Mission
 
 
 class Screen(io.StringIO):

@@ -11,9 +11,9 @@ import pytest
 from loopback import Reply, Web, html
 from test_crawl import chain, command, crawl, rows, stored
 
+from lycosa.config.settings import Keep
 from lycosa.crawl import room
 from lycosa.crawl.room import Room
-from lycosa.mission.settings import Keep
 
 MB = 1_000_000
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from lycosa.config.settings import Limits, Mission, Traps
 from lycosa.errors import UsageError
 from lycosa.judge.policy import score_of
 from lycosa.judge.rules import Patterns, Rules
-from lycosa.mission.settings import Limits, Mission, Traps
 from lycosa.model import Verdict
 from lycosa.reasons import RULES
 from lycosa.urls import host_of

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.config.seeds import as_url, read_seeds
+from lycosa.config.value_parsers import Wrong
 from lycosa.errors import UsageError
-from lycosa.mission import read_seeds
-from lycosa.mission.forms import Wrong
-from lycosa.mission.seeds import as_url
 
 SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:i="http://example.org/image">

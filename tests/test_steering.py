@@ -12,14 +12,13 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import command, crawl, rows
 
+from lycosa.config.settings import Mission, Policy
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.lanes import Lane
 from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.choice import settle_order
-from lycosa.mission import Mission
-from lycosa.mission.settings import Policy
 from lycosa.model import HostRow, Target
 
 #: One request after the other; what a page costs to read, on a busy machine or the first time, is not charged.

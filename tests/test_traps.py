@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.config import settings as mission
 from lycosa.judge.traps import Tallies, Traps, find_date, find_session, split
-from lycosa.mission import settings as mission
 from lycosa.urls import host_of, normalise
 
 SITE = "http://www.sample.com"

@@ -33,8 +33,6 @@ ALLOWED = {
     ("cli/assort.py", "import_module"): "the same",
     ("cli/pages.py", "importlib"): "the same",
     ("cli/pages.py", "import_module"): "the same",
-    ("mission/__init__.py", "importlib"): "our own modules, when they are first asked for",
-    ("mission/__init__.py", "import_module"): "the same",
     ("render/find.py", "importlib"): "whether an extra is installed",
     ("extract/loader.py", "importlib"): "the class that the user's own mission file names",
     ("extract/loader.py", "import_module"): "the same",

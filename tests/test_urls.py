@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.mission.settings import Urls
+from lycosa.config.settings import Urls
 from lycosa.urls import (
     MAX_CHARS,
     Cleaner,

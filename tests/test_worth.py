@@ -18,14 +18,13 @@ from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 
 from lycosa.cli.main import main
+from lycosa.config.settings import Keep, Mission
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.mend import LOOKED_AT, _gather_notes, mend_archive
 from lycosa.errors import UsageError
 from lycosa.frontier import SqliteFrontier
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, iter_records, ledger
-from lycosa.mission import Mission
-from lycosa.mission.settings import Keep
 from lycosa.model import WarcRow
 
 NOTES = """

@@ -17,7 +17,7 @@ import xxhash
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-    from lycosa.mission.settings import Urls
+    from lycosa.config.settings import Urls
 
 #: Characters of an address, as written, beyond which it is none: browsers and servers end far below.
 MAX_CHARS = 65_536

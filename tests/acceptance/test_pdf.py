@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from test_extract import run, write_archive
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.extraction import Errand, extract_files
 from lycosa.crawl.harvest import NURSERY
 from lycosa.extract.job import Setup
 from lycosa.extract.pool import Pool
-from lycosa.mission import Mission
 
 pytestmark = pytest.mark.acceptance
 

@@ -20,7 +20,7 @@ from loopback import Reply, Web, html
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.mission.settings import Render
+from lycosa.config.settings import Render
 from lycosa.render.find import find_browser
 from lycosa.render.sitting import Bounds
 from lycosa.render.tree import find_below

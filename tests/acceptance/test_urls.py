@@ -11,7 +11,7 @@ from typing import Any
 import ada_url
 import pytest
 
-from lycosa.mission.settings import Urls
+from lycosa.config.settings import Urls
 from lycosa.urls import Cleaner, Resolver, normalise, parse, registered_domain
 
 pytestmark = pytest.mark.acceptance

@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 
 from lycosa import urls
+from lycosa.config.settings import Mission
+from lycosa.config.toml_writer import to_toml
 from lycosa.frontier import SqliteFrontier
 from lycosa.keep import links
-from lycosa.mission import Mission, to_toml
 from lycosa.model import Batch, Done, Found, PageRow, State
 
 AT = 1_700_000_000.0

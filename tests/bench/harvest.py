@@ -32,11 +32,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from planet import Planet
 
 from lycosa import Collection, urls
+from lycosa.config.loading import load
+from lycosa.config.mission_files import find_mission
+from lycosa.config.settings import Mission
 from lycosa.crawl.process import tune
 from lycosa.judge.choice import make_policy, make_taste
 from lycosa.look.lab import Key, Point, measure
 from lycosa.look.reel import Frame, Reel
-from lycosa.mission import Mission, find_mission, load
 from lycosa.missions.geo import Geo
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.fate import settle

@@ -17,6 +17,10 @@ import brotli
 import zstandard
 
 from lycosa import urls
+from lycosa.config.loading import describe, load
+from lycosa.config.seeds import read_seeds
+from lycosa.config.settings import Mission, Urls
+from lycosa.config.toml_writer import to_toml
 from lycosa.errors import LycosaError
 from lycosa.fetch import decode, headers
 from lycosa.fetch.robots import Robots
@@ -24,9 +28,6 @@ from lycosa.judge.rules import Rules
 from lycosa.keep.index import read_index
 from lycosa.keep.names import path_of
 from lycosa.keep.warc import iter_records, read_record
-from lycosa.mission import describe, load, to_toml
-from lycosa.mission.seeds import read_seeds
-from lycosa.mission.settings import Mission, Urls
 from lycosa.parse import charset, mime, read
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.html import parse_refresh

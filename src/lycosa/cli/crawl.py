@@ -10,8 +10,8 @@ import click
 
 from lycosa.cli.options import mission_options, named, plant, settle
 from lycosa.cli.output import check_place
+from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
-from lycosa.mission import Mission
 
 if TYPE_CHECKING:
     from lycosa.crawl.report import Report

@@ -10,8 +10,9 @@ import click
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import default_collection, named
 from lycosa.cli.output import check_ending, check_place, opened
+from lycosa.config.loading import load
+from lycosa.config.settings import Mission
 from lycosa.errors import Partial, UsageError
-from lycosa.mission import Mission, load
 
 
 @click.command()

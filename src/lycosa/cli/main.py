@@ -62,7 +62,7 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in VERBS and not word.startswith("-") and not ctx.resilient_parsing:
-            from lycosa.mission.fields import nearest
+            from lycosa.config.fields import nearest
 
             meant = nearest(word, VERBS)
             guess = f" (did you mean {meant}?)" if meant else ""

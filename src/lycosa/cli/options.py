@@ -1,6 +1,6 @@
 """Words and options of a command line in, a settled mission out; the one table of options that stand for settings.
 
-Values pass through as text: `lycosa.mission` knows what each setting allows and words every complaint.
+Values pass through as text: `lycosa.config` knows what each setting allows and words every complaint.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from msgspec.structs import replace
 
+from lycosa.config.loading import Settled, load
+from lycosa.config.mission_files import find_mission, find_own
+from lycosa.config.seeds import read_seeds
+from lycosa.config.settings import Keep, Mission
 from lycosa.errors import UsageError
-from lycosa.mission import Settled, find_mission, find_own, load, read_seeds
-from lycosa.mission.settings import Keep, Mission
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -20,9 +20,9 @@ from lycosa.plural import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
+    from lycosa.config.settings import Mission
     from lycosa.look.collection import Collection
     from lycosa.look.table import Value
-    from lycosa.mission import Mission
     from lycosa.missions.geo.history import Difference, History, Result
     from lycosa.missions.geo.listing import Wanted
     from lycosa.missions.geo.watch import Watched

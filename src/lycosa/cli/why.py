@@ -11,7 +11,7 @@ from lycosa.cli.options import collection_option
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
-    from lycosa.mission import Mission
+    from lycosa.config.settings import Mission
     from lycosa.quarry import Quarry
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lycosa import urls
+from lycosa.config.settings import Fetch
 from lycosa.crawl.hunt import INTERNAL, Hunt
 from lycosa.frontier import Seen
 from lycosa.judge.rules import Rules
-from lycosa.mission.settings import Fetch
 from lycosa.model import Found, Link, State, Target, Verdict
 from lycosa.parse import Doc
 

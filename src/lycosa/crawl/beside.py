@@ -19,6 +19,7 @@ from typing import TextIO
 
 import msgspec
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.extraction import BUSY, LOCK
 from lycosa.crawl.harvest import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.crawl.meter import Meter, Tally
@@ -28,7 +29,6 @@ from lycosa.errors import LycosaError
 from lycosa.extract.job import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.frontier.records import Label
-from lycosa.mission import Mission
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.rendering import NO_BROWSER
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of
-from lycosa.mission import Mission
 from lycosa.plural import counted
 from lycosa.render.find import find_browser
 from lycosa.render.keeper import Keeper

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lycosa.config.settings import Limits
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
-from lycosa.mission.settings import Limits
 from lycosa.model import Answer, Hint, Link
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lycosa import urls
+from lycosa.config.settings import Fetch
 from lycosa.frontier import Frontier
-from lycosa.mission.settings import Fetch
 from lycosa.model import Answer, Done, Link, State, Target
 from lycosa.parse import Doc
 

@@ -16,6 +16,8 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
+from lycosa.config.settings import Mission
+from lycosa.config.toml_writer import to_toml
 from lycosa.crawl.files import Documents, Stream
 from lycosa.crawl.harvest import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.crawl.meter import Meter, Tally
@@ -24,7 +26,6 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.records import Label
-from lycosa.mission import Mission, to_toml
 from lycosa.plural import counted
 
 LOCK = "extract.lock"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.scout import Scout
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
-from lycosa.mission import Mission
 from lycosa.outlet import CRAWL_MAKES, refuse_own
 
 Open = Callable[[Path], Frontier]

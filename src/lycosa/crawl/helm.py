@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.scout import Scout
 from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
 from lycosa.judge.choice import make_policy, make_taste
 from lycosa.look.lessons import LEARNED, borrow
-from lycosa.mission import Mission
 from lycosa.model import Batch, Lesson, Link, Sight, Target
 from lycosa.parse import Doc
 

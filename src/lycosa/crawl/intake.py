@@ -15,6 +15,7 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.config.settings import Mission
 from lycosa.crawl.bars import Bars
 from lycosa.crawl.content import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.crawl.detours import Detours, is_move
@@ -34,7 +35,6 @@ from lycosa.judge.policy import DULL, SITEMAP, score_of
 from lycosa.judge.rules import Rules
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, Profile, ledger, links
-from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.render.wire import Result

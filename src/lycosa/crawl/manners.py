@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from lycosa.config.settings import Fetch
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane
 from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
-from lycosa.mission.settings import Fetch
 from lycosa.model import Answer
 
 

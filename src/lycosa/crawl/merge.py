@@ -21,6 +21,9 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lycosa.config.loading import Settled, describe, load
+from lycosa.config.settings import Mission
+from lycosa.config.toml_writer import to_toml
 from lycosa.crawl.mend import MERGING, clear_merge
 from lycosa.crawl.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
@@ -29,7 +32,6 @@ from lycosa.frontier import schema
 from lycosa.frontier.fault import translate
 from lycosa.frontier.merge import Merged, merge
 from lycosa.keep import links
-from lycosa.mission import Mission, Settled, describe, load, to_toml
 from lycosa.outlet import SPOOL, refuse_own
 from lycosa.plural import counted
 

@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
+from lycosa.config.settings import Fetch
 from lycosa.fetch.headers import retry_after
-from lycosa.mission.settings import Fetch
 from lycosa.model import Answer, Done, State
 
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock, urls
+from lycosa.config.settings import Mission
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
@@ -23,7 +24,6 @@ from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.gate import Gate
-from lycosa.mission import Mission
 from lycosa.model import Answer, HostRow, RobotsRow, State, Target
 
 #: Seconds within which a wish to stop is heard.

@@ -6,8 +6,8 @@ import time
 from shutil import get_terminal_size
 from typing import TextIO
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
-from lycosa.mission import Mission
 from lycosa.plural import counted
 
 LIVE_S = 0.5

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
+from lycosa.config.toml_writer import to_toml
 from lycosa.crawl import rulebook
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.process import tie, write_error
@@ -26,7 +27,6 @@ from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.health import Salvage, salvage
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.catalogue import Catalogue
-from lycosa.mission import to_toml
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
 from lycosa.plural import counted
 

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from lycosa import clock, urls
+from lycosa.config.secrets import has_secrets
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.intake import Intake
 from lycosa.crawl.lanes import Lane
 from lycosa.crawl.rulebook import Rulebook
 from lycosa.fetch.decode import Decoded, decode, decode_file
 from lycosa.frontier import part_of
-from lycosa.mission.secrets import has_secrets
 from lycosa.model import Answer, Target
 from lycosa.parse import Doc
 from lycosa.parse.hollow import is_hollow

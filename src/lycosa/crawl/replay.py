@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.config.settings import Limits, Mission
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake, new_batch
 from lycosa.crawl.outcome import is_counted
@@ -25,8 +26,6 @@ from lycosa.judge.traps import Tallies
 from lycosa.keep import Archive
 from lycosa.keep.archive import Place, Profile
 from lycosa.keep.catalogue import Catalogue, Entry
-from lycosa.mission import Mission
-from lycosa.mission.settings import Limits
 from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
 from lycosa.parse import read
 from lycosa.render.wire import Result

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import clock
+from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
 from lycosa.frontier import EVENTS, Frontier
-from lycosa.mission import Mission
 from lycosa.model import STATE_NAMES, State
 from lycosa.plural import counted
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from lycosa.config.settings import Keep
 from lycosa.disk import free_bytes
-from lycosa.mission.settings import Keep
 
 LOOK_S = 1.0
 _SHARE = 20  # the reserve is at most this part of the disk: a small one would never have room

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from lycosa.config.settings import Recrawl
 from lycosa.crawl.visits import HOUR_S, step_of
 from lycosa.frontier import Frontier
-from lycosa.mission.settings import Recrawl
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from lycosa import clock, urls
+from lycosa.config.settings import Mission
 from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.lanes import Lane, Lanes
@@ -19,7 +20,6 @@ from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import Robots, condense, decision
-from lycosa.mission import Mission
 from lycosa.model import Answer, RobotsRow, Target
 
 HOPS = 5  # RFC 9309, 2.3.1.2

@@ -18,6 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import __version__, clock, urls
+from lycosa.config.settings import Fetch, Mission
+from lycosa.config.toml_writer import to_toml
 from lycosa.crawl import rounds
 from lycosa.crawl.board import Board
 from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
@@ -48,8 +50,6 @@ from lycosa.judge.traps import Tallies
 from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
 from lycosa.look.lessons import borrow
-from lycosa.mission import Mission, to_toml
-from lycosa.mission.settings import Fetch
 from lycosa.model import Found
 from lycosa.outlet import SPOOL
 from lycosa.plural import counted

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.browsers import Browsers
 from lycosa.crawl.process import interruptible, tie
@@ -22,7 +23,6 @@ from lycosa.crawl.progress import Progress
 from lycosa.crawl.room import Room
 from lycosa.errors import CollectionError, Damaged, DiskFull
 from lycosa.frontier import Frontier
-from lycosa.mission import Mission
 
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database

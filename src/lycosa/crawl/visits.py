@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from lycosa.config.settings import Recrawl
 from lycosa.fetch.validity import quiet_time
 from lycosa.frontier import RoundRow
 from lycosa.judge.interval import Bounds, Rate, interval, learn
-from lycosa.mission.settings import Recrawl
 from lycosa.model import Answer, Past, Target
 
 HOUR_S = 3600.0

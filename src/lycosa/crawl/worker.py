@@ -14,6 +14,7 @@ import time
 from msgspec import Struct
 
 from lycosa import clock
+from lycosa.config.settings import Mission
 from lycosa.crawl.abroad import Abroad
 from lycosa.crawl.board import Board, Cell
 from lycosa.crawl.depot import Depot
@@ -30,7 +31,6 @@ from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.judge.novelty import SPENT
-from lycosa.mission import Mission
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 from lycosa.render.wire import Result
 

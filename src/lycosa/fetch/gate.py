@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from lycosa import urls
+from lycosa.config.value_parsers import Detour, Wrong, parse_connect_to
 from lycosa.errors import UsageError
-from lycosa.mission.forms import Detour, Wrong, parse_connect_to
 
 SCHEMES = ("http", "https")
 

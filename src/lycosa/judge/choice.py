@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lycosa.config.settings import Mission
+from lycosa.config.settings import Policy as Steer
 from lycosa.judge.learn import Learn
 from lycosa.judge.policy import Policy
 from lycosa.judge.shark import Fish, Shark, Terms
 from lycosa.judge.taste import Taste
-from lycosa.mission import Mission
-from lycosa.mission.settings import Policy as Steer
 
 if TYPE_CHECKING:
     from lycosa.words import Thesaurus

@@ -19,10 +19,10 @@ from zlib import crc32
 
 import xxhash
 
+from lycosa.config.settings import Policy as Steer
 from lycosa.judge.policy import Policy
 from lycosa.judge.shark import Shark
 from lycosa.judge.taste import Taste, weigh_terms
-from lycosa.mission.settings import Policy as Steer
 from lycosa.model import Lesson, Link, Sight
 
 BITS = 16

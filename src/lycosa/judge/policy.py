@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lycosa.mission.settings import Order
+from lycosa.config.settings import Order
 from lycosa.model import Lesson, Link, Sight
 
 #: The score of what is fetched after everything else of its host.

@@ -6,8 +6,8 @@ restarts and with any number of workers, but for requests that are under way whe
 
 from __future__ import annotations
 
+from lycosa.config.settings import Limits
 from lycosa.judge.traps import OK, Tallies
-from lycosa.mission.settings import Limits
 from lycosa.model import Verdict
 
 TRIED, FOUND = "quota:tried", "quota:found"

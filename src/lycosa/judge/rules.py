@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import re2
 
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.judge.novelty import Novelty
 from lycosa.judge.scope import Scope
 from lycosa.judge.traps import OK, Recall, Tallies, Traps
-from lycosa.mission.settings import Mission
 from lycosa.model import Target, Verdict
 from lycosa.urls import file_name
 

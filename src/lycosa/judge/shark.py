@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from struct import Struct as Packed
 
+from lycosa.config.settings import Policy as Steer
 from lycosa.judge.policy import Policy
 from lycosa.judge.taste import Taste
-from lycosa.mission.settings import Policy as Steer
 from lycosa.model import Link, Sight
 
 _PACKED = Packed("<fff")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from lycosa.mission import settings
+from lycosa.config import settings
 from lycosa.model import State, Verdict
 from lycosa.urls import registered_domain
 

@@ -5,10 +5,10 @@ What is not stored has served when its links are followed (X5).
 
 from __future__ import annotations
 
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.judge.rules import Patterns
 from lycosa.judge.traps import OK
-from lycosa.mission.settings import Mission
 from lycosa.model import Verdict
 
 _NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')

@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.config.secrets import mask
+from lycosa.config.seeds import as_url
+from lycosa.config.settings import Urls
+from lycosa.config.value_parsers import Wrong
 from lycosa.errors import UsageError
-from lycosa.mission.forms import Wrong
-from lycosa.mission.secrets import mask
-from lycosa.mission.seeds import as_url
-from lycosa.mission.settings import Urls
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"[a-z]+://[^/?#\\]*@", re.IGNORECASE)

@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
+from lycosa.config.loading import load
+from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.decode import decode
 from lycosa.frontier import schema
@@ -30,7 +32,6 @@ from lycosa.look.listing import state_name
 from lycosa.look.query import select
 from lycosa.look.records import RecordInfo, Wanted, list_records
 from lycosa.look.table import Value
-from lycosa.mission import Mission, load
 from lycosa.model import STATE_NAMES
 from lycosa.parse import Doc, read
 

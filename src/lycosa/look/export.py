@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 from msgspec.structs import replace
 
 from lycosa import __version__
+from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.index import IndexEntry, date_of, write_index
@@ -19,7 +20,6 @@ from lycosa.keep.types import type_of
 from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.look.collection import Collection, Page
 from lycosa.look.listing import Filter
-from lycosa.mission import Mission
 from lycosa.plural import counted
 
 EVERYTHING = Filter()

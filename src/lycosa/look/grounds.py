@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.config.settings import Mission
 from lycosa.fetch.client import find_rule
 from lycosa.fetch.robots import decision
 from lycosa.frontier.parts import host_key
@@ -16,7 +17,6 @@ from lycosa.frontier.protocol import BARRED
 from lycosa.judge.rules import Rules
 from lycosa.judge.traps import Tallies
 from lycosa.look.collection import Collection
-from lycosa.mission.settings import Mission
 from lycosa.model import State
 from lycosa.reasons import explain
 

@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
 from lycosa.keep.warc import iter_records
 from lycosa.look.collection import Collection
-from lycosa.mission import Mission
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry

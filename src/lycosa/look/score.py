@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
 from lycosa.judge.choice import is_steered, make_policy, make_taste
-from lycosa.mission.settings import Mission
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

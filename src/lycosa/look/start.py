@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from lycosa.config.fields import field_at, is_table, nearest
+from lycosa.config.loading import OPTIONS, load
+from lycosa.config.mission_files import find_mission, find_own
+from lycosa.config.seeds import read_seeds
+from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.extract.loader import find_name, loading
 from lycosa.look.collection import Collection
 from lycosa.look.export import finish
-from lycosa.mission import Mission, find_mission, find_own, load, read_seeds
-from lycosa.mission.fields import field_at, is_table, nearest
-from lycosa.mission.layers import OPTIONS
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

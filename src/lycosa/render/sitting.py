@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page, Request, Route
 
-from lycosa.mission.settings import Render
+from lycosa.config.settings import Render
 from lycosa.render.noise import PIXEL, clean_headers, forward_headers, is_tracker
 from lycosa.render.wire import Given, Result, Sheet
 

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from msgspec import Meta, Struct
 from msgspec.structs import fields as struct_fields
 
-from lycosa.mission.settings import HostRule, Mission
+from lycosa.config.settings import HostRule, Mission
 
 Path = tuple[str, ...]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lycosa.mission.fields import dotted, names_at, quoted, sections
-from lycosa.mission.secrets import hidden_names, without_secrets
-from lycosa.mission.settings import Mission
+from lycosa.config.fields import dotted, names_at, quoted, sections
+from lycosa.config.secrets import hidden_names, without_secrets
+from lycosa.config.settings import Mission
 
 
 def to_toml(mission: Mission) -> str:

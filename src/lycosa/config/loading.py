@@ -13,8 +13,7 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from lycosa.errors import UsageError
-from lycosa.mission.fields import (
+from lycosa.config.fields import (
     Given,
     Path,
     Problem,
@@ -29,10 +28,11 @@ from lycosa.mission.fields import (
     split,
     unknown_key,
 )
-from lycosa.mission.forms import Wrong, check_host, check_token
-from lycosa.mission.secrets import MASK, is_secret, mask
-from lycosa.mission.settings import Mission
-from lycosa.mission.values import read, settle, split_list
+from lycosa.config.secrets import MASK, is_secret, mask
+from lycosa.config.settings import Mission
+from lycosa.config.validation import read, settle, split_list
+from lycosa.config.value_parsers import Wrong, check_host, check_token
+from lycosa.errors import UsageError
 
 #: Variables that begin as ours do and are no settings.
 NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV"})
@@ -106,11 +106,11 @@ def load(
     given: list[Given] = []
     problems: list[Problem] = []
     if text:
-        from lycosa.mission import toml
+        from lycosa.config import toml_reader
 
-        given, problems = toml.read(text, "the mission of the collection")
+        given, problems = toml_reader.read(text, "the mission of the collection")
     elif file:
-        from lycosa.mission.source import read_file
+        from lycosa.config.mission_files import read_file
 
         given, problems = read_file(file)
     for layer, wrong in (_from_environment(environ or {}), _from_sets(sets), _from_options(overrides or {})):
@@ -139,7 +139,7 @@ def load(
 
 def describe(settled: Settled) -> list[Row]:
     """Every setting with its value, its origin and its meaning; secrets are masked."""
-    from lycosa.mission.meaning import meanings
+    from lycosa.config.setting_docs import meanings
 
     known = meanings()
     rows = []
@@ -222,7 +222,7 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[Pr
 
 def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[Given], list[Problem]]:
     """A whole section, or the rules of hosts, as a program gives them."""
-    from lycosa.mission.toml import flatten
+    from lycosa.config.toml_reader import flatten
 
     for part in reversed(path):
         value = {part: value}
@@ -231,9 +231,9 @@ def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[G
 
 def _read_hosts(text: str, name: str) -> tuple[list[Given], list[Problem]]:
     """The rules in an inline table: { "example.org" = { user = "me", password = "…" } }."""
-    from lycosa.mission import toml
+    from lycosa.config import toml_reader
 
-    given, problems = toml.read(f"hosts = {text}", name)
+    given, problems = toml_reader.read(f"hosts = {text}", name)
     if problems:  # not shown in full: there may be a password in it
         text = 'found no table of hosts; allowed: { "example.org" = { robots = "ignore" } }'
         return [], [Problem(name, 0, text)]

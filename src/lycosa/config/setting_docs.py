@@ -7,8 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from lycosa.mission import settings
-from lycosa.mission.fields import Field, dotted, host_fields, sections
+from lycosa.config import settings
+from lycosa.config.fields import Field, dotted, host_fields, sections
 
 _WORDS = {
     "whole": "whole number",

@@ -15,10 +15,10 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from lycosa.config.secrets import mask
+from lycosa.config.seed_lists import Entry, read_list
+from lycosa.config.value_parsers import Wrong
 from lycosa.errors import UsageError
-from lycosa.mission.forms import Wrong
-from lycosa.mission.lists import Entry, read_list
-from lycosa.mission.secrets import mask
 from lycosa.urls import MAX_CHARS, normalise
 
 _SHOWN = 10

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.mission.fields import Given, Path, Problem, nearest
+from lycosa.config.fields import Given, Path, Problem, nearest
 
 SECTIONS = ("crawler-options", "logging", "log-options", "recrawling-options", "multithreading-options")
 

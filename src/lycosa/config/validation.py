@@ -10,9 +10,9 @@ import math
 import re
 from collections.abc import Callable, Iterable
 
-from lycosa.mission import forms
-from lycosa.mission.fields import Field, Path, field_at, nearest
-from lycosa.mission.forms import Wrong
+from lycosa.config import value_parsers
+from lycosa.config.fields import Field, Path, field_at, nearest
+from lycosa.config.value_parsers import Wrong
 
 #: The names that earlier crawlers gave to what we have (T6, T7).
 ALIASES: dict[Path, dict[str, str]] = {
@@ -26,29 +26,29 @@ ALIASES: dict[Path, dict[str, str]] = {
 
 #: What each text, or each item of a list, must be beyond its type.
 CHECKS: dict[Path, Callable[[str], str]] = {
-    ("name",): forms.check_product,
-    ("seeds",): forms.check_seed,
-    ("accept",): forms.check_pattern,
-    ("reject",): forms.check_pattern,
-    ("quarry",): forms.check_quarry,
-    ("policy", "anchor_terms"): forms.check_term,
-    ("policy", "url_terms"): forms.check_term,
-    ("policy", "hint_terms"): forms.check_hint,
-    ("agent", "name"): forms.check_product,
-    ("agent", "contact"): forms.check_contact,
-    ("agent", "header"): forms.check_line,
-    ("fetch", "proxy"): forms.check_proxy,
-    ("fetch", "connect_to"): forms.check_connect_to,
-    ("fetch", "allow_private"): forms.check_network,
-    ("fetch", "ca"): forms.check_file,
-    ("keep", "collection"): forms.check_folder,
+    ("name",): value_parsers.check_product,
+    ("seeds",): value_parsers.check_seed,
+    ("accept",): value_parsers.check_pattern,
+    ("reject",): value_parsers.check_pattern,
+    ("quarry",): value_parsers.check_quarry,
+    ("policy", "anchor_terms"): value_parsers.check_term,
+    ("policy", "url_terms"): value_parsers.check_term,
+    ("policy", "hint_terms"): value_parsers.check_hint,
+    ("agent", "name"): value_parsers.check_product,
+    ("agent", "contact"): value_parsers.check_contact,
+    ("agent", "header"): value_parsers.check_line,
+    ("fetch", "proxy"): value_parsers.check_proxy,
+    ("fetch", "connect_to"): value_parsers.check_connect_to,
+    ("fetch", "allow_private"): value_parsers.check_network,
+    ("fetch", "ca"): value_parsers.check_file,
+    ("keep", "collection"): value_parsers.check_folder,
 }
 _HOST_CHECKS: dict[str, Callable[[str], str]] = {
-    "user": forms.check_user,
-    "password": forms.check_password,
-    "proxy": forms.check_proxy,
-    "headers": forms.check_line,
-    "cookies": forms.check_cookie,
+    "user": value_parsers.check_user,
+    "password": value_parsers.check_password,
+    "proxy": value_parsers.check_proxy,
+    "headers": value_parsers.check_line,
+    "cookies": value_parsers.check_cookie,
 }
 
 #: Where one text holds a whole list: what stands between its items. A pattern may hold anything but a line break.
@@ -114,7 +114,7 @@ def split_list(path: Path, text: str) -> list[str]:
 
 def _settle_whole(field: Field, value: object) -> int:
     if isinstance(value, str) and field.unit == "bytes":
-        value = forms.parse_size(value)
+        value = value_parsers.parse_size(value)
     if not isinstance(value, int) or isinstance(value, bool) or not _within(field, value):
         raise Wrong(_span(field, "a whole number"))
     if abs(value) > _LARGEST:
@@ -126,7 +126,7 @@ def _settle_number(field: Field, value: object) -> float:
     if isinstance(value, str) and field.unit:
         value = _as_number(value)
     if isinstance(value, str) and field.unit:
-        value = forms.parse_duration(value) / (3600 if field.unit == "h" else 1)
+        value = value_parsers.parse_duration(value) / (3600 if field.unit == "h" else 1)
     good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
     if not good or not isinstance(value, int | float) or math.isnan(value) or not _within(field, value):
         raise Wrong(_span(field, "a number"))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from lycosa.config import crawler_conf, toml_reader
+from lycosa.config.fields import Given, Problem, nearest
+from lycosa.config.value_parsers import anchor_quarry
 from lycosa.errors import UsageError
-from lycosa.mission import conf, toml
-from lycosa.mission.fields import Given, Problem, nearest
-from lycosa.mission.forms import anchor_quarry
 
 #: Where the built-in missions are.
 MISSIONS = Path(__file__).resolve().parent.parent / "missions"
@@ -54,11 +54,11 @@ def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
     text = _decode(_load(file), file)
     _refuse_other(text, file)
     source = file.name if file.parent == MISSIONS else str(file)
-    if conf.looks_like_conf(text):
-        return conf.read(text, source)
-    given, problems = toml.read(text, source)
+    if crawler_conf.looks_like_conf(text):
+        return crawler_conf.read(text, source)
+    given, problems = toml_reader.read(text, source)
     given = [_anchored(item, file.parent) for item in given]
-    return conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
+    return crawler_conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
 
 
 def _refuse_other(text: str, file: Path) -> None:
@@ -117,7 +117,7 @@ def _decode(data: bytes, file: Path) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = data.decode("latin-1")
-        if not conf.looks_like_conf(text):  # the older form is older than UTF-8's victory
+        if not crawler_conf.looks_like_conf(text):  # the older form is older than UTF-8's victory
             found = data[error.start : error.start + 1].hex()
             raise UsageError(f"{file}:{_line(data, error.start)}: found the byte {found}; allowed: UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")

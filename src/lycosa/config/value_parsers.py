@@ -151,7 +151,7 @@ def _is_weighed(text: str) -> bool:
 
 def check_seed(text: str) -> str:
     """An address at which a crawl can begin, left as written."""
-    from lycosa.mission.seeds import as_url
+    from lycosa.config.seeds import as_url
 
     as_url(text)
     return text

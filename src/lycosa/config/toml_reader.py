@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lycosa.mission.fields import (
+from lycosa.config.fields import (
     Given,
     Path,
     Problem,

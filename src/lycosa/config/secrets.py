@@ -6,8 +6,8 @@ import re
 
 from msgspec.structs import replace
 
-from lycosa.mission.fields import Path
-from lycosa.mission.settings import HostRule, Mission
+from lycosa.config.fields import Path
+from lycosa.config.settings import HostRule, Mission
 
 MASK = "•••"
 
