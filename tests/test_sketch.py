@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lycosa.judge.sketch import SIZE, SLOTS, Content, cut_runs, find_frame, read_lines, take_runs
+from lycosa.text.fingerprint import SIZE, SLOTS, Content, cut_runs, find_frame, read_lines, take_runs
 
 WORDS = ["wolf", "spider", "hunts", "at", "night", "jumps", "far", "sees", "well", "lives", "in", "burrows", "young"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
-from lycosa.words import shelf
-from lycosa.words.volume import Volume
+from lycosa.text import thesaurus_library
+from lycosa.text.compiled_thesaurus import Volume
 
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <http://e.org/a> a skos:Concept ; skos:prefLabel "lake"@en, "lago"@es .
@@ -50,7 +50,7 @@ def write(folder: Path, text: str, name: str) -> Path:
 
 
 def compiled(*files: Path) -> Volume:
-    return Volume(shelf.compile_files(files, name="t"), source="test")
+    return Volume(thesaurus_library.compile_files(files, name="t"), source="test")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import UsageError
-from lycosa.words import Thesaurus, shelf
-from lycosa.words.volume import open_volume, split_label, write_volume
+from lycosa.text import Thesaurus, thesaurus_library
+from lycosa.text.compiled_thesaurus import open_volume, split_label, write_volume
 
 PREFIXES = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -36,7 +36,7 @@ def compiled(folder: Path, text: str = RIVERS, *, languages: tuple[str, ...] = (
     source = folder / "source.ttl"
     source.write_text(text, encoding="utf-8")
     file = folder / "rivers.thesaurus"
-    write_volume(shelf.compile_files([source], name="rivers", languages=languages), file)
+    write_volume(thesaurus_library.compile_files([source], name="rivers", languages=languages), file)
     return file
 
 
@@ -127,20 +127,20 @@ def test_a_damaged_file_is_told(tmp_path: Path, harm: str) -> None:
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thesaurus is found by its name in the user's folder, or by its path; the starter is always there."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert shelf.names() == ["starter"]
-    write_volume(compiled(tmp_path).read_bytes(), shelf.path_of("mine"))
-    assert shelf.names() == ["starter", "mine"]
-    assert shelf.find("mine").relevance("agua") == 1.0
-    assert shelf.find(str(tmp_path / "rivers.thesaurus")).name == "rivers"
+    assert thesaurus_library.names() == ["starter"]
+    write_volume(compiled(tmp_path).read_bytes(), thesaurus_library.path_of("mine"))
+    assert thesaurus_library.names() == ["starter", "mine"]
+    assert thesaurus_library.find("mine").relevance("agua") == 1.0
+    assert thesaurus_library.find(str(tmp_path / "rivers.thesaurus")).name == "rivers"
     with pytest.raises(UsageError, match='no thesaurus "yours"; allowed: starter, mine, or a file'):
-        shelf.find("yours")
+        thesaurus_library.find("yours")
     with pytest.raises(UsageError, match="is no name"):
-        shelf.path_of("../mine")
+        thesaurus_library.path_of("../mine")
 
 
 def test_the_starter_vocabulary() -> None:
     """Spanish and English, geography and environment, with themes; every concept has a label in both and a theme."""
-    volume = shelf.find_volume()
+    volume = thesaurus_library.find_volume()
     concepts = volume.read_concepts()
     assert 150 <= len(concepts) <= 300
     assert all(concept.labels.keys() == {"en", "es"} for concept in concepts)
@@ -165,7 +165,7 @@ SHORT = st.text(alphabet="agurío de cuenca 1-_\u00bf\u2014é", max_size=60)
 @given(SHORT, st.sampled_from(["", "es", "en", "xx"]))
 def test_relevance_is_between_nothing_and_all(text: str, language: str) -> None:
     """For every text, long or short, twice the same."""
-    starter = shelf.find()
+    starter = thesaurus_library.find()
     for value in (starter.relevance(text, language), starter.relevance_short(text, language)):
         assert 0.0 <= value <= 1.0
     assert starter.relevance(text, language) == pytest.approx(starter.read(text, language).relevance)

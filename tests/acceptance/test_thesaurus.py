@@ -11,9 +11,9 @@ import pytest
 from lycosa.missions.geo.probe import has_probe, make_probe
 from lycosa.missions.geo.survey import take_stock
 from lycosa.parse import read
-from lycosa.words import Thesaurus, shelf
-from lycosa.words.sparql import select_rows
-from lycosa.words.volume import Volume, open_volume, write_volume
+from lycosa.text import Thesaurus, thesaurus_library
+from lycosa.text.compiled_thesaurus import Volume, open_volume, write_volume
+from lycosa.text.sparql import select_rows
 
 pytestmark = pytest.mark.acceptance
 
@@ -26,7 +26,7 @@ def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Volum
     files = sorted((shared / "data/thesaurus").glob("gemet*.rdf"))
     file = tmp_path_factory.mktemp("gemet") / "gemet.thesaurus"
     began = time.process_time()
-    write_volume(shelf.compile_files(files, name="gemet"), file)
+    write_volume(thesaurus_library.compile_files(files, name="gemet"), file)
     return open_volume(file), time.process_time() - began
 
 

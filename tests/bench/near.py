@@ -20,10 +20,10 @@ from pathlib import Path
 import apsw
 
 from lycosa.frontier import SqliteFrontier
-from lycosa.judge.sketch import SIZE
 from lycosa.look.collection import Collection
 from lycosa.look.near import _Clusters
 from lycosa.look.prints import Prints
+from lycosa.text.fingerprint import SIZE
 
 PER_HOST = 1000
 FOLDERS = 20

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from lycosa.missions.geo import Geo
 from lycosa.parse import Doc, read
-from lycosa.words import Thesaurus, extract, shelf
-from lycosa.words.stopwords import STOP_WORDS
-from lycosa.words.volume import open_volume, write_volume
+from lycosa.text import Thesaurus, extract, thesaurus_library
+from lycosa.text.compiled_thesaurus import open_volume, write_volume
+from lycosa.text.stopwords import STOP_WORDS
 
 PAGES = 100
 ROUNDS = 15
@@ -89,9 +89,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.thesaurus"
         if sys.argv[1:]:
-            files = list(shelf.gather(sys.argv[1:]))
+            files = list(thesaurus_library.gather(sys.argv[1:]))
             began = time.perf_counter()
-            data = shelf.compile_files(files, name="bench")
+            data = thesaurus_library.compile_files(files, name="bench")
             write_volume(data, file)
             size = sum(path.stat().st_size for path in files)
             print(
@@ -99,9 +99,9 @@ def main() -> None:
             )
         else:
             began = time.perf_counter()
-            shelf.find_volume()
+            thesaurus_library.find_volume()
             print(f"the starter vocabulary: {(time.perf_counter() - began) * 1e3:.0f} ms, compiled in memory")
-            write_volume(shelf.compile_files([shelf.STARTER_FILE], name="starter"), file)
+            write_volume(thesaurus_library.compile_files([thesaurus_library.STARTER_FILE], name="starter"), file)
         seconds, memory = measure_worker(file)
         volume = open_volume(file)
         head = volume.header

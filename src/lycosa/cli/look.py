@@ -95,7 +95,7 @@ def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:
 
 
 def _ask_thesaurus(sparql: str, name: str, seconds: float) -> Answer:
-    from lycosa.words import shelf
-    from lycosa.words.sparql import select_rows
+    from lycosa.text import thesaurus_library
+    from lycosa.text.sparql import select_rows
 
-    return select_rows(shelf.find_volume(name), sparql, seconds=seconds)
+    return select_rows(thesaurus_library.find_volume(name), sparql, seconds=seconds)

@@ -16,7 +16,7 @@ from lycosa.errors import UsageError
 from lycosa.plural import counted
 
 if TYPE_CHECKING:
-    from lycosa.words.vocabulary import Concept, Group
+    from lycosa.text.vocabulary import Concept, Group
 
 #: Concepts that a word of labels may lead to before the rest is only counted.
 _SHOWN = 20
@@ -48,20 +48,20 @@ def thesaurus() -> None:
 @click.option("-o", "--output", metavar="FILE", callback=named, help="Write this file instead of one found by name.")
 def import_files(words: tuple[str, ...], name: str, languages: str, output: str | None) -> None:
     """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
-    from lycosa.words import shelf
-    from lycosa.words.volume import SUFFIX, open_volume, write_volume
+    from lycosa.text import thesaurus_library
+    from lycosa.text.compiled_thesaurus import SUFFIX, open_volume, write_volume
 
     began = time.monotonic()
     codes = [code for code in re.split(r"[,\s]+", languages.lower()) if code]
     name = name or re.sub(r"[^\w.-]+", "-", Path(output or words[0]).resolve().name.split(".")[0]).strip("-.")
-    if name == shelf.STARTER:
+    if name == thesaurus_library.STARTER:
         raise UsageError(f'"{name}" is the vocabulary that is built in; choose another --name.')
-    file = Path(output) if output else shelf.path_of(name)
-    shelf.path_of(name)  # a name that cannot be is told before the work
+    file = Path(output) if output else thesaurus_library.path_of(name)
+    thesaurus_library.path_of(name)  # a name that cannot be is told before the work
     if output and not output.endswith(SUFFIX):
         raise UsageError(f"{output}: the file of a thesaurus ends in {SUFFIX}.")
-    data = shelf.compile_files(
-        list(shelf.gather(words)), name=name, languages=codes, tell=lambda text: click.echo(text, err=True)
+    data = thesaurus_library.compile_files(
+        list(thesaurus_library.gather(words)), name=name, languages=codes, tell=lambda text: click.echo(text, err=True)
     )
     known = file.exists()
     try:
@@ -83,14 +83,14 @@ def import_files(words: tuple[str, ...], name: str, languages: str, output: str 
 def list_all(form: str | None, output: str) -> None:
     """List the thesauri that can be named."""
     from lycosa.look.table import Value, write
-    from lycosa.words import shelf
+    from lycosa.text import thesaurus_library
 
     rows: list[tuple[Value, ...]] = []
-    for name in shelf.names():
+    for name in thesaurus_library.names():
         try:
-            volume = shelf.find_volume(name)
+            volume = thesaurus_library.find_volume(name)
         except UsageError as problem:
-            rows.append((name, str(problem), "", None, None, None, str(shelf.path_of(name))))
+            rows.append((name, str(problem), "", None, None, None, str(thesaurus_library.path_of(name))))
             continue
         head = volume.header
         languages = " ".join(head.languages)
@@ -110,9 +110,9 @@ def list_all(form: str | None, output: str) -> None:
 def themes(name: str, language: str, kind: str, form: str | None, output: str) -> None:
     """List the themes, groups and top concepts that a mission may be restricted to (--themes)."""
     from lycosa.look.table import Value, write
-    from lycosa.words import shelf
+    from lycosa.text import thesaurus_library
 
-    groups = shelf.find_volume(name).read_groups()
+    groups = thesaurus_library.find_volume(name).read_groups()
     if kind and kind not in (kinds := list(dict.fromkeys(group.kind for group in groups))):
         raise UsageError(f'There are no groups of the kind "{kind}"; allowed: {", ".join(kinds)}.')
     rows: list[tuple[Value, ...]] = [
@@ -133,9 +133,9 @@ def themes(name: str, language: str, kind: str, form: str | None, output: str) -
 def show(term: str, name: str, language: str, form: str | None, output: str) -> None:
     """Show the concepts that a term means: its labels in every language, what is broader, narrower, related."""
     from lycosa.look.table import Value, write
-    from lycosa.words import shelf
+    from lycosa.text import thesaurus_library
 
-    volume = shelf.find_volume(name)
+    volume = thesaurus_library.find_volume(name)
     concepts, groups = volume.read_concepts(), volume.read_groups()
     whole, parts = volume.find(term, language)
     found = whole or parts or [place for place, concept in enumerate(concepts) if concept.uri == term]
@@ -171,12 +171,12 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
 @click.argument("name")
 def remove(name: str) -> None:
     """Delete a compiled thesaurus."""
-    from lycosa.words import shelf
+    from lycosa.text import thesaurus_library
 
-    file = shelf.path_of(name)
+    file = thesaurus_library.path_of(name)
     if not file.is_file():
         raise UsageError(
-            f'There is no thesaurus "{name}" to remove; allowed: {", ".join(shelf.names()[1:]) or "none"}.'
+            f'There is no thesaurus "{name}" to remove; allowed: {", ".join(thesaurus_library.names()[1:]) or "none"}.'
         )
     file.unlink()
 

@@ -54,7 +54,7 @@ from lycosa.model import Found
 from lycosa.outlet import SPOOL
 from lycosa.plural import counted
 from lycosa.quarry import Quarry
-from lycosa.words import shelf
+from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:
     from lycosa.crawl.beside import Beside
@@ -102,7 +102,9 @@ def run(
     Rules(mission, mission.seeds)
     make_worth(mission if options.quarry is None else replace(mission, quarry="given"))
     if mission.thesaurus or mission.themes or mission.policy.relevance != "terms":
-        shelf.find(mission.thesaurus, themes=mission.themes)  # here, so that the workers need not compile the starter
+        thesaurus_library.find(
+            mission.thesaurus, themes=mission.themes
+        )  # here, so that the workers need not compile the starter
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.quarry and options.quarry is None:

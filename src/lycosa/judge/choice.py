@@ -15,7 +15,7 @@ from lycosa.judge.shark import Fish, Shark, Terms
 from lycosa.judge.taste import Taste
 
 if TYPE_CHECKING:
-    from lycosa.words import Thesaurus
+    from lycosa.text import Thesaurus
 
 _PLAIN: dict[str, Callable[[Taste, Steer], Policy]] = {"fish": Fish, "shark": Shark, "terms": Terms}
 
@@ -37,9 +37,9 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
     """The thesaurus that makes texts relevant, if the mission wants one."""
     if mission.policy.relevance == "terms":
         return None
-    from lycosa.words import shelf
+    from lycosa.text import thesaurus_library
 
-    return shelf.find(mission.thesaurus, themes=mission.themes)
+    return thesaurus_library.find(mission.thesaurus, themes=mission.themes)
 
 
 def make_taste(mission: Mission) -> Taste:

@@ -21,10 +21,10 @@ import re
 from collections.abc import Sized
 from typing import Protocol
 
-from lycosa.judge.sketch import cut_runs, read_lines
 from lycosa.judge.traps import OK, Tallies
 from lycosa.model import Target, Verdict
 from lycosa.plural import counted
+from lycosa.text.fingerprint import cut_runs, read_lines
 
 CODE = "trap:near-duplicates"
 #: The mark of a collection in whose tallies spent folders are.

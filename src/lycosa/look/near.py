@@ -19,9 +19,9 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
 from lycosa.judge.novelty import keys_of
-from lycosa.judge.sketch import FRAME_MOST, SLOTS, Content, find_frame
 from lycosa.look.aside import translated
 from lycosa.look.prints import Prints
+from lycosa.text.fingerprint import FRAME_MOST, SLOTS, Content, find_frame
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import apsw
 from msgspec import Struct
 
-from lycosa.judge.sketch import Runs, hash_text, read_lines, take_runs
 from lycosa.look.aside import open_versioned, translated
+from lycosa.text.fingerprint import Runs, hash_text, read_lines, take_runs
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection

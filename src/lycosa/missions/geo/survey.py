@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lycosa import words
+from lycosa import text
 from lycosa.missions.geo import feeds, objects, ows, wms
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite
@@ -133,6 +133,6 @@ def _tell_languages(service: Service, items: list[Item]) -> None:
     said = [service.title, service.abstract, service.constraints, service.fees]
     said += [f"{item.title}. {item.abstract}" for item in items[:_HEARD]]
     declared = next(filter(None, map(name_language, service.languages)), "")
-    service.language = words.extract(". ".join(said), declared).language
+    service.language = text.extract(". ".join(said), declared).language
     for item in items:
-        item.language = words.extract(f"{item.title}. {item.abstract}", service.language).language
+        item.language = text.extract(f"{item.title}. {item.abstract}", service.language).language

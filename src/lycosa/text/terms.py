@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from lycosa.words.stopwords import LANGUAGES_OF, STOP_WORDS
+from lycosa.text.stopwords import LANGUAGES_OF, STOP_WORDS
 
 #: How many terms of a page count.
 BEST = 10

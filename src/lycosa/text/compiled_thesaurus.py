@@ -23,8 +23,8 @@ import zstandard
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.words.terms import content_words, stem, stop_words
-from lycosa.words.vocabulary import Concept, Group, Vocabulary
+from lycosa.text.terms import content_words, stem, stop_words
+from lycosa.text.vocabulary import Concept, Group, Vocabulary
 
 SUFFIX = ".thesaurus"
 _MAGIC = b"lycosa thesaurus 1\n"

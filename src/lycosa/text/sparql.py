@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.words.skos import DC, DCT, GEMET, RDF, RDFS, SKOS, XL
-from lycosa.words.volume import Volume
+from lycosa.text.compiled_thesaurus import Volume
+from lycosa.text.skos import DC, DCT, GEMET, RDF, RDFS, SKOS, XL
 
 Value = str | int | float | bool | None
 

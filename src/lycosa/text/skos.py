@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from lycosa.errors import UsageError
-from lycosa.words.terms import primary
-from lycosa.words.vocabulary import Concept, Group, Vocabulary
+from lycosa.text.terms import primary
+from lycosa.text.vocabulary import Concept, Group, Vocabulary
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from lycosa.errors import UsageError
-from lycosa.words import skos
-from lycosa.words.thesaurus import Thesaurus
-from lycosa.words.volume import SUFFIX, Volume, compile_volume, open_volume
+from lycosa.text import skos
+from lycosa.text.compiled_thesaurus import SUFFIX, Volume, compile_volume, open_volume
+from lycosa.text.thesaurus import Thesaurus
 
 #: The thesaurus that is built in, and the default.
 STARTER = "starter"

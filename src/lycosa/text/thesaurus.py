@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.words.terms import content_words, extract, fold, primary, stem, stop_words
-from lycosa.words.vocabulary import Group
-from lycosa.words.volume import MAX_WORDS, Volume, hash_of
+from lycosa.text.compiled_thesaurus import MAX_WORDS, Volume, hash_of
+from lycosa.text.terms import content_words, extract, fold, primary, stem, stop_words
+from lycosa.text.vocabulary import Group
 
 #: Words and short texts whose worth is remembered: a site's menu stands on each of its pages.
 _REMEMBERED = 20_000
