@@ -22,8 +22,8 @@ from lycosa.keep import Archive, links
 from lycosa.look.listing import Filter, list_rows, state_name
 from lycosa.look.query import select
 from lycosa.look.status import read_status, tell
-from lycosa.look.table import FORMATS, Format, printable, write
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
+from lycosa.output.table import FORMATS, Format, printable, write
 
 HOME = "http://site.test/"
 TEXT = "http://site.test/notes.txt"

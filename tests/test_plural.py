@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lycosa.report.charts import Bar, draw_bars, draw_histogram
-from lycosa.report.page import Link, Section, fold, table, text, tiles, write_page
+from lycosa.output.charts import Bar, draw_bars, draw_histogram
+from lycosa.output.html_page import Link, Section, fold, table, text, tiles, write_page
 
 EVIL = "</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b\u202e"
 

@@ -12,9 +12,9 @@ from stock import stock
 
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
-from lycosa.outlet import whole_file
-from lycosa.tray import Tree, list_as, opened_tray
-from lycosa.tray import write_folder as write_any
+from lycosa.output.atomic_file import whole_file
+from lycosa.output.export_folder import Tree, list_as, opened_tray
+from lycosa.output.export_folder import write_folder as write_any
 
 
 def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:

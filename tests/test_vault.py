@@ -18,7 +18,7 @@ from lycosa.crawl.outcome import truncation_of
 from lycosa.keep.index import read_index
 from lycosa.look.export import export_index, export_wacz, export_warc
 from lycosa.look.listing import Filter
-from lycosa.look.table import write
+from lycosa.output.table import write
 
 WORDS = b"<title>words</title><p>the same words</p>" * 20
 

@@ -293,7 +293,7 @@ def cost(world: World, thesaurus: str) -> None:
 
 def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: Path) -> None:
     """The mean share of services that each policy has found."""
-    from lycosa.report.curves import draw_curves
+    from lycosa.output.line_chart import draw_curves
 
     series: dict[str, list[tuple[float, float]]] = {}
     for cues, worlds in curves.items():

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 import apsw
 
 from lycosa.analyse.select import Condition
-from lycosa.look.table import printable
+from lycosa.output.table import printable
 
 COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found", "how")
 _NODE_KEYS = ("url", "kind", "root", "namespace", "bytes", "closure", "validity")

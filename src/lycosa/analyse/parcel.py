@@ -16,8 +16,8 @@ from typing import BinaryIO, NamedTuple
 
 from lycosa.disk import make_fault
 from lycosa.keep.names import add_suffix, fold, path_of
-from lycosa.outlet import whole_file
-from lycosa.tray import Listing, Place, opened_tray
+from lycosa.output.atomic_file import whole_file
+from lycosa.output.export_folder import Listing, Place, opened_tray
 
 INDEX = "_INDEX_METADATA"
 _HEAD = f"# {INDEX}: file name = address\n"

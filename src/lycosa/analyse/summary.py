@@ -12,7 +12,7 @@ import apsw
 from lycosa.analyse.cluster import COUNTS, count_collections
 from lycosa.analyse.run import Progress
 from lycosa.analyse.store import open_readonly
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 _SHOWN = 8  # collections of a cluster
 _BAR = 30

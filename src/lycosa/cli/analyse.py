@@ -57,7 +57,7 @@ def analyse(
     from lycosa.analyse.plan import Plan, read_plan
     from lycosa.analyse.run import Errand, analyse_collection
     from lycosa.analyse.summary import tell
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     where = Path(named_collection(folder, collection))
     settled = read_plan(plan) if plan else Plan()

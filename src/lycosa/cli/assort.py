@@ -11,7 +11,7 @@ from msgspec import Struct
 from lycosa.cli.analyse import load_part
 from lycosa.cli.output import check_ending, check_form, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.analyse.pick import Pick, Picker
@@ -115,7 +115,7 @@ def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
 
 def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
     from lycosa.analyse.needs import COLUMNS, list_edges, write_graphml
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     condition = picker.condition(pick)
     if wish.form == "graphml" or (wish.form is None and wish.output.lower().endswith(".graphml")):

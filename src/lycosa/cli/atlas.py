@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lycosa.cli.output import check_ending, conclude, opened_bytes
 from lycosa.cli.services import stock_of, write_listing
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     import msgspec
 
     from lycosa.missions.geo import stac
-    from lycosa.tray import write_folder
+    from lycosa.output.export_folder import write_folder
 
     entries, layers = _found(stock, wanted), _layers(stock, wanted)
     if output == "-" or output.lower().endswith((".jsonl", ".ndjson")):
@@ -106,7 +106,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
 def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     from lycosa.missions.geo import iso
-    from lycosa.tray import write_folder
+    from lycosa.output.export_folder import write_folder
 
     layers = _layers(stock, wanted)
     records = iso.list_layer_records(layers) if by == "layer" else iso.list_records(_found(stock, wanted), layers)

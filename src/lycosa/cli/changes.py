@@ -11,12 +11,12 @@ import click
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.look.changes import Change, Round
     from lycosa.look.collection import Collection
-    from lycosa.look.table import Format
+    from lycosa.output.table import Format
 
 _SHOWN_HOSTS = 20  # of a table for people; the other formats have all
 
@@ -102,14 +102,14 @@ def _count_hosts(found: Iterable[Change]) -> tuple[list[tuple[str, Counter[str]]
 
 def _write_hosts(hosts: list[tuple[str, Counter[str]]], out: TextIO, form: Format) -> None:
     from lycosa.look.changes import KINDS
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     write([(name, *(counts[kind] for kind in KINDS)) for name, counts in hosts], ("host", *KINDS), out, form=form)
 
 
 def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
     from lycosa.look.changes import Change
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     if form == "table":  # the address tells the host
         rows = (
@@ -122,7 +122,7 @@ def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
 
 def _write_rounds(rounds: list[Round], out: TextIO, form: Format) -> None:
     from lycosa.look.changes import Round
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     def cells(row: Round) -> tuple[str | int | float | None, ...]:
         started = row.started.strftime("%Y-%m-%d %H:%M:%S")

@@ -33,7 +33,7 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
 
 def _tell_settings(plan: Plan, form: str | None) -> None:
     from lycosa.config.loading import describe
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     rows = [(row.key, row.value, row.origin, row.meaning) for row in describe(plan.settled)]
     with opened("-", form) as (out, settled):
@@ -47,7 +47,7 @@ def _tell_rules(plan: Plan, form: str | None) -> None:
     from lycosa import urls
     from lycosa.config.seeds import read_seeds
     from lycosa.judge.rules import Rules
-    from lycosa.look.table import printable, write
+    from lycosa.output.table import printable, write
 
     mission = plan.settled.mission
     seeds = read_seeds(mission.seeds).urls

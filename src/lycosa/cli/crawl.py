@@ -94,7 +94,7 @@ def crawl(
 
 def _conclude(report: Report, mission: Mission, *, output: str | None, check_services: bool, quiet: bool) -> int:
     """Tell of a round, and do what is asked for after it; returns the exit code of what was written."""
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     code, ended_well = 0, report.exit_code in (0, 5)
     if not quiet:
@@ -117,7 +117,7 @@ def _conclude(report: Report, mission: Mission, *, output: str | None, check_ser
 def _write_views(mission: Mission, *, quiet: bool) -> int:
     """Write mirror and index; whatever becomes of them, the crawl itself went well."""
     from lycosa.look.export import finish
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     try:
         notes, lost = finish(mission)
@@ -147,7 +147,7 @@ def _tell_plan(mission: Mission) -> int:
     """Print what would be done."""
     from lycosa import urls
     from lycosa.judge.rules import Rules
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     if not mission.seeds:
         raise UsageError("There is no seed: name at least one URL to begin with.")
@@ -162,7 +162,7 @@ def _tell_plan(mission: Mission) -> int:
 
 def _tell_failures(seeds: dict[str, str]) -> None:
     """Say on standard error why nothing could be fetched, seed by seed."""
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     shown = [f"  {printable(seed)}: {printable(_explain(why))}" for seed, why in list(seeds.items())[:20]]
     more = [f"  and {len(seeds) - 20} more"] if len(seeds) > 20 else []

@@ -15,7 +15,7 @@ from lycosa.cli.options import collection_option, named
 from lycosa.cli.output import check_ending, check_form, check_place, conclude, opened, opened_bytes
 from lycosa.errors import UsageError
 from lycosa.look.listing import Filter
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.look.collection import Collection
@@ -216,7 +216,7 @@ def write_list(
 ) -> None:
     """Write the rows of a list to a file or the pipe."""
     from lycosa.look.listing import LISTS, list_rows
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     found = list_rows(collection, next(name for name in LISTS if name == kind), wanted)
     with opened(output, form) as (out, settled):
@@ -236,7 +236,7 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
     from lycosa.look.collection import Collection
     from lycosa.look.graph import NODES
     from lycosa.look.graphml import write_graphml
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     nodes = next(name for name in NODES if name == by)
     with Collection(folder) as collection:
@@ -267,7 +267,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
     from lycosa.look.address import read_address
     from lycosa.look.collection import Collection
     from lycosa.look.graph import list_inlinks
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     with Collection(folder) as collection:
         rows: Iterator[tuple[str, str, str, int]]
@@ -284,7 +284,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
 def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
     from lycosa.look.collection import Collection
     from lycosa.look.near import COLUMNS
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     check_place(output, form)  # before every page is read
     tell = (lambda words: click.echo(f"lycosa: {words}", err=True)) if sys.stderr.isatty() else None

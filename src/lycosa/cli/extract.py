@@ -46,7 +46,7 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
     from lycosa.crawl.extraction import Errand, extract_collection, extract_files
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     errand = Errand(workers=workers, again=again, retry=retry, quiet=quiet)
     folder = Path(collection or default_collection())

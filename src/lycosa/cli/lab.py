@@ -42,8 +42,8 @@ def lab(
     lycosa lab collection --policy shark,learn,bfs
     lycosa lab collection --policy learn --set policy.relevance=both --chart curves.svg
     """
-    from lycosa.look.table import write
     from lycosa.look.trial import compare
+    from lycosa.output.table import write
 
     where = named_collection(folder, collection)
     wanted = [name.strip() for name in names.split(",") if name.strip()]
@@ -70,7 +70,7 @@ def lab(
             listed = [(p.policy, p.requests, p.found, p.hosts, round(p.found / max(1, p.requests), 4)) for p in points]
             write(listed, ("policy", "requests", "found", "hosts", "rate"), out, form=settled)
     if chart:
-        from lycosa.report.curves import draw_curves
+        from lycosa.output.line_chart import draw_curves
 
         series = {name: [(p.requests, p.found) for p in points if p.policy == name] for name in wanted}
         title = f"What each policy finds in {os.path.basename(os.path.abspath(where))}"

@@ -11,7 +11,7 @@ import click
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import conclude, opened
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     #: The names of the columns, and the rows.
@@ -33,7 +33,7 @@ def status(collection: str, form: str | None) -> None:
     import msgspec
 
     from lycosa.look.status import read_status, tell
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     found = read_status(collection)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
@@ -78,7 +78,7 @@ def query(
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"
     lycosa query --sparql "SELECT ?c { ?c skos:prefLabel 'river'@en }" --thesaurus gemet
     """
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     if bool(sql) == bool(sparql) or (thesaurus and not sparql):
         raise UsageError("Give one query: SQL for the collection, or --sparql (with --thesaurus) for a thesaurus.")

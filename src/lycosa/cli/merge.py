@@ -33,7 +33,7 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str 
     import msgspec
 
     from lycosa.crawl.merge import merge_collections
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     check_ending(into or "-")
     folders = [Path(name) for name in collections]

@@ -11,8 +11,8 @@ from typing import BinaryIO, TextIO
 import click
 
 from lycosa.errors import Partial, UsageError
-from lycosa.look.table import FORMATS, Format
-from lycosa.outlet import refuse_own, whole_file
+from lycosa.output.atomic_file import refuse_own, whole_file
+from lycosa.output.table import FORMATS, Format
 
 _ALIASES = {"ndjson": "jsonl", "tab": "tsv"}
 LISTS = ("csv", "tsv", "jsonl", *_ALIASES)

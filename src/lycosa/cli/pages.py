@@ -31,7 +31,7 @@ def write_clusters(collection: str, output: str, *, form: str | None) -> None:
 
     from lycosa.analyse.store import open_readonly
     from lycosa.analyse.summary import describe_collections, draw_counts
-    from lycosa.look.table import printable, write
+    from lycosa.output.table import printable, write
 
     with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, settled):
         if settled == "table":

@@ -68,8 +68,8 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
 
 
 def _write(types: Types, by: By, form: str | None, output: str) -> None:
-    from lycosa.look.table import write
     from lycosa.look.types import tell
+    from lycosa.output.table import write
 
     rows = types.by(by)
     columns = _COLUMNS if by == "type" else _COLUMNS[:1] + _COLUMNS[2:]

@@ -11,7 +11,7 @@ from lycosa.cli.analyse import load_part
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import check_place, opened
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.analyse.search import Hit
@@ -72,7 +72,7 @@ def search(
                 if settled == "table":
                     _tell(hits, out)
                 else:
-                    from lycosa.look.table import write
+                    from lycosa.output.table import write
 
                     rows = ((hit.url, hit.kind, hit.title, _plain(hit.snippet), hit.score) for hit in hits)
                     write(rows, ("url", "kind", "title", "snippet", "score"), out, form=settled)
@@ -93,7 +93,7 @@ def _quote(word: str) -> str:
 def _tell(hits: Iterable[Hit], out: TextIO) -> None:
     """For people: address, kind and title, then the words around, those that were asked for in bold."""
     from lycosa.analyse.search import MARK
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     bold, plain = ("\x1b[1m", "\x1b[0m") if out.isatty() else ("", "")
     for hit in hits:

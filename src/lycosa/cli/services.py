@@ -10,7 +10,7 @@ import click
 
 from lycosa.cli.options import collection_option, format_option, output_option
 from lycosa.cli.output import conclude, opened
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def services(
 
 def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, form: str | None, raw: bool) -> None:
     """Write services or layers; a table for people has the columns that fit, and the sum above it."""
-    from lycosa.look.table import write
     from lycosa.missions.geo import listing
+    from lycosa.output.table import write
 
     columns: tuple[str, ...]
     short: tuple[str, ...]

@@ -13,7 +13,7 @@ import click
 from lycosa.cli.options import format_option, named, output_option
 from lycosa.cli.output import opened
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.text.vocabulary import Concept, Group
@@ -82,7 +82,7 @@ def import_files(words: tuple[str, ...], name: str, languages: str, output: str 
 @output_option
 def list_all(form: str | None, output: str) -> None:
     """List the thesauri that can be named."""
-    from lycosa.look.table import Value, write
+    from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
     rows: list[tuple[Value, ...]] = []
@@ -109,7 +109,7 @@ def list_all(form: str | None, output: str) -> None:
 @output_option
 def themes(name: str, language: str, kind: str, form: str | None, output: str) -> None:
     """List the themes, groups and top concepts that a mission may be restricted to (--themes)."""
-    from lycosa.look.table import Value, write
+    from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
     groups = thesaurus_library.find_volume(name).read_groups()
@@ -132,7 +132,7 @@ def themes(name: str, language: str, kind: str, form: str | None, output: str) -
 @output_option
 def show(term: str, name: str, language: str, form: str | None, output: str) -> None:
     """Show the concepts that a term means: its labels in every language, what is broader, narrower, related."""
-    from lycosa.look.table import Value, write
+    from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
     volume = thesaurus_library.find_volume(name)
@@ -195,7 +195,7 @@ def _themes(concept: Concept, concepts: list[Concept], *, groups: list[Group], l
 
 def _tell(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> None:
     """One concept for a person."""
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     lines = [f"{concept.label(language)}  {concept.uri}"]
     definition = concept.definition.get(language) or concept.definition.get("en", "")

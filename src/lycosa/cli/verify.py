@@ -29,7 +29,7 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
     import msgspec
 
     from lycosa.crawl.verify import verify as look
-    from lycosa.look.table import printable
+    from lycosa.output.table import printable
 
     health = look(Path(collection), repair=repair)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":

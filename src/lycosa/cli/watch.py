@@ -16,16 +16,16 @@ from msgspec.structs import replace
 from lycosa.cli.options import asking_options, format_option, named_collection, output_option, settle
 from lycosa.cli.output import check_place, opened
 from lycosa.errors import UsageError
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
     from lycosa.config.settings import Mission
     from lycosa.look.collection import Collection
-    from lycosa.look.table import Value
     from lycosa.missions.geo.history import Difference, History, Result
     from lycosa.missions.geo.listing import Wanted
     from lycosa.missions.geo.watch import Watched
+    from lycosa.output.table import Value
 
 COLUMNS = (
     "type", "endpoint", "outcome", "reason", "title", "version", "layers", "capabilities", "answer_s", "operation",
@@ -263,7 +263,7 @@ def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
 
 
 def _write_results(results: Iterable[Result], shown: _Shown) -> None:
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     with opened(shown.output, shown.form) as (out, settled):
         if settled == "table":
@@ -282,7 +282,7 @@ def _row(result: Result) -> list[Value]:
 
 
 def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tuple[int, int]) -> None:
-    from lycosa.look.table import write
+    from lycosa.output.table import write
 
     columns = ("change", "detail", "type", "endpoint", "outcome", "title", "since", "until", "id")
     rows: Iterator[list[Value]] = (
@@ -305,9 +305,9 @@ def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tupl
 
 
 def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
-    from lycosa.look.table import write
     from lycosa.missions.geo.history import History
     from lycosa.missions.geo.verdict import OUTCOMES
+    from lycosa.output.table import write
 
     history: History = History(collection.path, write=False)
     try:

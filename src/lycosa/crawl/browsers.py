@@ -12,7 +12,7 @@ from lycosa.crawl.rendering import NO_BROWSER
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 from lycosa.render.find import find_browser
 from lycosa.render.keeper import Keeper
 

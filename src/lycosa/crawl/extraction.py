@@ -26,7 +26,7 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.records import Label
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 LOCK = "extract.lock"
 BUSY = "being extracted from"

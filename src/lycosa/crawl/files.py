@@ -24,7 +24,7 @@ from lycosa.errors import UsageError
 from lycosa.extract.job import Job, Result
 from lycosa.frontier.records import Guest, Label
 from lycosa.keep.warc import StoredAnswer, iter_records
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 _HEAD_BYTES = 64 * 1024
 #: A file gzipped as a whole is unpacked to disk, unless it grows like a bomb.

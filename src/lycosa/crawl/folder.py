@@ -13,7 +13,7 @@ from lycosa.crawl.scout import Scout
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
-from lycosa.outlet import CRAWL_MAKES, refuse_own
+from lycosa.output.atomic_file import CRAWL_MAKES, refuse_own
 
 Open = Callable[[Path], Frontier]
 

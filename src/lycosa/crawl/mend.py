@@ -20,7 +20,7 @@ from lycosa.keep import Archive, inspect, iter_records, ledger, mend, settle
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.recovery import Span, cut
 from lycosa.model import State, WarcRow
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"

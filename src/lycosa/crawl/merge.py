@@ -32,8 +32,8 @@ from lycosa.frontier import schema
 from lycosa.frontier.fault import translate
 from lycosa.frontier.merge import Merged, merge
 from lycosa.keep import links
-from lycosa.outlet import SPOOL, refuse_own
-from lycosa.plural import counted
+from lycosa.output.atomic_file import SPOOL, refuse_own
+from lycosa.output.wording import counted
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.crawl.progress import LIVE_S, PIPE_S
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 SHOWN = 10
 _ENDINGS = {

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 LIVE_S = 0.5
 PIPE_S = 60.0

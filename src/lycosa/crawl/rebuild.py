@@ -28,7 +28,7 @@ from lycosa.frontier.health import Salvage, salvage
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.catalogue import Catalogue
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 CRASHES = 100  # answers that may kill the process that reads them
 

@@ -10,7 +10,7 @@ from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
 from lycosa.frontier import EVENTS, Frontier
 from lycosa.model import STATE_NAMES, State
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 TOP = 10
 

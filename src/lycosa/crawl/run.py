@@ -51,8 +51,8 @@ from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, links
 from lycosa.look.lessons import borrow
 from lycosa.model import Found
-from lycosa.outlet import SPOOL
-from lycosa.plural import counted
+from lycosa.output.atomic_file import SPOOL
+from lycosa.output.wording import counted
 from lycosa.quarry import Quarry
 from lycosa.text import thesaurus_library
 

@@ -23,7 +23,7 @@ from lycosa.frontier.health import find_harm
 from lycosa.keep import StoredAnswer, inspect, links, read_record
 from lycosa.look import database
 from lycosa.model import WarcRow
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 TOLD = 20  # problems that are told one by one
 _WARCS = "SELECT name, size FROM warc"

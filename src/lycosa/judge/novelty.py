@@ -23,7 +23,7 @@ from typing import Protocol
 
 from lycosa.judge.traps import OK, Tallies
 from lycosa.model import Target, Verdict
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 from lycosa.text.fingerprint import cut_runs, read_lines
 
 CODE = "trap:near-duplicates"

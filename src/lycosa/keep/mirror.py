@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.keep.types import type_of
-from lycosa.plural import counted
-from lycosa.tray import Listing, Place, opened_tray
+from lycosa.output.export_folder import Listing, Place, opened_tray
+from lycosa.output.wording import counted
 
 MANIFEST = "~urls.tsv"
 _LISTING = Listing(MANIFEST, lambda line: line.partition("\t")[0])

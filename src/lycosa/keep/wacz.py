@@ -24,9 +24,9 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.keep.surt import surt_of
 from lycosa.keep.warc import StoredAnswer, iter_records
-from lycosa.outlet import whole_file
-from lycosa.plural import counted
-from lycosa.tray import Place, Tray, list_as, opened_tray
+from lycosa.output.atomic_file import whole_file
+from lycosa.output.export_folder import Place, Tray, list_as, opened_tray
+from lycosa.output.wording import counted
 
 WaczPath = tuple[Path, int]
 """An archive file and how many of its bytes count: a running crawl may have written more than it committed."""

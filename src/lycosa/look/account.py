@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from lycosa.look.table import printable
 from lycosa.look.why import Fate, Host, Step, Why
-from lycosa.plural import counted
+from lycosa.output.table import printable
+from lycosa.output.wording import counted
 from lycosa.reasons import explain
 
 _LABEL = 9  # width of the names in front of each section

@@ -31,8 +31,8 @@ from lycosa.look.graph import InLink
 from lycosa.look.listing import state_name
 from lycosa.look.query import select
 from lycosa.look.records import RecordInfo, Wanted, list_records
-from lycosa.look.table import Value
 from lycosa.model import STATE_NAMES
+from lycosa.output.table import Value
 from lycosa.parse import Doc, read
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from lycosa.keep.types import type_of
 from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.look.collection import Collection, Page
 from lycosa.look.listing import Filter
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 EVERYTHING = Filter()
 HTML = ("text/html", "application/xhtml+xml")

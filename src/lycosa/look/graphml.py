@@ -16,8 +16,8 @@ from lycosa import urls
 from lycosa.frontier.parts import host_key
 from lycosa.look import database, graph
 from lycosa.look.graph import By
-from lycosa.look.table import printable
 from lycosa.model import STATE_NAMES, State
+from lycosa.output.table import printable
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 _TYPES = {"links": "int", "pages": "int", "depth": "int", "accepted": "boolean"}

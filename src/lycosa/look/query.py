@@ -14,7 +14,7 @@ import apsw
 from lycosa.errors import LycosaError, UsageError
 from lycosa.look import database
 from lycosa.look.database import Row
-from lycosa.look.table import Value
+from lycosa.output.table import Value
 
 _READS = "A query can only read: SELECT … or WITH … SELECT."
 #: What says nothing: blanks, comments, empty statements.

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 from lycosa import urls
 from lycosa.look import database
 from lycosa.look.database import Row
-from lycosa.look.table import Format, Value, printable, write
+from lycosa.output.table import Format, Value, printable, write
 
 #: More keys than this are no columns: the data then stands in one, as JSON.
 _COLUMNS_MAX = 200

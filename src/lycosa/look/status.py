@@ -15,7 +15,7 @@ from msgspec import Struct
 from lycosa.look import database
 from lycosa.look.prints import NearCount, count_near
 from lycosa.model import STATE_NAMES, State
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 #: The round under way, when it began, and its pages as the page limit counts them.
 _ROUND = """

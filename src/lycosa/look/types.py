@@ -13,7 +13,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.look import database
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 #: What is hunted; pages; what may be quarry that nobody recognised; the rest.
 CATEGORIES = ("TARGET", "HTML", "POTENTIAL", "OTHER")

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.fault import translate
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 NAME = "checks.db"
 _VERSION = 1

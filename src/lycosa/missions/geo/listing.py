@@ -12,7 +12,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.stock import Entry, Layer, Stock
-from lycosa.plural import counted
+from lycosa.output.wording import counted
 
 Cell = str | int | float | None
 

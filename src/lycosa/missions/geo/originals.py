@@ -21,9 +21,9 @@ from lycosa.fetch.decode import decode
 from lycosa.keep import read_record
 from lycosa.keep.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.look.collection import Collection
-from lycosa.look.table import write
 from lycosa.missions.geo.stock import Entry, Source
-from lycosa.outlet import refuse_own, whole_file
+from lycosa.output.atomic_file import refuse_own, whole_file
+from lycosa.output.table import write
 
 COLUMNS = (
     "file", "url", "service", "type", "version", "kind", "title", "provider", "endpoint", "layers", "state", "fetched",

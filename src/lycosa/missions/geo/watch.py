@@ -31,8 +31,8 @@ from lycosa.missions.geo.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.stock import Entry, Stock
 from lycosa.missions.geo.verdict import OUTCOMES, Verdict, judge_description, judge_probe
 from lycosa.model import RobotsRow
+from lycosa.output.wording import counted
 from lycosa.parse import Doc
-from lycosa.plural import counted
 
 LOCK = "checks.lock"
 #: Bytes of a description: the largest in use have some 30 MB.

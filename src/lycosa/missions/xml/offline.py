@@ -19,7 +19,7 @@ from lycosa.errors import UsageError
 from lycosa.keep.names import add_suffix, fold, path_of
 from lycosa.missions.xml.catalog import fold_public
 from lycosa.missions.xml.closure import NEEDS, Closures
-from lycosa.tray import write_folder
+from lycosa.output.export_folder import write_folder
 
 CATALOG = "catalog.xml"
 MISSING = "missing.txt"

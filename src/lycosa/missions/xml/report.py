@@ -12,9 +12,9 @@ import apsw
 
 from lycosa.analyse.store import open_readonly
 from lycosa.missions.xml.mending import CODES
-from lycosa.plural import counted
-from lycosa.report.charts import Bar, draw_bars, draw_histogram
-from lycosa.report.page import Link, Section, fold, table, text, tiles, write_page
+from lycosa.output.charts import Bar, draw_bars, draw_histogram
+from lycosa.output.html_page import Link, Section, fold, table, text, tiles, write_page
+from lycosa.output.wording import counted
 
 _TOP = 15  # bars
 _ROWS = 200  # of a table

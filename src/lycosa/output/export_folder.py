@@ -22,7 +22,7 @@ import apsw
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.outlet import claim, ending, refuse_own
+from lycosa.output.atomic_file import claim, ending, refuse_own
 
 _PARTS = "~lycosa-parts"
 _PART_FOLDER = 1000  # files in one folder of parts
