@@ -131,8 +131,8 @@ def ask(task: dict[str, Any], land: Land) -> list[dict[str, Any]]:
     """Each address of the task to a client and a gate of its own or, within one `round`, of all: what it made of it."""
     from lycosa import urls
     from lycosa.config.settings import Fetch, Mission
+    from lycosa.fetch.address_guard import Gate
     from lycosa.fetch.client import Client
-    from lycosa.fetch.gate import Gate
     from lycosa.judge.rules import Rules
     from lycosa.model import Target
 

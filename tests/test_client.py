@@ -16,8 +16,8 @@ from loopback import Reply, Web, html
 
 from lycosa import urls
 from lycosa.config.settings import Agent, Fetch, HostRule, Limits, Mission
+from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header, find_rule
-from lycosa.fetch.gate import Gate
 from lycosa.model import Answer, Target
 
 

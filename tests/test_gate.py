@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.errors import UsageError
-from lycosa.fetch.gate import Gate, curl_option
+from lycosa.fetch.address_guard import Gate, curl_option
 
 PRIVATE = [
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",

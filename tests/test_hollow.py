@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.parse import read
-from lycosa.parse.hollow import is_hollow
+from lycosa.parse.script_shell import is_hollow
 
 SCRIPT = '<script src="/app.js"></script>'
 

@@ -13,10 +13,9 @@ import pytest
 pytest.importorskip("playwright")
 
 from lycosa.config.settings import Render  # noqa: E402
-from lycosa.render.hub import Hub, Plan  # noqa: E402
-from lycosa.render.sitting import Bounds, Supply  # noqa: E402
-from lycosa.render.studio import explain_launch  # noqa: E402
-from lycosa.render.wire import (  # noqa: E402
+from lycosa.render.broker import Hub, Plan  # noqa: E402
+from lycosa.render.browser_pool import explain_launch  # noqa: E402
+from lycosa.render.messages import (
     HEAD,
     Ask,
     Begin,
@@ -32,6 +31,7 @@ from lycosa.render.wire import (  # noqa: E402
     listen,
     pack,
 )
+from lycosa.render.page_session import Bounds, Supply  # noqa: E402
 
 Page = Callable[[str, Supply], Awaitable[object]]
 

@@ -12,7 +12,7 @@ from loopback import Web, html
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.crawl.patrol import Patrol, Reply
-from lycosa.fetch.gate import Gate
+from lycosa.fetch.address_guard import Gate
 from lycosa.model import RobotsRow
 from lycosa.urls import origin_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.parse.tags import mend_tags
 from lycosa.parse.xml import build_tree
+from lycosa.parse.xml_tag_repair import mend_tags
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from lycosa.render import tree
+from lycosa.render import process_tree
 
 LEAF = "import time; time.sleep(60)"
 GROW = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', '{LEAF}']); time.sleep({{}})"
@@ -21,28 +21,28 @@ def grow(seconds: float) -> subprocess.Popen[bytes]:
 
 def wait_for_leaf(pid: int) -> int:
     end = time.monotonic() + 20
-    while not (below := tree.find_below(pid)):
+    while not (below := process_tree.find_below(pid)):
         assert time.monotonic() < end
         time.sleep(0.01)
     return below[-1]
 
 
 def is_there(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and b"time.sleep" in tree.read_command(pid)
+    return Path(f"/proc/{pid}").exists() and b"time.sleep" in process_tree.read_command(pid)
 
 
 def test_processes_below_are_found_and_measured() -> None:
     """Children of children too; what is gone has no memory and no command."""
     started = grow(60)
     leaf = wait_for_leaf(started.pid)
-    assert {started.pid, leaf} <= set(tree.find_below(os.getpid()))
-    assert leaf in tree.find_children(started.pid)
-    assert tree.private_bytes(started.pid) > 0
+    assert {started.pid, leaf} <= set(process_tree.find_below(os.getpid()))
+    assert leaf in process_tree.find_children(started.pid)
+    assert process_tree.private_bytes(started.pid) > 0
     for pid in (leaf, started.pid):
         os.kill(pid, 9)
     started.wait()
-    assert tree.private_bytes(started.pid) == 0
-    assert tree.read_command(started.pid) == b""
+    assert process_tree.private_bytes(started.pid) == 0
+    assert process_tree.read_command(started.pid) == b""
 
 
 def test_nothing_is_left_below_an_adopter() -> None:
@@ -51,12 +51,12 @@ def test_nothing_is_left_below_an_adopter() -> None:
     warden = os.fork()
     if warden == 0:
         try:
-            tree.adopt_orphans()
+            process_tree.adopt_orphans()
             short, long = grow(0.3), grow(60)
             leaves = [wait_for_leaf(short.pid), wait_for_leaf(long.pid)]
             short.wait()
             os.write(writer, " ".join(map(str, [long.pid, *leaves])).encode())
-            tree.end_below(os.getpid())
+            process_tree.end_below(os.getpid())
         finally:
             os._exit(0)
     os.waitpid(warden, 0)
@@ -74,7 +74,7 @@ def test_a_process_dies_with_its_parent() -> None:
     if parent == 0:
         me = os.getpid()
         if os.fork() == 0:
-            tree.die_with_parent(9, me)
+            process_tree.die_with_parent(9, me)
             os.write(writer, str(os.getpid()).encode())
             time.sleep(60)
         time.sleep(60)
@@ -92,7 +92,7 @@ def test_leaving_the_network_leaves_only_oneself() -> None:
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        left = tree.leave_network()
+        left = process_tree.leave_network()
         with open("/proc/self/net/dev", encoding="ascii") as file:
             names = [line.partition(":")[0].strip() for line in file.readlines()[2:]]
         os.write(writer, f"{left} {os.getuid()} {' '.join(names)}".encode())

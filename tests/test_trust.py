@@ -33,7 +33,7 @@ ALLOWED = {
     ("cli/assort.py", "import_module"): "the same",
     ("cli/pages.py", "importlib"): "the same",
     ("cli/pages.py", "import_module"): "the same",
-    ("render/find.py", "importlib"): "whether an extra is installed",
+    ("render/browser_discovery.py", "importlib"): "whether an extra is installed",
     ("extract/loader.py", "importlib"): "the class that the user's own mission file names",
     ("extract/loader.py", "import_module"): "the same",
     ("extract/loader.py", "exec_module"): "the same",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.render.wire import HEAD, Ask, Begin, Given, Hello, Job, Line, Result, listen, pack, unpack_for_hub
+from lycosa.render.messages import HEAD, Ask, Begin, Given, Hello, Job, Line, Result, listen, pack, unpack_for_hub
 
 
 def test_messages_survive_the_way(tmp_path: Path) -> None:

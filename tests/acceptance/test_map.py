@@ -10,7 +10,7 @@ import pytest
 from lycosa.missions.geo.chart import write_map
 from lycosa.missions.geo.inventory import Item, Service
 from lycosa.missions.geo.stock import Entry, Layer, Source
-from lycosa.render.find import find_browser
+from lycosa.render.browser_discovery import find_browser
 
 SEAT = find_browser()
 pytestmark = [

@@ -21,10 +21,10 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.config.settings import Render
-from lycosa.render.find import find_browser
-from lycosa.render.sitting import Bounds
-from lycosa.render.tree import find_below
-from lycosa.render.wire import Given, Sheet
+from lycosa.render.browser_discovery import find_browser
+from lycosa.render.messages import Given, Sheet
+from lycosa.render.page_session import Bounds
+from lycosa.render.process_tree import find_below
 
 MISSING = find_browser().missing
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no browser: {MISSING}")
@@ -446,7 +446,7 @@ def test_without_a_browser_pages_are_kept_and_it_is_said(web: Web, tmp_path: Pat
 
 def test_a_browser_without_work_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is given back after a while; the next page starts another."""
-    from lycosa.render import studio as studios
+    from lycosa.render import browser_pool as studios
 
     monkeypatch.setattr(studios, "IDLE_S", 0.2)
     bounds = Bounds(Render(), 1 << 20, "lycosa")

@@ -13,8 +13,8 @@ import socket
 import time
 
 from lycosa.config.loading import load
+from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client
-from lycosa.fetch.gate import Gate
 from lycosa.model import Target
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"

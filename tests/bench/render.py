@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from loopback import Reply, Web
 
-from lycosa.render.tree import find_below, private_bytes, read_command
+from lycosa.render.process_tree import find_below, private_bytes, read_command
 
 SHELL = (
     b'<!DOCTYPE html><html><head><title>app</title></head><body><div id="root"></div><script src="/app.js"></script>'

@@ -13,11 +13,11 @@ from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of
 from lycosa.output.wording import counted
-from lycosa.render.find import find_browser
-from lycosa.render.keeper import Keeper
+from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import Keeper
 
 if TYPE_CHECKING:
-    from lycosa.render.hub import Plan
+    from lycosa.render.broker import Plan
 
 
 def refuse_browserless(mission: Mission) -> None:
@@ -80,8 +80,8 @@ def _modes(mission: Mission) -> set[str]:
 
 def _plan(mission: Mission, board: Board, path: str, folder: str) -> Plan:
     """Made in the process of the hub: only there Playwright is loaded."""
-    from lycosa.render.hub import Plan
-    from lycosa.render.sitting import Bounds
+    from lycosa.render.broker import Plan
+    from lycosa.render.page_session import Bounds
 
     bounds = Bounds(mission.render, mission.limits.html_bytes, agent_header(mission))
     return Plan(path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=board.beat_browser)

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.crawl.bars import Bars
-from lycosa.crawl.content import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.crawl.detours import Detours, is_move
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import make_hunt
@@ -28,8 +27,9 @@ from lycosa.crawl.passing import Rows, note_other, note_page, recall
 from lycosa.crawl.scout import Scout
 from lycosa.crawl.vault import RENDERED_TYPE, Vault
 from lycosa.crawl.visits import Visits
+from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
-from lycosa.fetch.validity import LIAR, make_keys
+from lycosa.fetch.validators import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
 from lycosa.judge.policy import DULL, SITEMAP, score_of
 from lycosa.judge.rules import Rules
@@ -37,7 +37,7 @@ from lycosa.judge.worth import make_worth
 from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
-from lycosa.render.wire import Result
+from lycosa.render.messages import Result
 
 _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})

@@ -14,7 +14,7 @@ from msgspec.json import encode
 
 from lycosa.disk import make_fault
 from lycosa.model import Answer, Done, Link, State, Verdict
-from lycosa.render.wire import Result
+from lycosa.render.messages import Result
 
 LONG = 4096  # characters of a line; a link may be a megabyte long
 _NAMES = ("time", "status", "size", "url", "depth", "via", "type", "state", "reason")

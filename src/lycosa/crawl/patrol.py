@@ -21,9 +21,9 @@ from lycosa.crawl.lanes import Lane, Lanes
 from lycosa.crawl.manners import mind
 from lycosa.crawl.outcome import settle
 from lycosa.crawl.rulebook import Rulebook
+from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
-from lycosa.fetch.gate import Gate
 from lycosa.model import Answer, HostRow, RobotsRow, State, Target
 
 #: Seconds within which a wish to stop is heard.

@@ -24,8 +24,8 @@ from lycosa.fetch.decode import Decoded, decode, decode_file
 from lycosa.frontier import part_of
 from lycosa.model import Answer, Target
 from lycosa.parse import Doc
-from lycosa.parse.hollow import is_hollow
-from lycosa.render.wire import Ask, Begin, Drop, Forget, Given, Hello, Job, Line, Result, Sheet, ToHub, ToWorker
+from lycosa.parse.script_shell import is_hollow
+from lycosa.render.messages import Ask, Begin, Drop, Forget, Given, Hello, Job, Line, Result, Sheet, ToHub, ToWorker
 
 HELD_BYTES = 32 << 20  # answers in memory that wait for a browser; further ones wait on disk
 SLACK_S = 60.0  # how much later than the hub itself a worker gives a page up

@@ -28,7 +28,7 @@ from lycosa.keep.archive import Place, Profile
 from lycosa.keep.catalogue import Catalogue, Entry
 from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
 from lycosa.parse import read
-from lycosa.render.wire import Result
+from lycosa.render.messages import Result
 
 BATCH = 200  # answers that are committed at once
 _OWNER = "replay:0"

@@ -40,8 +40,8 @@ from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.loader import load_quarry
+from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client, agent_header
-from lycosa.fetch.gate import Gate
 from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier
 from lycosa.judge.choice import is_steered, settle_order
 from lycosa.judge.novelty import SPENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from lycosa.config.settings import Recrawl
-from lycosa.fetch.validity import quiet_time
+from lycosa.fetch.validators import quiet_time
 from lycosa.frontier import RoundRow
 from lycosa.judge.interval import Bounds, Rate, interval, learn
 from lycosa.model import Answer, Past, Target

@@ -32,7 +32,7 @@ from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.judge.novelty import SPENT
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
-from lycosa.render.wire import Result
+from lycosa.render.messages import Result
 
 LOAD = 64  # targets a lane takes from the frontier at once
 LEASE_S = 60.0

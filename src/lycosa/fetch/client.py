@@ -21,11 +21,11 @@ import pycurl
 from lycosa import clock, urls
 from lycosa.config.secrets import has_secrets, make_public
 from lycosa.config.settings import Fetch, HostRule, Limits, Mission
-from lycosa.fetch.gate import SCHEMES, Gate
-from lycosa.fetch.handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
+from lycosa.fetch.address_guard import SCHEMES, Gate
+from lycosa.fetch.curl_handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
-from lycosa.fetch.system import has_ipv6, read_hosts_file
-from lycosa.fetch.validity import conditions
+from lycosa.fetch.system_network import has_ipv6, read_hosts_file
+from lycosa.fetch.validators import conditions
 from lycosa.model import Answer, Target
 
 SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB

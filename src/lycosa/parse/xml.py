@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.parsers import expat
 
 from lycosa.parse import charset as charsets
-from lycosa.parse.tags import mend_tags
+from lycosa.parse.xml_tag_repair import mend_tags
 
 if TYPE_CHECKING:
     from lxml import etree

@@ -21,7 +21,7 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.crawl.patrol import Patrol, Reply
 from lycosa.errors import CollectionError, UsageError
-from lycosa.fetch.gate import Gate
+from lycosa.fetch.address_guard import Gate
 from lycosa.look.collection import Collection
 from lycosa.missions.geo.address import ask
 from lycosa.missions.geo.history import History, Result

@@ -15,7 +15,7 @@ from lycosa.analyse.part import Change, Corrected
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
-from lycosa.parse.tags import mend_tags, skip_doctype
+from lycosa.parse.xml_tag_repair import mend_tags, skip_doctype
 
 #: Entries of libxml2's error log that are told one by one.
 _MAX_TOLD = 50

@@ -18,9 +18,9 @@ from typing import Any
 from msgspec import Struct
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from lycosa.render.sitting import Bounds, Sitting, Supply
-from lycosa.render.tree import find_below, find_children, private_bytes, read_command
-from lycosa.render.wire import Result, Sheet
+from lycosa.render.messages import Result, Sheet
+from lycosa.render.page_session import Bounds, Sitting, Supply
+from lycosa.render.process_tree import find_below, find_children, private_bytes, read_command
 
 LAUNCH_S = 60.0
 WATCH_S = 0.5

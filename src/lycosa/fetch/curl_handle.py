@@ -8,8 +8,8 @@ from typing import Any
 import pycurl
 
 from lycosa.config.settings import Fetch, HostRule, Mission
-from lycosa.fetch.gate import Gate, curl_option
-from lycosa.fetch.system import find_authorities
+from lycosa.fetch.address_guard import Gate, curl_option
+from lycosa.fetch.system_network import find_authorities
 
 NAMES_S, KEEP = 300, -1  # for how long a host's address is believed; most transfers drop none that is older, because
 SWEEP_S = 30.0  # libcurl then looks through all of them: 20 µs for each thousand hosts. One transfer in this time does

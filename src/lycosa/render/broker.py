@@ -16,9 +16,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.render.sitting import Bounds
-from lycosa.render.studio import BrowserBroken, Studio
-from lycosa.render.wire import (
+from lycosa.render.browser_pool import BrowserBroken, Studio
+from lycosa.render.messages import (
     FRAME_MAX,
     HEAD,
     Ask,
@@ -33,6 +32,7 @@ from lycosa.render.wire import (
     pack,
     unpack_for_hub,
 )
+from lycosa.render.page_session import Bounds
 
 CACHE_BYTES = 64 << 20
 OWNER_S = 0.2  # how often a host's owner is looked for, while its worker is being replaced

@@ -19,8 +19,8 @@ from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page, Request, Route
 
 from lycosa.config.settings import Render
-from lycosa.render.noise import PIXEL, clean_headers, forward_headers, is_tracker
-from lycosa.render.wire import Given, Result, Sheet
+from lycosa.render.messages import Given, Result, Sheet
+from lycosa.render.trackers import PIXEL, clean_headers, forward_headers, is_tracker
 
 TICK_S = 0.1
 CLOSE_S = 5.0

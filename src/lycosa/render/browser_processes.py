@@ -22,11 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.render import tree
-from lycosa.render.wire import listen
+from lycosa.render import process_tree
+from lycosa.render.messages import listen
 
 if TYPE_CHECKING:
-    from lycosa.render.hub import Plan
+    from lycosa.render.broker import Plan
 
 HANG_S = 60.0  # a hub that has not turned its loop for this long is taken for hung
 STARTS = 5  # one after the other without a page between them, before there is no browser any more
@@ -105,8 +105,8 @@ class Keeper:
 
     def _serve(self, listener: socket.socket) -> int:
         """In the process of the hub; Playwright is loaded here and nowhere else."""
-        from lycosa.render.hub import serve
-        from lycosa.render.studio import BrowserBroken
+        from lycosa.render.broker import serve
+        from lycosa.render.browser_pool import BrowserBroken
 
         try:
             serve(self._plan(self.folder), listener)
@@ -140,16 +140,16 @@ def _guard(work: Callable[[], int], *, parent: int, keep: int) -> int:
     os.setsid()  # a Ctrl-C is for the supervisor, and a killed process group must not take the warden along
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    tree.adopt_orphans()
-    tree.die_with_parent(signal.SIGTERM, parent)
+    process_tree.adopt_orphans()
+    process_tree.die_with_parent(signal.SIGTERM, parent)
     _close_files(keep)
     warden, code = os.getpid(), 1
     hub = os.fork()
     if hub == 0:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            tree.leave_network()  # first: it makes the kernel forget what the next line asks for
-            tree.die_with_parent(signal.SIGKILL, warden)
+            process_tree.leave_network()  # first: it makes the kernel forget what the next line asks for
+            process_tree.die_with_parent(signal.SIGKILL, warden)
             code = work()
         finally:
             os._exit(code)
@@ -163,7 +163,7 @@ def _guard(work: Callable[[], int], *, parent: int, keep: int) -> int:
         return 0
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        tree.end_below(warden)
+        process_tree.end_below(warden)
 
 
 def _close_files(keep: int) -> None:
