@@ -133,7 +133,7 @@ def ask(task: dict[str, Any], land: Land) -> list[dict[str, Any]]:
     from lycosa.config.settings import Fetch, Mission
     from lycosa.fetch.address_guard import Gate
     from lycosa.fetch.client import Client
-    from lycosa.judge.rules import Rules
+    from lycosa.judge.admission.rules import Rules
     from lycosa.model import Target
 
     mission = Mission(scope="free", fetch=Fetch(connect_timeout_s=5, idle_timeout_s=5))

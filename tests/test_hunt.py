@@ -8,8 +8,8 @@ from loopback import Reply, Web, html
 from test_crawl import crawl, rows
 
 from lycosa.config.settings import Limits
-from lycosa.judge.quota import Quota
-from lycosa.judge.traps import Tallies
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.admission.yield_quota import Quota
 
 NOTES = """
 from lycosa.model import Link

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lycosa.config.settings import Recrawl
 from lycosa.crawl.visits import DAY_S, HOUR_S, Visits, step_of
 from lycosa.frontier import RoundRow
-from lycosa.judge.interval import Bounds, Rate, interval, learn
+from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
 from lycosa.model import Answer, Past, Target
 
 BOUNDS = Bounds(least_s=HOUR_S, most_s=30 * DAY_S, step_s=DAY_S)

@@ -11,9 +11,9 @@ from hashlib import md5
 import pytest
 
 from lycosa.config.settings import Mission, Traps
-from lycosa.judge.novelty import CODE, Novelty, keys_of
-from lycosa.judge.rules import Rules
-from lycosa.judge.traps import Tallies
+from lycosa.judge.admission.repetition import CODE, Novelty, keys_of
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.traps import Tallies
 from lycosa.model import Target
 
 HOST = "a.test"
@@ -272,7 +272,7 @@ def test_addresses_belong_to_folders(path: str, keys: list[str]) -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders, shapes and remembered text stay within their bounds however large the crawl."""
-    from lycosa.judge import novelty as module
+    from lycosa.judge.admission import repetition as module
 
     for name, value in (("_FOLDERS", 200), ("_SHAPES", 100), ("_RUNS", 300), ("_ALL_RUNS", 2000)):
         monkeypatch.setattr(module, name, value)

@@ -8,11 +8,11 @@ import pytest
 
 from lycosa.config.settings import Mission
 from lycosa.config.settings import Policy as Steer
-from lycosa.judge.choice import is_steered, make_policy, settle_order
-from lycosa.judge.learn import UNTRIED, Learn
-from lycosa.judge.policy import Policy
-from lycosa.judge.shark import Fish, Shark, Terms
-from lycosa.judge.taste import Taste
+from lycosa.judge.priority.learning import UNTRIED, Learn
+from lycosa.judge.priority.policy import Policy
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, settle_order
+from lycosa.judge.priority.relevance import Taste
+from lycosa.judge.priority.shark_search import Fish, Shark, Terms
 from lycosa.model import Link, Sight
 
 ANCHORS = ("services", "servicios web", "ogc")

@@ -8,8 +8,8 @@ import pytest
 
 from lycosa.config.settings import Limits, Mission, Traps
 from lycosa.errors import UsageError
-from lycosa.judge.policy import score_of
-from lycosa.judge.rules import Patterns, Rules
+from lycosa.judge.admission.rules import Patterns, Rules
+from lycosa.judge.priority.policy import score_of
 from lycosa.model import Verdict
 from lycosa.reasons import RULES
 from lycosa.urls import host_of

@@ -18,7 +18,7 @@ from lycosa.crawl.lanes import Lane
 from lycosa.crawl.pilot import Pilot
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.judge.choice import settle_order
+from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target
 
 #: One request after the other; what a page costs to read, on a busy machine or the first time, is not charged.

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.config import settings as mission
-from lycosa.judge.traps import Tallies, Traps, find_date, find_session, split
+from lycosa.judge.admission.traps import Tallies, Traps, find_date, find_session, split
 from lycosa.urls import host_of, normalise
 
 SITE = "http://www.sample.com"

@@ -23,7 +23,7 @@ from lycosa.crawl.folder import Plan
 from lycosa.crawl.mend import LOOKED_AT, _gather_notes, mend_archive
 from lycosa.errors import UsageError
 from lycosa.frontier import SqliteFrontier
-from lycosa.judge.worth import make_worth
+from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.keep import Archive, iter_records, ledger
 from lycosa.model import WarcRow
 

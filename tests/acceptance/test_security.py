@@ -15,7 +15,7 @@ from islet import INTERNAL, PUBLIC, PUBLIC_6, on_islet
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.judge.rules import Rules
+from lycosa.judge.admission.rules import Rules
 from lycosa.keep.index import IndexEntry, read_index, write_index
 from lycosa.keep.mirror import MANIFEST, write_mirror
 

@@ -36,7 +36,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
 from lycosa.crawl.process import tune
-from lycosa.judge.choice import make_policy, make_taste
+from lycosa.judge.priority.policy_factory import make_policy, make_taste
 from lycosa.look.lab import Key, Point, measure
 from lycosa.look.reel import Frame, Reel
 from lycosa.missions.geo import Geo

@@ -24,7 +24,7 @@ from lycosa.config.toml_writer import to_toml
 from lycosa.errors import LycosaError
 from lycosa.fetch import decode, headers
 from lycosa.fetch.robots import Robots
-from lycosa.judge.rules import Rules
+from lycosa.judge.admission.rules import Rules
 from lycosa.keep.index import read_index
 from lycosa.keep.names import path_of
 from lycosa.keep.warc import iter_records, read_record

@@ -46,7 +46,7 @@ def _tell_settings(plan: Plan, form: str | None) -> None:
 def _tell_rules(plan: Plan, form: str | None) -> None:
     from lycosa import urls
     from lycosa.config.seeds import read_seeds
-    from lycosa.judge.rules import Rules
+    from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import printable, write
 
     mission = plan.settled.mission

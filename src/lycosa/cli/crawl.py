@@ -146,7 +146,7 @@ def _write_list(mission: Mission, output: str) -> None:
 def _tell_plan(mission: Mission) -> int:
     """Print what would be done."""
     from lycosa import urls
-    from lycosa.judge.rules import Rules
+    from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import write
 
     if not mission.seeds:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.frontier import Frontier
-from lycosa.judge.quota import REASON, Quota
-from lycosa.judge.traps import Tallies
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.admission.yield_quota import REASON, Quota
 from lycosa.model import Done, Link, State, Target, Verdict
 
 #: A link that stays on its host, where only those that leave it are followed.

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.config.settings import Mission
-from lycosa.crawl.bars import Bars
 from lycosa.crawl.detours import Detours, is_move
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import make_hunt
@@ -31,9 +30,10 @@ from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validators import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen
-from lycosa.judge.policy import DULL, SITEMAP, score_of
-from lycosa.judge.rules import Rules
-from lycosa.judge.worth import make_worth
+from lycosa.judge.admission.nofollow_rules import Bars
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.storage_rules import make_worth
+from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
 from lycosa.keep import Archive, Profile, ledger, links
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read

@@ -15,7 +15,7 @@ from lycosa.crawl.helm import Helm
 from lycosa.crawl.lanes import INFINITE, Lane
 from lycosa.crawl.ranks import Ranks
 from lycosa.frontier import Frontier
-from lycosa.judge.policy import AGE
+from lycosa.judge.priority.policy import AGE
 from lycosa.model import Found, Lesson, State
 
 HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half

@@ -20,9 +20,9 @@ from lycosa.crawl.visits import Visits
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
 from lycosa.frontier import PARTITIONS, Frontier
-from lycosa.judge.choice import is_steered
-from lycosa.judge.rules import Rules
-from lycosa.judge.traps import Tallies
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.keep import Archive
 from lycosa.keep.archive import Place, Profile
 from lycosa.keep.catalogue import Catalogue, Entry

@@ -43,11 +43,11 @@ from lycosa.extract.loader import load_quarry
 from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client, agent_header
 from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier
-from lycosa.judge.choice import is_steered, settle_order
-from lycosa.judge.novelty import SPENT
-from lycosa.judge.rules import Rules
-from lycosa.judge.traps import Tallies
-from lycosa.judge.worth import make_worth
+from lycosa.judge.admission.repetition import SPENT
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.storage_rules import make_worth
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.priority.policy_factory import is_steered, settle_order
 from lycosa.keep import Archive, links
 from lycosa.look.lessons import borrow
 from lycosa.model import Found

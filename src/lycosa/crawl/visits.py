@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from lycosa.config.settings import Recrawl
 from lycosa.fetch.validators import quiet_time
 from lycosa.frontier import RoundRow
-from lycosa.judge.interval import Bounds, Rate, interval, learn
+from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
 from lycosa.model import Answer, Past, Target
 
 HOUR_S = 3600.0

@@ -30,7 +30,7 @@ from lycosa.crawl.timing import BATCH_PAGES, INBOX_S, Timing, is_filled
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
-from lycosa.judge.novelty import SPENT
+from lycosa.judge.admission.repetition import SPENT
 from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
 from lycosa.render.messages import Result
 

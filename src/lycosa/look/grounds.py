@@ -1,6 +1,6 @@
 """A URL in, every rule of its collection's mission out, in the order in which the crawl asks them, with its verdict.
 
-The rules are the crawl's own (`judge/rules.py`, `fetch/robots.py`), fed with what the collection holds: all its seeds,
+The rules are the crawl's own (`judge/admission/rules.py`, `fetch/robots.py`), fed with what the collection holds: all its seeds,
 its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
 """
 
@@ -14,8 +14,8 @@ from lycosa.fetch.client import find_rule
 from lycosa.fetch.robots import decision
 from lycosa.frontier.parts import host_key
 from lycosa.frontier.protocol import BARRED
-from lycosa.judge.rules import Rules
-from lycosa.judge.traps import Tallies
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.traps import Tallies
 from lycosa.look.collection import Collection
 from lycosa.model import State
 from lycosa.reasons import explain

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.config.settings import Mission
-from lycosa.judge.choice import is_steered, make_policy, make_taste, settle_order
-from lycosa.judge.policy import AGE, SITEMAP, Policy
+from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste, settle_order
 from lycosa.look.lessons import borrow
 from lycosa.look.reel import Frame, Reel
 from lycosa.model import Link, Sight

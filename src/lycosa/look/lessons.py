@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.judge.policy import Policy
+from lycosa.judge.priority.policy import Policy
 from lycosa.model import Lesson
 
 #: Under this key a collection keeps the label of the policy whose lessons it holds.

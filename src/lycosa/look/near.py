@@ -18,7 +18,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
-from lycosa.judge.novelty import keys_of
+from lycosa.judge.admission.repetition import keys_of
 from lycosa.look.aside import translated
 from lycosa.look.prints import Prints
 from lycosa.text.fingerprint import FRAME_MOST, SLOTS, Content, find_frame

@@ -10,7 +10,7 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
-from lycosa.judge.choice import is_steered, make_policy, make_taste
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

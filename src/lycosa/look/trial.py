@@ -11,7 +11,7 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
-from lycosa.judge.choice import make_taste
+from lycosa.judge.priority.policy_factory import make_taste
 from lycosa.look.collection import Collection
 from lycosa.look.lab import Point, measure
 from lycosa.look.reel import Frame, Reel

@@ -13,9 +13,9 @@ import re2
 
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.judge.novelty import Novelty
-from lycosa.judge.scope import Scope
-from lycosa.judge.traps import OK, Recall, Tallies, Traps
+from lycosa.judge.admission.repetition import Novelty
+from lycosa.judge.admission.scope import Scope
+from lycosa.judge.admission.traps import OK, Recall, Tallies, Traps
 from lycosa.model import Target, Verdict
 from lycosa.urls import file_name
 

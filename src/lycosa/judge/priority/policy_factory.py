@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from lycosa.config.settings import Mission
 from lycosa.config.settings import Policy as Steer
-from lycosa.judge.learn import Learn
-from lycosa.judge.policy import Policy
-from lycosa.judge.shark import Fish, Shark, Terms
-from lycosa.judge.taste import Taste
+from lycosa.judge.priority.learning import Learn
+from lycosa.judge.priority.policy import Policy
+from lycosa.judge.priority.relevance import Taste
+from lycosa.judge.priority.shark_search import Fish, Shark, Terms
 
 if TYPE_CHECKING:
     from lycosa.text import Thesaurus

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.judge.rules import Patterns
-from lycosa.judge.traps import OK
+from lycosa.judge.admission.rules import Patterns
+from lycosa.judge.admission.traps import OK
 from lycosa.model import Verdict
 
 _NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')

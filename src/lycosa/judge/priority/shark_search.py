@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from struct import Struct as Packed
 
 from lycosa.config.settings import Policy as Steer
-from lycosa.judge.policy import Policy
-from lycosa.judge.taste import Taste
+from lycosa.judge.priority.policy import Policy
+from lycosa.judge.priority.relevance import Taste
 from lycosa.model import Link, Sight
 
 _PACKED = Packed("<fff")

@@ -20,9 +20,9 @@ from zlib import crc32
 import xxhash
 
 from lycosa.config.settings import Policy as Steer
-from lycosa.judge.policy import Policy
-from lycosa.judge.shark import Shark
-from lycosa.judge.taste import Taste, weigh_terms
+from lycosa.judge.priority.policy import Policy
+from lycosa.judge.priority.relevance import Taste, weigh_terms
+from lycosa.judge.priority.shark_search import Shark
 from lycosa.model import Lesson, Link, Sight
 
 BITS = 16

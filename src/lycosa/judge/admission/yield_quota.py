@@ -7,7 +7,7 @@ restarts and with any number of workers, but for requests that are under way whe
 from __future__ import annotations
 
 from lycosa.config.settings import Limits
-from lycosa.judge.traps import OK, Tallies
+from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.model import Verdict
 
 TRIED, FOUND = "quota:tried", "quota:found"

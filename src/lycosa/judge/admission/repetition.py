@@ -21,7 +21,7 @@ import re
 from collections.abc import Sized
 from typing import Protocol
 
-from lycosa.judge.traps import OK, Tallies
+from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.model import Target, Verdict
 from lycosa.output.wording import counted
 from lycosa.text.fingerprint import cut_runs, read_lines

@@ -13,7 +13,7 @@ from lycosa import urls
 from lycosa.config.settings import Fetch
 from lycosa.crawl.hunt import INTERNAL, Hunt
 from lycosa.frontier import Seen
-from lycosa.judge.rules import Rules
+from lycosa.judge.admission.rules import Rules
 from lycosa.model import Found, Link, State, Target, Verdict
 from lycosa.parse import Doc
 
