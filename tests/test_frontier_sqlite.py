@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of, schema
-from lycosa.frontier.health import find_harm
-from lycosa.frontier.index import Filter
-from lycosa.frontier.parts import host_key, spans
+from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of
+from lycosa.frontier.partitions import host_key, spans
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.integrity import find_harm
+from lycosa.frontier.sqlite.key_index import Filter
 from lycosa.model import Batch, Done, Found, Hint, PageRow, Past, State, WarcRow
 from lycosa.urls import host_of, url_id
 
@@ -483,7 +484,8 @@ def test_a_full_disk_is_said_and_survived(path: Path) -> None:
 
 def test_the_next_target_is_read_from_the_index(path: Path) -> None:
     """Neither loading nor the look for work sorts or scans."""
-    from lycosa.frontier import chores, sqlite
+    from lycosa.frontier.sqlite import bulk_updates
+    from lycosa.frontier.sqlite import frontier as sqlite
 
     frontier = leased(path)
     statements = {
@@ -493,8 +495,8 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         sqlite._LEFT: (),
         sqlite._INBOX: (1, 2),
         sqlite._BUSY_HOSTS: (1, 2, 1),
-        chores._DUE: (1, 1.0, 1),
-        chores._HEAD: (1, "http:", 1),
+        bulk_updates._DUE: (1, 1.0, 1),
+        bulk_updates._HEAD: (1, "http:", 1),
     }
     for sql, bindings in statements.items():
         plan = " ".join(str(row) for row in frontier._at.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))

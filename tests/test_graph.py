@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from lycosa import Collection, urls
 from lycosa.cli.main import main
-from lycosa.frontier import SqliteFrontier
-from lycosa.keep import links
+from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.look import graph
 from lycosa.look.graphml import write_graphml
 from lycosa.model import Batch, Done, Found, PageRow, State
@@ -46,7 +45,7 @@ def make(folder: Path, pages: Pages, *, moved: dict[str, str] | None = None) -> 
     for url in [*pages, *(moved or {})]:
         row = frontier.find(url)
         assert row is not None
-        page = PageRow(AT, 200, mime="text/html", title=f"Title of {url}", links=links.pack(pages.get(url, [])))
+        page = PageRow(AT, 200, mime="text/html", title=f"Title of {url}", links=link_codec.pack(pages.get(url, [])))
         state = State.MOVED if url in (moved or {}) else State.FETCHED
         onward = (moved or {}).get(url, "")
         kept = page if state == State.FETCHED else None

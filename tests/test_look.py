@@ -17,8 +17,8 @@ import pytest
 
 from lycosa import Collection, urls
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier import SqliteFrontier
-from lycosa.keep import Archive, links
+from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.keep import Archive
 from lycosa.look.listing import Filter, list_rows, state_name
 from lycosa.look.query import select
 from lycosa.look.status import read_status, tell
@@ -55,7 +55,7 @@ def keep(archive: Archive, got: Answer, *, title: str = "", rows: list[tuple[str
     warc, offset, length = archive.add(got, digest=digest, mime=mime)
     page = PageRow(
         AT, 200, mime=mime, charset="utf-8", title=title, size=got.size, digest=digest, warc=warc, offset=offset,
-        length=length, links=links.pack(rows or []),
+        length=length, links=link_codec.pack(rows or []),
     )  # fmt: skip
     return Done(got.target.n, got.target.host, int(State.FETCHED), http=200, at=AT, page=page)
 
@@ -75,7 +75,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("look") / "collection"
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
-    frontier = SqliteFrontier(folder / "crawl.db", unpack_links=lambda packed: [row[0] for row in links.unpack(packed)])
+    frontier = SqliteFrontier(
+        folder / "crawl.db", unpack_links=lambda packed: [row[0] for row in link_codec.unpack(packed)]
+    )
     frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True)])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
     (seed,) = frontier.load("site.test", limit=10)
@@ -253,7 +255,7 @@ def test_hosts_are_asked_for_in_any_spelling(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
-    frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
+    frontier = SqliteFrontier(folder / "crawl.db", unpack_links=link_codec.targets)
     url = "http://www.xn--bcher-kva.test/"
     frontier.add_seeds([msgspec.structs.replace(found(url), seed=True)])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)

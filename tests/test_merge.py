@@ -29,9 +29,10 @@ from lycosa.crawl.mend import clear_merge
 from lycosa.crawl.merge import merge_collections
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
-from lycosa.frontier import SqliteFrontier, schema
-from lycosa.frontier import merge as merging
-from lycosa.keep import Archive, inspect, links, mend
+from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier.sqlite import merge as merging
+from lycosa.frontier.sqlite import schema
+from lycosa.keep import Archive, inspect, mend
 from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
 
 AT = 1_700_000_000.0
@@ -87,7 +88,7 @@ class Half:
             warc, offset, length = place
             page = PageRow(
                 self.at, 200, mime="text/plain", digest=digest, size=len(body), warc=warc, offset=offset,
-                length=length, links=links.pack(rows),
+                length=length, links=link_codec.pack(rows),
             )  # fmt: skip
             founds = [
                 Found(urls.url_id(to), to, urls.host_of(to), depth=row.depth + 1, parent=row.n, via="a", anchor=text)

@@ -16,10 +16,10 @@ from test_crawl import chain, crawl, rows, stored
 from lycosa.cli.main import main
 from lycosa.crawl.rebuild import _survive
 from lycosa.errors import CollectionError
-from lycosa.frontier.health import find_harm, salvage
-from lycosa.keep import links
+from lycosa.frontier import link_codec
+from lycosa.frontier.sqlite.integrity import find_harm, salvage
 
-unpack = links.targets
+unpack = link_codec.targets
 
 
 def make_site(web: Web) -> None:

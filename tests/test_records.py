@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.frontier.records import Due, Extracted, Guest, Label, Records
+from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label, Records
 from lycosa.model import Batch, Done, Found, PageRow, State
 from lycosa.urls import host_of, url_id
 

@@ -19,8 +19,7 @@ from pathlib import Path
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.frontier import SqliteFrontier
-from lycosa.keep import links
+from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.model import Batch, Done, Found, PageRow, State
 
 AT = 1_700_000_000.0
@@ -73,7 +72,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
         done = []
         for n in span:
             ends = [dice.randrange(1000) if dice.random() < 0.5 else first + dice.randrange(count) for _ in range(fan)]
-            packed = links.pack([(url_of(end), f"to page {end}", True) for end in ends])
+            packed = link_codec.pack([(url_of(end), f"to page {end}", True) for end in ends])
             digest = hashlib.sha1(str(n).encode()).digest()
             page = PageRow(AT + first, 200, "text/html", "utf-8", f"Page {n}", digest=digest, size=9999, links=packed)
             host = urls.host_of(url_of(n))  # rows are numbered in the order of their finding

@@ -18,7 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lycosa.frontier import PARTITIONS, SqliteFrontier, schema
+from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.sqlite import schema
 from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
 from lycosa.urls import url_id
 

@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from lycosa import Collection
-from lycosa.frontier import schema
+from lycosa.frontier.sqlite import schema
 from lycosa.missions.geo import iso, shapes, stac
 from lycosa.missions.geo.chart import write_map
 from lycosa.missions.geo.inventory import Item, Service

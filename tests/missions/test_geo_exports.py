@@ -385,7 +385,7 @@ def test_wrong_usage(atlas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_an_empty_inventory(tmp_path: Path, geoworld: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A collection without services gives empty files, and says what to do."""
-    from lycosa.frontier import schema
+    from lycosa.frontier.sqlite import schema
 
     folder = tmp_path / "c"
     (folder / "archive").mkdir(parents=True)

@@ -19,7 +19,7 @@ from lycosa import urls
 from lycosa.analyse.part import Fact, Part, Task
 from lycosa.analyse.phases import Finding
 from lycosa.errors import CollectionError
-from lycosa.frontier.fault import translate
+from lycosa.frontier.sqlite.errors import translate
 from lycosa.look.aside import open_aside, translated
 from lycosa.quarry import name_of
 

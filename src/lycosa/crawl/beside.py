@@ -28,7 +28,7 @@ from lycosa.crawl.supervisor import lock
 from lycosa.errors import LycosaError
 from lycosa.extract.job import Setup
 from lycosa.extract.pool import Pool, undisturbed
-from lycosa.frontier.records import Label
+from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first

@@ -25,7 +25,7 @@ from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
-from lycosa.frontier.records import Label
+from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.output.wording import counted
 
 LOCK = "extract.lock"

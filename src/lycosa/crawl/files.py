@@ -22,7 +22,7 @@ from msgspec import Raw, Struct
 from lycosa.crawl.meter import Tally
 from lycosa.errors import UsageError
 from lycosa.extract.job import Job, Result
-from lycosa.frontier.records import Guest, Label
+from lycosa.frontier.sqlite.extraction_store import Guest, Label
 from lycosa.keep.warc import StoredAnswer, iter_records
 from lycosa.output.wording import counted
 

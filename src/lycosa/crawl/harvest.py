@@ -20,7 +20,7 @@ from lycosa.crawl.meter import Tally
 from lycosa.crawl.process import interruptible
 from lycosa.extract.job import Job, Result, Setup
 from lycosa.extract.pool import Pool
-from lycosa.frontier.records import Due, Extracted, Guest, Label, Records
+from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label, Records
 
 #: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
 Order = Literal["follow", "finish", "stop"]

@@ -29,12 +29,12 @@ from lycosa.crawl.visits import Visits
 from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validators import LIAR, make_keys
-from lycosa.frontier import Frontier, Seen
+from lycosa.frontier import Frontier, Seen, link_codec
 from lycosa.judge.admission.nofollow_rules import Bars
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
-from lycosa.keep import Archive, Profile, ledger, links
+from lycosa.keep import Archive, Profile, ledger
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.render.messages import Result
@@ -234,7 +234,7 @@ class Intake:
         if verdict is not None and not verdict.ok:
             self._pass_by(answer, done, doc, reason=verdict.reason, kind=kind, rows=rows, known=known)
         else:
-            self._keep_page(answer, done, doc, digest=digest, packed=links.pack(rows), html=html, kind=kind)
+            self._keep_page(answer, done, doc, digest=digest, packed=link_codec.pack(rows), html=html, kind=kind)
         if self._compares and not target.digest and (doc.links or doc.tree is None):
             self.rules.novelty.see(target, doc, repeated=done.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
@@ -256,7 +256,7 @@ class Intake:
             found_links = [*found_links, *header_links(answer.headers["link"])]
         return found_links
 
-    def _take_links(self, doc: Doc, target: Target, found_links: list[Link]) -> list[links.Row]:
+    def _take_links(self, doc: Doc, target: Target, found_links: list[Link]) -> list[link_codec.Row]:
         """Every link of the page as (address, anchor text, whether it is followed); new ones go into the batch."""
         rows = self._follow(found_links, doc, target)
         self.link_count += len(rows)
@@ -264,14 +264,14 @@ class Intake:
             self.batch.hints += find_hints(doc, self.resolver, target.host)
         return rows
 
-    def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[links.Row]:
+    def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[link_codec.Row]:
         """Resolve and judge links; `first` is the place on the page of the first of them."""
         barred, bar_of, helm = self._bars.of_page(doc), self._bars.of_link, self.helm
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self.mission.limits.depth >= 0, target.depth + 1, target.host
         plain = not (barred or bar_of or limited or helm)  # what is known needs no second look
-        rows: list[links.Row] = []
+        rows: list[link_codec.Row] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links, first):
             href = link.href

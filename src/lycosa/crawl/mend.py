@@ -14,8 +14,8 @@ from lycosa.crawl.folder import Plan
 from lycosa.crawl.rebuild import add_answers, listed, rebuild
 from lycosa.crawl.supervisor import stamp_of
 from lycosa.frontier import Frontier, UrlRow
-from lycosa.frontier.desk import Unpack
-from lycosa.frontier.health import THOROUGH_BYTES, find_harm
+from lycosa.frontier.sqlite.connection import Unpack
+from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
 from lycosa.keep import Archive, inspect, iter_records, ledger, mend, settle
 from lycosa.keep.archive import ASIDE
 from lycosa.keep.recovery import Span, cut

@@ -28,10 +28,10 @@ from lycosa.crawl.mend import MERGING, clear_merge
 from lycosa.crawl.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier import schema
-from lycosa.frontier.fault import translate
-from lycosa.frontier.merge import Merged, merge
-from lycosa.keep import links
+from lycosa.frontier import link_codec
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.errors import translate
+from lycosa.frontier.sqlite.merge import Merged, merge
 from lycosa.output.atomic_file import SPOOL, refuse_own
 from lycosa.output.wording import counted
 
@@ -133,7 +133,7 @@ def _merge(
             try:
                 merged[str(folder)] = merge(
                     target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
-                    max_depth=mission.limits.depth, unpack=links.targets,
+                    max_depth=mission.limits.depth, unpack=link_codec.targets,
                 )  # fmt: skip
                 (target / MERGING).unlink(missing_ok=True)
             except BaseException as error:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.keep import ledger, links
+from lycosa.frontier import link_codec
+from lycosa.keep import ledger
 from lycosa.model import Answer, Found, Glimpse, Link, State, Target
 from lycosa.parse import Doc
 
@@ -28,7 +29,7 @@ def note_page(
         for found in news
         if found.state == State.PENDING
     ]
-    return Glimpse(doc.mime, kind, answer.size, links.pack(rows)), ledger.encode(entry)
+    return Glimpse(doc.mime, kind, answer.size, link_codec.pack(rows)), ledger.encode(entry)
 
 
 def note_other(answer: Answer) -> bytes:

@@ -24,7 +24,7 @@ from lycosa.crawl.replay import Replay
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import SqliteFrontier
-from lycosa.frontier.health import Salvage, salvage
+from lycosa.frontier.sqlite.integrity import Salvage, salvage
 from lycosa.keep import inspect, mend, settle
 from lycosa.keep.catalogue import Catalogue
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow

@@ -42,13 +42,13 @@ from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.loader import load_quarry
 from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client, agent_header
-from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier
+from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier, link_codec
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered, settle_order
-from lycosa.keep import Archive, links
+from lycosa.keep import Archive
 from lycosa.look.lessons import borrow
 from lycosa.model import Found
 from lycosa.output.atomic_file import SPOOL
@@ -120,7 +120,10 @@ def run(
         warm()
     open_folder(folder, mission, new=options.new)
     plan = Plan(
-        folder, mission, _scout(mission, options, folder), lambda path: SqliteFrontier(path, unpack_links=links.targets)
+        folder,
+        mission,
+        _scout(mission, options, folder),
+        lambda path: SqliteFrontier(path, unpack_links=link_codec.targets),
     )
     done = 0
     with lock(folder) as hold:
@@ -141,7 +144,7 @@ def run(
 
 def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before: str | None) -> Report:
     """One round, with a database that is in order or was made anew; `before` is what the last run left in the lock."""
-    notes = mend_database(plan, before, unpack=links.targets) if before is not None else []
+    notes = mend_database(plan, before, unpack=link_codec.targets) if before is not None else []
     try:
         return _run_locked(plan, options, progress=progress, notes=notes)
     except Damaged as problem:
@@ -281,7 +284,7 @@ def _starter(
 
     def work(slot: int) -> None:
         tune()
-        frontier = SqliteFrontier(folder / "crawl.db", unpack_links=links.targets)
+        frontier = SqliteFrontier(folder / "crawl.db", unpack_links=link_codec.targets)
         rules = Rules(
             mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None,
             uniform=frontier.meta(UNIFORM) == "1", recall=frontier.recall,
@@ -378,9 +381,9 @@ def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
 def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:
     path = folder / "crawl.db"
     if path.exists():
-        return SqliteFrontier(path, unpack_links=links.targets), False
+        return SqliteFrontier(path, unpack_links=link_codec.targets), False
     SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
-    return SqliteFrontier(path, unpack_links=links.targets), True
+    return SqliteFrontier(path, unpack_links=link_codec.targets), True
 
 
 def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:

@@ -18,9 +18,9 @@ from msgspec import Struct
 from lycosa.crawl.mend import mend_losses
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError
-from lycosa.frontier import SqliteFrontier
-from lycosa.frontier.health import find_harm
-from lycosa.keep import StoredAnswer, inspect, links, read_record
+from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier.sqlite.integrity import find_harm
+from lycosa.keep import StoredAnswer, inspect, read_record
 from lycosa.look import database
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
@@ -71,7 +71,7 @@ def verify(folder: Path, *, repair: bool) -> Health:
 def _look(folder: Path) -> Health:
     health = Health(str(folder))
     path = folder / "crawl.db"
-    harm = find_harm(path, thorough=True, unpack=links.targets) if path.exists() else "it is missing"
+    harm = find_harm(path, thorough=True, unpack=link_codec.targets) if path.exists() else "it is missing"
     if harm:
         health.problems.append(f"crawl.db is damaged: {harm}.")
         return health
@@ -111,9 +111,9 @@ def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
 def _repair(folder: Path) -> list[str]:
     """Mend the archive as the next crawl would, but all of it; pages that are lost are then open."""
     path = folder / "crawl.db"
-    if not path.exists() or find_harm(path, thorough=True, unpack=links.targets):
+    if not path.exists() or find_harm(path, thorough=True, unpack=link_codec.targets):
         return ["The next `lycosa crawl` makes the database anew from the archive."]
-    frontier = SqliteFrontier(path, unpack_links=links.targets)
+    frontier = SqliteFrontier(path, unpack_links=link_codec.targets)
     try:
         frontier.note_warcs([WarcRow(row.name, row.size, stamp=_CHANGED) for row in frontier.warcs()])
         return mend_losses(folder / "archive", frontier).notes

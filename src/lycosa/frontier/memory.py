@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.frontier.events import HELD, SETTLED, event_of, owns_before
-from lycosa.frontier.figures import explain
-from lycosa.frontier.hints import HINTED, is_trusted, latest
-from lycosa.frontier.parts import part_of
-from lycosa.frontier.protocol import BARRED, EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
-from lycosa.frontier.rounds import POISON
+from lycosa.frontier.contract import BARRED, EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
+from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
+from lycosa.frontier.page_events import HELD, SETTLED, event_of, owns_before
+from lycosa.frontier.partitions import part_of
+from lycosa.frontier.sqlite.rounds import POISON
+from lycosa.frontier.sqlite.statistics import explain
+from lycosa.frontier.sqlite.writer import REOPENED
 from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
-from lycosa.frontier.writer import REOPENED
 from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
 
 

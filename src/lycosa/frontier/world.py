@@ -6,10 +6,10 @@ from collections import Counter
 
 from msgspec import Struct
 
-from lycosa.frontier.events import Before
-from lycosa.frontier.parts import PARTITIONS
-from lycosa.frontier.protocol import RoundRow, UrlRow
-from lycosa.frontier.rounds import POISON, REASONS
+from lycosa.frontier.contract import RoundRow, UrlRow
+from lycosa.frontier.page_events import Before
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.rounds import POISON, REASONS
 from lycosa.model import Found, Glimpse, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from lycosa.frontier.fault import translate
+from lycosa.frontier.sqlite.errors import translate
 
 _BUSY_MS = 30_000
 _PRAGMAS = (

@@ -14,7 +14,7 @@ import apsw
 
 from lycosa import urls
 from lycosa.errors import UsageError
-from lycosa.frontier import schema
+from lycosa.frontier.sqlite import schema
 from lycosa.look import database
 from lycosa.look.database import Row
 

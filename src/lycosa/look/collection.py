@@ -21,9 +21,10 @@ from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.decode import decode
-from lycosa.frontier import schema
-from lycosa.frontier.parts import host_key
-from lycosa.keep import StoredAnswer, links, read_record
+from lycosa.frontier import link_codec as links
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
+from lycosa.keep import StoredAnswer, read_record
 from lycosa.look import database, graph
 from lycosa.look.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
 from lycosa.look.database import Row

@@ -16,9 +16,9 @@ import apsw
 import msgspec
 
 from lycosa.errors import CollectionError
-from lycosa.frontier import schema
-from lycosa.frontier.fault import translate
-from lycosa.keep import links
+from lycosa.frontier import link_codec
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.errors import translate
 
 Row = tuple[Any, ...]
 
@@ -115,4 +115,4 @@ def _add_views(connection: apsw.Connection) -> None:
 
 def _unpack(*values: Any) -> str:
     (packed,) = values
-    return msgspec.json.encode(links.unpack(packed or b"")).decode()
+    return msgspec.json.encode(link_codec.unpack(packed or b"")).decode()

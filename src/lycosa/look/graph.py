@@ -15,7 +15,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.keep import links
+from lycosa.frontier import link_codec as links
 from lycosa.look import database
 
 By = Literal["page", "host", "domain"]

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.parts import host_key
+from lycosa.frontier.partitions import host_key
 from lycosa.look import database, graph
 from lycosa.look.graph import By
 from lycosa.model import STATE_NAMES, State

@@ -1,7 +1,7 @@
 """A URL in, every rule of its collection's mission out, in the order in which the crawl asks them, with its verdict.
 
-The rules are the crawl's own (`judge/admission/rules.py`, `fetch/robots.py`), fed with what the collection holds: all its seeds,
-its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
+The rules are the crawl's own (`judge/admission/rules.py`, `fetch/robots.py`), fed with what the collection holds: all
+its seeds, its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.fetch.client import find_rule
 from lycosa.fetch.robots import decision
-from lycosa.frontier.parts import host_key
-from lycosa.frontier.protocol import BARRED
+from lycosa.frontier.contract import BARRED
+from lycosa.frontier.partitions import host_key
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.look.collection import Collection

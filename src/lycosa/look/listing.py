@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.errors import UsageError
-from lycosa.frontier import schema
+from lycosa.frontier.sqlite import schema
 from lycosa.look import database
 from lycosa.look.changes import copies_after
 from lycosa.look.query import Result, select

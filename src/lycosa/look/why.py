@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa import reasons, urls
-from lycosa.frontier import schema
-from lycosa.frontier.parts import host_key
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
 from lycosa.look import score
 from lycosa.look.address import Address, read_address, spellings
 from lycosa.look.collection import Collection

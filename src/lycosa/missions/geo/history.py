@@ -18,7 +18,7 @@ import zstandard
 from msgspec import Struct
 
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier.fault import translate
+from lycosa.frontier.sqlite.errors import translate
 from lycosa.output.wording import counted
 
 NAME = "checks.db"

@@ -22,12 +22,12 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-from lycosa.frontier import schema
-from lycosa.frontier.counts import Counts
-from lycosa.frontier.depth import Depths
-from lycosa.frontier.fault import translate
-from lycosa.frontier.protocol import UNIFORM
-from lycosa.frontier.recount import recount
+from lycosa.frontier.contract import UNIFORM
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.counters import Counts
+from lycosa.frontier.sqlite.depths import Depths
+from lycosa.frontier.sqlite.errors import translate
+from lycosa.frontier.sqlite.recount import recount
 
 #: What each table needs; a test fails for one that is not listed. "keep": the first collection's; "map": rows of the
 #: other with their row numbers mapped, where the first has none of the same key; "own": a step of its own, below.

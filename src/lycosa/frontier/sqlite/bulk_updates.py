@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from lycosa.frontier.counts import Counts
-from lycosa.frontier.desk import Desk
-from lycosa.frontier.parts import PART_SQL
-from lycosa.frontier.protocol import Judge
-from lycosa.frontier.rounds import POISON
+from lycosa.frontier.contract import Judge
+from lycosa.frontier.partitions import PART_SQL
+from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.counters import Counts
+from lycosa.frontier.sqlite.rounds import POISON
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction

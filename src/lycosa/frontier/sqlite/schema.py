@@ -13,8 +13,8 @@ import apsw
 
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, Damaged
-from lycosa.frontier.fault import CURE, translate
-from lycosa.frontier.parts import PART_SQL, PARTITIONS
+from lycosa.frontier.partitions import PART_SQL, PARTITIONS
+from lycosa.frontier.sqlite.errors import CURE, translate
 from lycosa.model import STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.

@@ -14,9 +14,9 @@ from typing import Protocol
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.counts import Counts
-from lycosa.frontier.parts import host_key
-from lycosa.frontier.schema import NEWEST_LINKS
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite.counters import Counts
+from lycosa.frontier.sqlite.schema import NEWEST_LINKS
 from lycosa.model import Found, State
 
 _ROW = "SELECT state, reason, depth, host FROM url WHERE n = ?"

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Set
 
 import apsw
 
-from lycosa.frontier.counts import Counts, statuses_of
-from lycosa.frontier.depth import Depths
-from lycosa.frontier.desk import Desk
-from lycosa.frontier.events import HELD, SETTLED, Before, event_of, owns_after, owns_before
-from lycosa.frontier.hints import HINTED, is_trusted, latest
-from lycosa.frontier.parts import host_key, part_of
-from lycosa.frontier.protocol import BARRED
+from lycosa.frontier.contract import BARRED
+from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
+from lycosa.frontier.page_events import HELD, SETTLED, Before, event_of, owns_after, owns_before
+from lycosa.frontier.partitions import host_key, part_of
+from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.counters import Counts, statuses_of
+from lycosa.frontier.sqlite.depths import Depths
 from lycosa.model import Batch, Done, Found, Glimpse, Hint, HostRow, PageRow, Past, State
 
 _INSERT = """

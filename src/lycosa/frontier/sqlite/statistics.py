@@ -7,10 +7,10 @@ from typing import Any
 import apsw
 
 from lycosa import urls
-from lycosa.frontier import schema
-from lycosa.frontier.counts import statuses_of
-from lycosa.frontier.parts import host_key
-from lycosa.frontier.protocol import Summary, UrlRow
+from lycosa.frontier.contract import Summary, UrlRow
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.counters import statuses_of
 from lycosa.model import STATE_NAMES, State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"

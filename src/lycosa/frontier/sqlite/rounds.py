@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-from lycosa.frontier.counts import Counts
-from lycosa.frontier.desk import Desk
-from lycosa.frontier.protocol import EVENTS, RoundRow
+from lycosa.frontier.contract import EVENTS, RoundRow
+from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
 
 CHUNK = 20_000  # rows looked at in one transaction

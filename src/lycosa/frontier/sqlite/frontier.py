@@ -15,15 +15,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import apsw
 
 from lycosa import urls
-from lycosa.frontier import chores, figures, losses, rounds, schema
-from lycosa.frontier.desk import Desk, Unpack
-from lycosa.frontier.fault import translate
-from lycosa.frontier.index import MOST
-from lycosa.frontier.leases import Leases
-from lycosa.frontier.parts import PART_SQL, host_key, part_of, spans
-from lycosa.frontier.protocol import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
-from lycosa.frontier.text import cleaned
-from lycosa.frontier.writer import Writer
+from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.partitions import PART_SQL, host_key, part_of, spans
+from lycosa.frontier.sqlite import archive_losses, bulk_updates, rounds, schema, statistics
+from lycosa.frontier.sqlite.connection import Desk, Unpack
+from lycosa.frontier.sqlite.errors import translate
+from lycosa.frontier.sqlite.key_index import MOST
+from lycosa.frontier.sqlite.leases import Leases
+from lycosa.frontier.sqlite.utf8 import cleaned
+from lycosa.frontier.sqlite.writer import Writer
 from lycosa.model import Batch, Committed, Found, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
 
 P = ParamSpec("P")
@@ -208,7 +208,7 @@ class SqliteFrontier:
 
     @_spoken
     def due(self, parts: Iterable[int], now: float) -> list[str]:
-        return chores.wake_due(self._at, parts, now)
+        return bulk_updates.wake_due(self._at, parts, now)
 
     @_spoken
     def next_due(self, parts: Iterable[int]) -> float | None:
@@ -303,19 +303,19 @@ class SqliteFrontier:
 
     @_spoken
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        return chores.end_host(self._at, host_key(host), reason, state=state, under=under)
+        return bulk_updates.end_host(self._at, host_key(host), reason, state=state, under=under)
 
     @_spoken
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        return chores.readmit(self._at, host_key(host), reason, limit=limit)
+        return bulk_updates.readmit(self._at, host_key(host), reason, limit=limit)
 
     @_spoken
     def set_aside(self, n: int, reason: str) -> None:
-        chores.end_one(self._at, n, reason)
+        bulk_updates.end_one(self._at, n, reason)
 
     @_spoken
     def repend(self, ns: Iterable[int]) -> int:
-        return losses.fetch_again(self._at, ((n, self._at.round) for n in ns))
+        return archive_losses.fetch_again(self._at, ((n, self._at.round) for n in ns))
 
     @_spoken
     def repend_reason(self, reason: str) -> int:
@@ -323,7 +323,7 @@ class SqliteFrontier:
         if not db.execute("SELECT sum(count) FROM stat WHERE reason = ?", (reason,)).get:
             return 0
         rows: list[Any] = db.execute("SELECT n, max(round, 1) FROM url WHERE reason = ?", (reason,)).fetchall()
-        return losses.fetch_again(self._at, rows)
+        return archive_losses.fetch_again(self._at, rows)
 
     @_spoken
     def hasten(self, latest: float) -> None:
@@ -332,15 +332,15 @@ class SqliteFrontier:
 
     @_spoken
     def retry(self) -> int:
-        return chores.retry(self._at)
+        return bulk_updates.retry(self._at)
 
     @_spoken
     def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
-        return losses.fetch_again(self._at, losses.touched(self._at, name, spans))
+        return archive_losses.fetch_again(self._at, archive_losses.touched(self._at, name, spans))
 
     @_spoken
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
-        return chores.judge_again(self._at, reasons, judge)
+        return bulk_updates.judge_again(self._at, reasons, judge)
 
     @_spoken
     def strike(self, n: int) -> int:
@@ -354,11 +354,11 @@ class SqliteFrontier:
     def find(self, url: str) -> UrlRow | None:
         desk, ident, host = self._at, urls.url_id(url), host_key(urls.host_of(url))
         if not desk.urls.loaded:
-            return figures.find(desk.db, url)
+            return statistics.find(desk.db, url)
         n = desk.urls.find(ident, host, ident)
         if n is None:
             n = desk.db.execute(_LATER, (desk.urls.last, ident, host)).get
-        return None if n is None else figures.read_row(desk.db, n)
+        return None if n is None else statistics.read_row(desk.db, n)
 
     def holds(self, ident: int) -> bool:
         return self._desk is not None and self._desk.urls.holds(ident)
@@ -388,7 +388,7 @@ class SqliteFrontier:
 
     @_spoken
     def failed_seeds(self) -> dict[str, str]:
-        return figures.failed_seeds(self._at.db)
+        return statistics.failed_seeds(self._at.db)
 
     @_spoken
     def robots(self, origin: str) -> RobotsRow | None:
@@ -414,19 +414,19 @@ class SqliteFrontier:
 
     @_spoken
     def counts(self) -> dict[int, int]:
-        return figures.counts(self._at.db)
+        return statistics.counts(self._at.db)
 
     @_spoken
     def stored(self) -> int:
-        return figures.stored(self._at.db, self._at.round)
+        return statistics.stored(self._at.db, self._at.round)
 
     @_spoken
     def pages(self) -> int:
-        return figures.pages(self._at.db)
+        return statistics.pages(self._at.db)
 
     @_spoken
     def summary(self, *, top: int = 10) -> Summary:
-        return figures.summary(self._at.db, self._at.round, top=top)
+        return statistics.summary(self._at.db, self._at.round, top=top)
 
     @_spoken
     def pending(self) -> bool:

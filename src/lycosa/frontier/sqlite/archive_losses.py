@@ -7,11 +7,11 @@ from typing import Any
 
 import apsw
 
-from lycosa.frontier.chores import open_rows
-from lycosa.frontier.counts import Counts
-from lycosa.frontier.desk import Desk
-from lycosa.frontier.events import HELD, Before, owns_before
-from lycosa.frontier.protocol import Span, overlaps
+from lycosa.frontier.contract import Span, overlaps
+from lycosa.frontier.page_events import HELD, Before, owns_before
+from lycosa.frontier.sqlite.bulk_updates import open_rows
+from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
 
 _KEPT = """

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lycosa.frontier import schema
-from lycosa.frontier.index import CONTENTS, URLS, Index
-from lycosa.frontier.leases import Leases
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.key_index import CONTENTS, URLS, Index
+from lycosa.frontier.sqlite.leases import Leases
 
 #: Gives the URLs of a packed link row back.
 Unpack = Callable[[bytes], list[str]]

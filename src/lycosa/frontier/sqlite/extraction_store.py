@@ -14,8 +14,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import apsw
 from msgspec import Struct
 
-from lycosa.frontier import schema
-from lycosa.frontier.fault import translate
+from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.errors import translate
 
 P = ParamSpec("P")
 R = TypeVar("R")
