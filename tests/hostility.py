@@ -24,7 +24,7 @@ from urllib.request import urlopen
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection, urls
-from lycosa.keep import StoredAnswer
+from lycosa.archive import StoredAnswer
 from lycosa.keep.mirror import MANIFEST
 from lycosa.look.export import export_mirror
 

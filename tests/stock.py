@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from lycosa.archive import Archive
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.keep import Archive
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
 from lycosa.urls import host_of, url_id
 

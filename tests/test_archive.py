@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa.archive import http_head as head_block
+from lycosa.archive import unstored_log
+from lycosa.archive.gzip_members import pack
+from lycosa.archive.reader import StoredAnswer, iter_records, read_record
+from lycosa.archive.writer import Archive
 from lycosa.errors import DiskFull
-from lycosa.keep import head as head_block
-from lycosa.keep import ledger
-from lycosa.keep.archive import Archive
-from lycosa.keep.pack import pack
-from lycosa.keep.warc import StoredAnswer, iter_records, read_record
 from lycosa.model import Answer, Target, WarcRow
 
 with warnings.catch_warnings():
@@ -608,12 +608,12 @@ def test_a_dense_archive_is_smaller_and_reads_the_same(tmp_path: Path, coding: s
 def lines_of(path: Path) -> list[list[str]]:
     """The addresses that each record on what was not kept names."""
     records = [record for record in iter_records(path) if record.kind == "metadata"]
-    return [[entry.url for entry in ledger.decode(record.body_raw) if entry] for record in records]
+    return [[entry.url for entry in unstored_log.decode(record.body_raw) if entry] for record in records]
 
 
 def note(archive: Archive, *names: str) -> None:
     for name in names:
-        archive.note(ledger.encode(ledger.Entry(f"http://a/{name}", 1.0, 404)))
+        archive.note(unstored_log.encode(unstored_log.Entry(f"http://a/{name}", 1.0, 404)))
 
 
 def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:

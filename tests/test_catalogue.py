@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lycosa.keep.archive import Archive
-from lycosa.keep.catalogue import Catalogue
+from lycosa.archive.answer_catalogue import Catalogue
+from lycosa.archive.writer import Archive
 from lycosa.model import Answer, Target
 
 

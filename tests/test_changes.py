@@ -12,10 +12,10 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
+from lycosa.archive import Archive
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.keep import Archive
 from lycosa.model import Answer, Batch, Done, Found, PageRow, Past, State, Target
 from lycosa.urls import host_of, url_id
 

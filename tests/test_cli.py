@@ -14,11 +14,11 @@ import click
 import pytest
 from loopback import Reply, Web, html
 
+from lycosa.archive import iter_records
 from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
 from lycosa.config.loading import OPTIONS
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.keep import iter_records
 from lycosa.keep.index import read_index
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
@@ -355,7 +355,7 @@ def test_a_crawl_loads_only_what_it_needs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     loaded = set(done.stderr.split())
     assert "lycosa.config.loading" in loaded
-    assert not loaded & {"rich", "typer", "pydantic", "asyncio", "lxml", "lycosa.look.collection", "lycosa.keep"}
+    assert not loaded & {"rich", "typer", "pydantic", "asyncio", "lxml", "lycosa.look.collection", "lycosa.archive"}
 
 
 def test_the_crawl_function_survives_its_namesake(web: Web, tmp_path: Path) -> None:

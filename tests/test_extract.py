@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.archive import Archive
 from lycosa.crawl.harvest import NURSERY
 from lycosa.errors import UsageError
 from lycosa.extract.job import Frames, Item, Job, Result, Setup, frame
 from lycosa.extract.loader import find_name, load_quarry
 from lycosa.extract.pool import Pool
 from lycosa.extract.worker import dig
-from lycosa.keep import Archive
 from lycosa.model import Answer, Record, Target
 from lycosa.quarry import Quarry
 

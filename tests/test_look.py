@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from lycosa import Collection, urls
+from lycosa.archive import Archive
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.keep import Archive
 from lycosa.look.listing import Filter, list_rows, state_name
 from lycosa.look.query import select
 from lycosa.look.status import read_status, tell

@@ -22,6 +22,7 @@ from loopback import Web, html
 from msgspec.structs import replace
 
 from lycosa import Collection, urls
+from lycosa.archive import Archive, inspect, mend
 from lycosa.cli.main import main
 from lycosa.config.settings import Limits, Mission
 from lycosa.config.toml_writer import to_toml
@@ -32,7 +33,6 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite import merge as merging
 from lycosa.frontier.sqlite import schema
-from lycosa.keep import Archive, inspect, mend
 from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
 
 AT = 1_700_000_000.0

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from lycosa.keep.archive import Archive
-from lycosa.keep.recovery import Repair, _make_plug, damaged_spans, inspect, mend, settle
-from lycosa.keep.tape import Tape
+from lycosa.archive.record_stream import Tape
+from lycosa.archive.repair import Repair, _make_plug, damaged_spans, inspect, mend, settle
+from lycosa.archive.writer import Archive
 from lycosa.model import Answer, Target, WarcRow
 
 with warnings.catch_warnings():

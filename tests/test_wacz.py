@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa.archive.writer import Archive
 from lycosa.errors import CollectionError, UsageError
-from lycosa.keep.archive import Archive
 from lycosa.keep.surt import surt_of
 from lycosa.keep.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.model import Answer, Target

@@ -17,6 +17,7 @@ from stock import stock
 from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 
+from lycosa.archive import Archive, iter_records, unstored_log
 from lycosa.cli.main import main
 from lycosa.config.settings import Keep, Mission
 from lycosa.crawl.folder import Plan
@@ -24,7 +25,6 @@ from lycosa.crawl.mend import LOOKED_AT, _gather_notes, mend_archive
 from lycosa.errors import UsageError
 from lycosa.frontier import SqliteFrontier
 from lycosa.judge.admission.storage_rules import make_worth
-from lycosa.keep import Archive, iter_records, ledger
 from lycosa.model import WarcRow
 
 NOTES = """
@@ -82,7 +82,7 @@ def test_only_what_is_recognised_is_stored(web: Web, tmp_path: Path) -> None:
         "http://a.test/deep.txt",
         "http://a.test/note.txt",
     ]
-    lines = [line for record in records if record.kind == "metadata" for line in ledger.decode(record.body_raw)]
+    lines = [line for record in records if record.kind == "metadata" for line in unstored_log.decode(record.body_raw)]
     noted = {line.url.removeprefix("http://a.test"): line for line in lines if line}
     assert (noted["/moved"].status, noted["/moved"].location) == (302, "/2")
     assert noted["/deep"].links == [("http://a.test/deep.txt", "to /deep.txt", "")]
@@ -167,9 +167,9 @@ def test_a_white_list_needs_a_quarry() -> None:
 
 def test_lines_survive_what_the_network_writes() -> None:
     """Half a surrogate pair, a line that is none."""
-    entry = ledger.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
-    assert ledger.decode(ledger.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
-    assert ledger.decode(ledger.encode(entry))[0].links == [("http://b/", "half ?", "")]
+    entry = unstored_log.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
+    assert unstored_log.decode(unstored_log.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
+    assert unstored_log.decode(unstored_log.encode(entry))[0].links == [("http://b/", "half ?", "")]
 
 
 def test_lines_of_both_forms_are_read() -> None:
@@ -180,13 +180,13 @@ def test_lines_of_both_forms_are_read() -> None:
         ("http://a.bc/", "", ""),
         ("https://a.b/", "", ""),
     ]
-    entry = ledger.Entry("http://a.b/", 1.0625, 200, "not-quarry", "text/html", "", 7, "", links)
-    line = ledger.encode(entry)
+    entry = unstored_log.Entry("http://a.b/", 1.0625, 200, "not-quarry", "text/html", "", 7, "", links)
+    line = unstored_log.encode(entry)
     assert b'["/c","one",""]' in line
-    (row,) = ledger.decode(line)
+    (row,) = unstored_log.decode(line)
     assert row is not None
     assert msgspec.structs.astuple(row) == msgspec.structs.astuple(msgspec.structs.replace(entry, at=1.062))
-    assert ledger.decode(msgspec.json.encode(entry)) == [entry]
+    assert unstored_log.decode(msgspec.json.encode(entry)) == [entry]
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -234,7 +234,7 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     """Whenever that is killed in its turn, the next run has every line, and knows the same of each address."""
     folder = stock(tmp_path / "c", [(f"http://a.test/{n}", "text/html", b"x") for n in range(count)])
     known_urls = rows(folder, "SELECT url, state, reason, http, fetched FROM urls ORDER BY n")
-    wanted = [ledger.encode(ledger.Entry(f"http://a.test/{n}", float(n), 404)) for n in range(count)]
+    wanted = [unstored_log.encode(unstored_log.Entry(f"http://a.test/{n}", float(n), 404)) for n in range(count)]
     side = Archive(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
     for line in wanted:
         side.note(line)

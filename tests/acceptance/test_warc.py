@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from lycosa.archive.reader import iter_records, read_record
 from lycosa.keep.mirror import write_mirror
-from lycosa.keep.warc import iter_records, read_record
 
 pytestmark = pytest.mark.acceptance
 

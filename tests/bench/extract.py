@@ -17,10 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from lycosa.archive import Archive
 from lycosa.config.settings import Mission
 from lycosa.crawl.extraction import Errand, extract_collection
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.keep import Archive
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
 from lycosa.urls import url_id
 

@@ -17,6 +17,7 @@ import brotli
 import zstandard
 
 from lycosa import urls
+from lycosa.archive.reader import iter_records, read_record
 from lycosa.config.loading import describe, load
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission, Urls
@@ -27,7 +28,6 @@ from lycosa.fetch.robots import Robots
 from lycosa.judge.admission.rules import Rules
 from lycosa.keep.index import read_index
 from lycosa.keep.names import path_of
-from lycosa.keep.warc import iter_records, read_record
 from lycosa.parse import charset, mime, read
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.html import parse_refresh

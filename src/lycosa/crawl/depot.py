@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from lycosa import clock
+from lycosa.archive import Archive
 from lycosa.config.settings import Mission
 from lycosa.crawl.board import Board, Cell
 from lycosa.errors import DiskFull
 from lycosa.frontier import Frontier
-from lycosa.keep import Archive
 from lycosa.model import Batch, Committed, State
 
 SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most

@@ -19,11 +19,11 @@ import msgspec
 from isal import igzip
 from msgspec import Raw, Struct
 
+from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.crawl.meter import Tally
 from lycosa.errors import UsageError
 from lycosa.extract.job import Job, Result
 from lycosa.frontier.sqlite.extraction_store import Guest, Label
-from lycosa.keep.warc import StoredAnswer, iter_records
 from lycosa.output.wording import counted
 
 _HEAD_BYTES = 64 * 1024

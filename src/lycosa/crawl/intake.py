@@ -15,11 +15,12 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.archive import Archive, Profile, unstored_log
+from lycosa.archive.digests import digest_of, identity_of, is_stamped
 from lycosa.config.settings import Mission
 from lycosa.crawl.detours import Detours, is_move
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.hunt import make_hunt
-from lycosa.crawl.identity import digest_of, identity_of, is_stamped
 from lycosa.crawl.journal import Journal
 from lycosa.crawl.outcome import Outcome, settle, truncation_of
 from lycosa.crawl.passing import Rows, note_other, note_page, recall
@@ -34,7 +35,6 @@ from lycosa.judge.admission.nofollow_rules import Bars
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
-from lycosa.keep import Archive, Profile, ledger
 from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
 from lycosa.parse import Doc, read
 from lycosa.render.messages import Result
@@ -419,7 +419,7 @@ class Intake:
         done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, news=news)
         self.archive.note(line)
 
-    def retake(self, entry: ledger.Entry, target: Target) -> Done:
+    def retake(self, entry: unstored_log.Entry, target: Target) -> Done:
         """Take in once more an answer of which nothing but a line was kept."""
         answer, doc = recall(entry, target)
         if not entry.reason:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lycosa import __version__
+from lycosa.archive import Archive, inspect, iter_records, mend, settle, unstored_log
+from lycosa.archive.repair import Span, cut
+from lycosa.archive.writer import ASIDE
 from lycosa.crawl.folder import Plan
 from lycosa.crawl.rebuild import add_answers, listed, rebuild
 from lycosa.crawl.supervisor import stamp_of
 from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
-from lycosa.keep import Archive, inspect, iter_records, ledger, mend, settle
-from lycosa.keep.archive import ASIDE
-from lycosa.keep.recovery import Span, cut
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
 
@@ -115,7 +115,7 @@ def _read_lines(path: Path) -> list[bytes] | None:
     for record in iter_records(path):
         if record.problem:
             return None
-        if record.kind == "metadata" and record.mime == ledger.TYPE:
+        if record.kind == "metadata" and record.mime == unstored_log.TYPE:
             lines += record.body_raw.splitlines(keepends=True)
     return lines
 

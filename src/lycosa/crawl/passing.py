@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lycosa.archive import unstored_log
 from lycosa.frontier import link_codec
-from lycosa.keep import ledger
 from lycosa.model import Answer, Found, Glimpse, Link, State, Target
 from lycosa.parse import Doc
 
@@ -23,22 +23,22 @@ def note_page(
 
     Those alone are in the line: so each address is written once, which takes a fifth of what all links would.
     """
-    entry = ledger.Entry(answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size)
+    entry = unstored_log.Entry(answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size)
     entry.links = [
         (found.url, found.anchor, "" if found.via == "a" else found.via)
         for found in news
         if found.state == State.PENDING
     ]
-    return Glimpse(doc.mime, kind, answer.size, link_codec.pack(rows)), ledger.encode(entry)
+    return Glimpse(doc.mime, kind, answer.size, link_codec.pack(rows)), unstored_log.encode(entry)
 
 
 def note_other(answer: Answer) -> bytes:
     """An answer that brought no page."""
     location = answer.headers.get("location", "")
-    return ledger.encode(ledger.Entry(answer.target.url, answer.began, answer.status, location=location))
+    return unstored_log.encode(unstored_log.Entry(answer.target.url, answer.began, answer.status, location=location))
 
 
-def recall(entry: ledger.Entry, target: Target) -> tuple[Answer, Doc]:
+def recall(entry: unstored_log.Entry, target: Target) -> tuple[Answer, Doc]:
     """The answer that a line tells of, as far as it does, and the document with the links that were followed."""
     headers = {"content-type": entry.mime} | ({"location": entry.location} if entry.location else {})
     doc = Doc(target.url, b"", kind=entry.kind, mime=entry.mime)

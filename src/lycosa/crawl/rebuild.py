@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
+from lycosa.archive import inspect, mend, settle
+from lycosa.archive.answer_catalogue import Catalogue
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawl import rulebook
 from lycosa.crawl.folder import Plan
@@ -25,8 +27,6 @@ from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import Salvage, salvage
-from lycosa.keep import inspect, mend, settle
-from lycosa.keep.catalogue import Catalogue
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
 

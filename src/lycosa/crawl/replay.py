@@ -11,6 +11,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.archive import Archive
+from lycosa.archive.answer_catalogue import Catalogue, Entry
+from lycosa.archive.writer import Place, Profile
 from lycosa.config.settings import Limits, Mission
 from lycosa.crawl.helm import Helm
 from lycosa.crawl.intake import Intake, new_batch
@@ -23,9 +26,6 @@ from lycosa.frontier import PARTITIONS, Frontier
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
-from lycosa.keep import Archive
-from lycosa.keep.archive import Place, Profile
-from lycosa.keep.catalogue import Catalogue, Entry
 from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
 from lycosa.parse import read
 from lycosa.render.messages import Result

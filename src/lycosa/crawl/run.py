@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import __version__, clock, urls
+from lycosa.archive import Archive
 from lycosa.config.settings import Fetch, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawl import rounds
@@ -48,7 +49,6 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered, settle_order
-from lycosa.keep import Archive
 from lycosa.look.lessons import borrow
 from lycosa.model import Found
 from lycosa.output.atomic_file import SPOOL

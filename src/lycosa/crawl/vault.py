@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lycosa.crawl.identity import digest_of, is_core
+from lycosa.archive import Archive, Profile
+from lycosa.archive.digests import digest_of, is_core
 from lycosa.frontier import Frontier
-from lycosa.keep import Archive, Profile
 from lycosa.model import Answer
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier

@@ -20,10 +20,10 @@ import apsw
 from isal import igzip_lib
 from msgspec import Struct, json
 
+from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.keep.surt import surt_of
-from lycosa.keep.warc import StoredAnswer, iter_records
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import Place, Tray, list_as, opened_tray
 from lycosa.output.wording import counted

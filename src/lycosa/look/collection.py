@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
+from lycosa.archive import StoredAnswer, read_record
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError, UsageError
@@ -24,7 +25,6 @@ from lycosa.fetch.decode import decode
 from lycosa.frontier import link_codec as links
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.keep import StoredAnswer, read_record
 from lycosa.look import database, graph
 from lycosa.look.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
 from lycosa.look.database import Row

@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+from lycosa.archive.reader import read_record
 from lycosa.extract import nursery
 from lycosa.extract.job import Job, Setup
 from lycosa.extract.worker import Extract, Unreadable
 from lycosa.fetch.decode import decode
-from lycosa.keep.warc import read_record
 from lycosa.model import Record
 from lycosa.parse import Doc, read
 from lycosa.parse.pdf import Pdf

@@ -11,9 +11,9 @@ from typing import BinaryIO, NamedTuple, TextIO
 from msgspec.structs import replace
 
 from lycosa import __version__
+from lycosa.archive.writer import ASIDE
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
-from lycosa.keep.archive import ASIDE
 from lycosa.keep.index import IndexEntry, date_of, write_index
 from lycosa.keep.mirror import MirrorCount, write_mirror
 from lycosa.keep.types import type_of

@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.archive.reader import iter_records
 from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
-from lycosa.keep.warc import iter_records
 from lycosa.look.collection import Collection
 from lycosa.model import Link
 from lycosa.parse import Doc, read

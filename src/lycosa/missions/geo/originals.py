@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from lycosa.archive import read_record
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.fetch.decode import decode
-from lycosa.keep import read_record
 from lycosa.keep.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.look.collection import Collection
 from lycosa.missions.geo.stock import Entry, Source

@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from lycosa.archive import unstored_log
+from lycosa.archive.gzip_members import chunks_of, is_packed, pack, squeeze, store
+from lycosa.archive.http_head import tidy
+from lycosa.archive.reader import read_record
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.keep import ledger
-from lycosa.keep.head import tidy
-from lycosa.keep.pack import chunks_of, is_packed, pack, squeeze, store
-from lycosa.keep.warc import read_record
 from lycosa.model import Answer, WarcRow
 
 #: In the name of a file that has nothing but lines on what was not kept, and may soon be gone.
@@ -198,7 +198,7 @@ class Archive:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
         block = b"".join(lines)
-        record = _METADATA % (ids.pop(), self._date(time.time()), ledger.TYPE.encode(), len(block), block)
+        record = _METADATA % (ids.pop(), self._date(time.time()), unstored_log.TYPE.encode(), len(block), block)
         self._gather(pack(record, dense=dense))
 
     def _gather_notes(self) -> None:

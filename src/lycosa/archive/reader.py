@@ -13,7 +13,7 @@ from os import PathLike
 
 from msgspec import Struct
 
-from lycosa.keep.tape import Tape
+from lycosa.archive.record_stream import Tape
 
 LIMIT = 128 << 20
 _MAX_CHUNK = 1 << 20

@@ -17,9 +17,9 @@ import apsw
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.archive import unstored_log
+from lycosa.archive.reader import LIMIT, StoredAnswer, iter_records, read_record
 from lycosa.errors import DiskFull
-from lycosa.keep import ledger
-from lycosa.keep.warc import LIMIT, StoredAnswer, iter_records, read_record
 
 _TABLE = """
 CREATE TABLE entry (
@@ -63,7 +63,7 @@ class Catalogue:
     def __init__(self, folder: Path, path: Path) -> None:
         self._folder = folder
         self._path = path
-        self._noted: tuple[str, int, list[ledger.Entry | None]] = ("", -1, [])
+        self._noted: tuple[str, int, list[unstored_log.Entry | None]] = ("", -1, [])
         path.unlink(missing_ok=True)
         with _spoken(path):
             self._db = apsw.Connection(str(path))
@@ -85,7 +85,7 @@ class Catalogue:
         made = StoredAnswer("")
         with _spoken(self._path), self._db:
             for record in iter_records(self._folder / name, limit=_HEAD, start=start):
-                if record.kind == "metadata" and record.mime == ledger.TYPE:
+                if record.kind == "metadata" and record.mime == unstored_log.TYPE:
                     count += self._read_notes(name, record)
                 row = _describe(record)
                 if row is not None and _is_rules(record):
@@ -106,14 +106,14 @@ class Catalogue:
                 self._db.execute(_ADD, row)
         return len(lines)
 
-    def note(self, entry: Entry) -> ledger.Entry | None:
+    def note(self, entry: Entry) -> unstored_log.Entry | None:
         """The line of an answer that was not kept; None where it cannot be read."""
         lines = self._notes_at(entry.warc, entry.offset, entry.length)
         return lines[entry.made] if entry.made < len(lines) else None
 
-    def _notes_at(self, warc: str, offset: int, length: int) -> list[ledger.Entry | None]:
+    def _notes_at(self, warc: str, offset: int, length: int) -> list[unstored_log.Entry | None]:
         if self._noted[:2] != (warc, offset):  # the lines of a record are asked for one after the other
-            self._noted = (warc, offset, ledger.decode(self._read((warc, offset, length), LIMIT).body_raw))
+            self._noted = (warc, offset, unstored_log.decode(self._read((warc, offset, length), LIMIT).body_raw))
         return self._noted[2]
 
     def finish(self) -> None:

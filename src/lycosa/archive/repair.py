@@ -24,9 +24,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from lycosa.archive.record_stream import Tape
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError
-from lycosa.keep.tape import Tape
 from lycosa.model import WarcRow
 
 Span = tuple[int, int]
