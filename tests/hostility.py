@@ -25,8 +25,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection, urls
 from lycosa.archive import StoredAnswer
-from lycosa.keep.mirror import MANIFEST
-from lycosa.look.export import export_mirror
+from lycosa.export.files import export_mirror
+from lycosa.export.mirror import MANIFEST
 
 ALLOWED = ("127.0.0.1", "127.0.1.0/24", "127.0.2.0/24")
 SECRET = "hunter2-hunter2"

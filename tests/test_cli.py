@@ -19,7 +19,7 @@ from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
 from lycosa.config.loading import OPTIONS
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.keep.index import read_index
+from lycosa.export.page_index import read_index
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import DiskFull, UsageError
-from lycosa.keep.mirror import MANIFEST, MirrorCount, Plan, write_mirror
-from lycosa.keep.names import MAX_NAME, MAX_PATH, add_suffix, fold, path_of
-from lycosa.keep.types import type_of
+from lycosa.export.file_types import type_of
+from lycosa.export.mirror import MANIFEST, MirrorCount, Plan, write_mirror
+from lycosa.export.mirror_paths import MAX_NAME, MAX_PATH, add_suffix, fold, path_of
 
 HTML = "text/html"
 DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {

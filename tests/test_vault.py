@@ -15,8 +15,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.crawl.outcome import truncation_of
-from lycosa.keep.index import read_index
-from lycosa.look.export import export_index, export_wacz, export_warc
+from lycosa.export.files import export_index, export_wacz, export_warc
+from lycosa.export.page_index import read_index
 from lycosa.look.listing import Filter
 from lycosa.output.table import write
 

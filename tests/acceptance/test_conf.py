@@ -14,7 +14,7 @@ import pytest
 from planet import Crawl, Planet
 
 from lycosa import Collection
-from lycosa.keep.index import date_of, read_index
+from lycosa.export.page_index import date_of, read_index
 from lycosa.urls import normalise
 
 pytestmark = pytest.mark.acceptance

@@ -15,9 +15,9 @@ from islet import INTERNAL, PUBLIC, PUBLIC_6, on_islet
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
+from lycosa.export.mirror import MANIFEST, write_mirror
+from lycosa.export.page_index import IndexEntry, read_index, write_index
 from lycosa.judge.admission.rules import Rules
-from lycosa.keep.index import IndexEntry, read_index, write_index
-from lycosa.keep.mirror import MANIFEST, write_mirror
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from lycosa.archive.reader import iter_records, read_record
-from lycosa.keep.mirror import write_mirror
+from lycosa.export.mirror import write_mirror
 
 pytestmark = pytest.mark.acceptance
 

@@ -23,11 +23,11 @@ from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission, Urls
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import LycosaError
+from lycosa.export.mirror_paths import path_of
+from lycosa.export.page_index import read_index
 from lycosa.fetch import decode, headers
 from lycosa.fetch.robots import Robots
 from lycosa.judge.admission.rules import Rules
-from lycosa.keep.index import read_index
-from lycosa.keep.names import path_of
 from lycosa.parse import charset, mime, read
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.html import parse_refresh

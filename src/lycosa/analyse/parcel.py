@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from lycosa.disk import make_fault
-from lycosa.keep.names import add_suffix, fold, path_of
+from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import Listing, Place, opened_tray
 

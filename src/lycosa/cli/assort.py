@@ -127,7 +127,7 @@ def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
 
 
 def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
-    from lycosa.look.export import export_records
+    from lycosa.export.files import export_records
 
     numbers = dict.fromkeys(each.n for each in picker.find(pick))
     pages = (page for n in numbers if (page := picker.collection.page_at(n)) is not None)

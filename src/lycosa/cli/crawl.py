@@ -116,7 +116,7 @@ def _conclude(report: Report, mission: Mission, *, output: str | None, check_ser
 
 def _write_views(mission: Mission, *, quiet: bool) -> int:
     """Write mirror and index; whatever becomes of them, the crawl itself went well."""
-    from lycosa.look.export import finish
+    from lycosa.export.files import finish
     from lycosa.output.table import printable
 
     try:

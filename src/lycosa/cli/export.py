@@ -233,9 +233,9 @@ def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
 
 
 def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted: Filter, raw: bool) -> None:
+    from lycosa.export.graphml import write_graphml
     from lycosa.look.collection import Collection
     from lycosa.look.graph import NODES
-    from lycosa.look.graphml import write_graphml
     from lycosa.output.table import write
 
     nodes = next(name for name in NODES if name == by)
@@ -297,8 +297,8 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
+    from lycosa.export.files import export_index, export_mirror, export_wacz
     from lycosa.look.collection import Collection
-    from lycosa.look.export import export_index, export_mirror, export_wacz
 
     if output == "-" and kind in ("mirror", "wacz"):
         raise UsageError(
@@ -326,7 +326,7 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
 
 
 def _export_warc(collection: Collection, output: str, wanted: Filter) -> str:
-    from lycosa.look.export import export_warc
+    from lycosa.export.files import export_warc
 
     if output != "-" and wanted == Filter():
         return counted(export_warc(collection, Path(output)), "archive file")

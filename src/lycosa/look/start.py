@@ -15,9 +15,9 @@ from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
+from lycosa.export.files import finish
 from lycosa.extract.loader import find_name, loading
 from lycosa.look.collection import Collection
-from lycosa.look.export import finish
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

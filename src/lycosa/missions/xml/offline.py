@@ -16,7 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analyse.pick import Document, Picker
 from lycosa.errors import UsageError
-from lycosa.keep.names import add_suffix, fold, path_of
+from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.missions.xml.catalog import fold_public
 from lycosa.missions.xml.closure import NEEDS, Closures
 from lycosa.output.export_folder import write_folder

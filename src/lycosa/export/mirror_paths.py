@@ -19,7 +19,7 @@ from base64 import b32encode
 from unicodedata import normalize
 from urllib.parse import unquote_to_bytes
 
-from lycosa.keep.types import type_of
+from lycosa.export.file_types import type_of
 
 #: Bytes of one name: file systems allow 255, encrypting ones 143 characters, and a suffix must fit.
 MAX_NAME = 200

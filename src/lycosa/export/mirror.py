@@ -20,8 +20,8 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
-from lycosa.keep.names import add_suffix, fold, path_of
-from lycosa.keep.types import type_of
+from lycosa.export.file_types import type_of
+from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.output.export_folder import Listing, Place, opened_tray
 from lycosa.output.wording import counted
 

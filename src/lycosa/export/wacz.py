@@ -23,7 +23,7 @@ from msgspec import Struct, json
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.keep.surt import surt_of
+from lycosa.export.surt import surt_of
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import Place, Tray, list_as, opened_tray
 from lycosa.output.wording import counted
