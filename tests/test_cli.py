@@ -355,7 +355,15 @@ def test_a_crawl_loads_only_what_it_needs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     loaded = set(done.stderr.split())
     assert "lycosa.config.loading" in loaded
-    assert not loaded & {"rich", "typer", "pydantic", "asyncio", "lxml", "lycosa.look.collection", "lycosa.archive"}
+    assert not loaded & {
+        "rich",
+        "typer",
+        "pydantic",
+        "asyncio",
+        "lxml",
+        "lycosa.collection.collection",
+        "lycosa.archive",
+    }
 
 
 def test_the_crawl_function_survives_its_namesake(web: Web, tmp_path: Path) -> None:

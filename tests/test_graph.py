@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lycosa import Collection, urls
 from lycosa.cli.main import main
+from lycosa.collection import graph
 from lycosa.export.graphml import write_graphml
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.look import graph
 from lycosa.model import Batch, Done, Found, PageRow, State
 
 AT = 1_700_000_000.0

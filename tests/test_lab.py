@@ -15,7 +15,7 @@ from test_crawl import crawl
 from test_steering import GEO, services
 
 from lycosa.cli.main import main
-from lycosa.look.trial import compare
+from lycosa.lab.comparison import compare
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,11 @@ import pytest
 
 from lycosa import Collection, urls
 from lycosa.archive import Archive
+from lycosa.collection.listing import Filter, list_rows, state_name
+from lycosa.collection.query import select
+from lycosa.collection.status import read_status, tell
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.look.listing import Filter, list_rows, state_name
-from lycosa.look.query import select
-from lycosa.look.status import read_status, tell
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
 from lycosa.output.table import FORMATS, Format, printable, write
 

@@ -15,9 +15,9 @@ import pytest
 from loopback import Reply, Web
 
 from lycosa import Collection
-from lycosa.look.near import Kin
-from lycosa.look.prints import NAME, Prints
-from lycosa.look.status import read_status, tell
+from lycosa.collection.fingerprint_store import NAME, Prints
+from lycosa.collection.near_duplicates import Kin
+from lycosa.collection.status import read_status, tell
 
 SITE = "http://a.test"
 FRAME = (
@@ -148,7 +148,7 @@ def test_the_store_is_made_anew_when_it_is_damaged(mine: Path, damage: bytes) ->
 
 def test_a_collection_that_may_not_be_written_to_can_be_looked_at(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store is then made elsewhere, and forgotten."""
-    monkeypatch.setattr("lycosa.look.prints.os.access", lambda path, mode: not mode & os.W_OK)
+    monkeypatch.setattr("lycosa.collection.fingerprint_store.os.access", lambda path, mode: not mode & os.W_OK)
     assert len(find(mine)) == 12
     assert not (mine / NAME).exists()
 

@@ -8,7 +8,7 @@ from loopback import Reply, Web, html
 from test_crawl import crawl, rows, states
 
 from lycosa import Collection
-from lycosa.look.account import conclude
+from lycosa.explain.narrative import conclude
 
 
 def test_narrower_settings_count_for_what_was_found_before(web: Web, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from loopback import Reply, Web, html
 from test_crawl import crawl
 
 from lycosa.cli.main import main
-from lycosa.look.types import categorise
+from lycosa.collection.media_types import categorise
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from test_crawl import crawl, rows, states
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
+from lycosa.collection.listing import Filter
 from lycosa.crawl.outcome import truncation_of
 from lycosa.export.files import export_index, export_wacz, export_warc
 from lycosa.export.page_index import read_index
-from lycosa.look.listing import Filter
 from lycosa.output.table import write
 
 WORDS = b"<title>words</title><p>the same words</p>" * 20

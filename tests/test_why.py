@@ -15,9 +15,9 @@ from loopback import Reply, Web, html
 
 from lycosa import Collection
 from lycosa.errors import UsageError
+from lycosa.explain.narrative import conclude, tell
+from lycosa.explain.why import Why
 from lycosa.frontier import SqliteFrontier
-from lycosa.look.account import conclude, tell
-from lycosa.look.why import Why
 from lycosa.model import Link
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry

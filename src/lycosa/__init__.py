@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lycosa.look.collection import Collection as Collection
-    from lycosa.look.start import crawl as crawl
+    from lycosa.api import crawl as crawl
+    from lycosa.collection.collection import Collection as Collection
 
 __version__ = "0.1.0"
 __all__ = ["Collection", "__version__", "crawl"]
@@ -28,7 +28,7 @@ class _Package(ModuleType):
 
     @property
     def crawl(self) -> object:
-        from lycosa.look.start import crawl
+        from lycosa.api import crawl
 
         return crawl
 
@@ -38,7 +38,7 @@ class _Package(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         if name == "Collection":
-            from lycosa.look.collection import Collection
+            from lycosa.collection.collection import Collection
 
             return Collection
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")

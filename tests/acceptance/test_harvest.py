@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from planet import Planet
 
-from lycosa.look.trial import compare
+from lycosa.lab.comparison import compare
 
 LIMIT = 800
 

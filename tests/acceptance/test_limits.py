@@ -11,7 +11,7 @@ import pytest
 from planet import Planet
 
 from lycosa import Collection
-from lycosa.look.status import read_status
+from lycosa.collection.status import read_status
 
 pytestmark = pytest.mark.acceptance
 

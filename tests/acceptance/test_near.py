@@ -11,7 +11,7 @@ import pytest
 from planet import Crawl, Planet
 
 from lycosa import Collection
-from lycosa.look.near import Kin
+from lycosa.collection.near_duplicates import Kin
 
 pytestmark = pytest.mark.acceptance
 

@@ -37,8 +37,8 @@ from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
 from lycosa.crawl.process import tune
 from lycosa.judge.priority.policy_factory import make_policy, make_taste
-from lycosa.look.lab import Key, Point, measure
-from lycosa.look.reel import Frame, Reel
+from lycosa.lab.recording import Frame, Reel
+from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo import Geo
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.fate import settle

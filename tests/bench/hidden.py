@@ -17,8 +17,8 @@ from pathlib import Path
 from harvest import Geo, World, load_reel, mission_of
 
 from lycosa import urls
-from lycosa.look.lab import Replay
-from lycosa.look.reel import Frame, Reel
+from lycosa.lab.recording import Frame, Reel
+from lycosa.lab.simulation import Replay
 
 
 class Graph:

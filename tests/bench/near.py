@@ -19,10 +19,10 @@ from pathlib import Path
 
 import apsw
 
+from lycosa.collection.collection import Collection
+from lycosa.collection.fingerprint_store import Prints
+from lycosa.collection.near_duplicates import _Clusters
 from lycosa.frontier import SqliteFrontier
-from lycosa.look.collection import Collection
-from lycosa.look.near import _Clusters
-from lycosa.look.prints import Prints
 from lycosa.text.fingerprint import SIZE
 
 PER_HOST = 1000

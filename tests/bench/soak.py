@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from lycosa.look.collection import Collection
+from lycosa.collection.collection import Collection
 
 SHARED = Path(os.environ.get("LYCOSA_SHARED", Path(__file__).parents[2].parent / "shared"))
 GENERATIONS = 5000

@@ -16,8 +16,8 @@ import apsw
 import pytest
 from loopback import Reply, Web, html
 
+from lycosa.api import crawl
 from lycosa.cli.main import main
-from lycosa.look.start import crawl
 from lycosa.missions.geo import Geo
 
 XML = {"Content-Type": "text/xml"}

@@ -16,7 +16,7 @@ from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
     from lycosa.analyse.store import Store
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
 
 #: What can be found of a document, under a name.
 Fact = str | int | float | bool | None

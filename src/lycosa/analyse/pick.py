@@ -15,8 +15,8 @@ from lycosa.analyse.crate import Crate
 from lycosa.analyse.part import Case, Part
 from lycosa.analyse.select import EVERYTHING, Condition, read_condition
 from lycosa.analyse.store import open_readonly
+from lycosa.collection.collection import Collection, Page
 from lycosa.errors import UsageError
-from lycosa.look.collection import Collection, Page
 
 
 class Pick(Struct, frozen=True):

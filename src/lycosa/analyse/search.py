@@ -23,9 +23,9 @@ from lycosa.analyse.part import Case, Part
 from lycosa.analyse.run import Desk, Errand, Progress, drive
 from lycosa.analyse.store import Place
 from lycosa.analyse.words import Words, read_words
+from lycosa.collection.collection import Collection
+from lycosa.collection.side_database import open_versioned, translated
 from lycosa.errors import UsageError
-from lycosa.look.aside import open_versioned, translated
-from lycosa.look.collection import Collection
 
 NAME = "search.db"
 #: Raised when a table, or what counts as a word, changes.

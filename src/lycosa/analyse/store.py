@@ -18,9 +18,9 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analyse.part import Fact, Part, Task
 from lycosa.analyse.phases import Finding
+from lycosa.collection.side_database import open_aside, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate
-from lycosa.look.aside import open_aside, translated
 from lycosa.quarry import name_of
 
 NAME = "analysis.db"

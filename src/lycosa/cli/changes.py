@@ -14,8 +14,8 @@ from lycosa.errors import UsageError
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.look.changes import Change, Round
-    from lycosa.look.collection import Collection
+    from lycosa.collection.changes import Change, Round
+    from lycosa.collection.collection import Collection
     from lycosa.output.table import Format
 
 _SHOWN_HOSTS = 20  # of a table for people; the other formats have all
@@ -47,8 +47,8 @@ def changes(
     lycosa changes --since 3 --format csv -o changes.csv
     lycosa changes --rounds
     """
-    from lycosa.look.changes import settle_span
-    from lycosa.look.collection import Collection
+    from lycosa.collection.changes import settle_span
+    from lycosa.collection.collection import Collection
 
     if rounds and (since is not None or until is not None or host or by_host):
         raise UsageError("--rounds lists all rounds: --since, --until, --host and --hosts go without it.")
@@ -76,7 +76,7 @@ def _tell_unfinished(rounds: list[Round], since: int) -> None:
 
 def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: TextIO) -> None:
     """For people: the sum, the hosts with the most changes, then the pages."""
-    from lycosa.look.changes import KINDS
+    from lycosa.collection.changes import KINDS
 
     hosts, total = _count_hosts(source.changes(*span, host=host))
     sums = ", ".join(f"{total[kind]:,} {kind}" for kind in KINDS)
@@ -101,14 +101,14 @@ def _count_hosts(found: Iterable[Change]) -> tuple[list[tuple[str, Counter[str]]
 
 
 def _write_hosts(hosts: list[tuple[str, Counter[str]]], out: TextIO, form: Format) -> None:
-    from lycosa.look.changes import KINDS
+    from lycosa.collection.changes import KINDS
     from lycosa.output.table import write
 
     write([(name, *(counts[kind] for kind in KINDS)) for name, counts in hosts], ("host", *KINDS), out, form=form)
 
 
 def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
-    from lycosa.look.changes import Change
+    from lycosa.collection.changes import Change
     from lycosa.output.table import write
 
     if form == "table":  # the address tells the host
@@ -121,7 +121,7 @@ def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
 
 
 def _write_rounds(rounds: list[Round], out: TextIO, form: Format) -> None:
-    from lycosa.look.changes import Round
+    from lycosa.collection.changes import Round
     from lycosa.output.table import write
 
     def cells(row: Round) -> tuple[str | int | float | None, ...]:

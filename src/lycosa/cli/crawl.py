@@ -133,12 +133,12 @@ def _write_list(mission: Mission, output: str) -> None:
     """What was collected: the records of the mission's quarry or, where there is none, the pages."""
     if mission.quarry:
         from lycosa.cli.export import write_records
-        from lycosa.look.records import Wanted
+        from lycosa.collection.records import Wanted
 
         write_records(mission.keep.collection, output, Wanted(), form=None)
     else:
         from lycosa.cli.export import write_list
-        from lycosa.look.listing import Filter
+        from lycosa.collection.listing import Filter
 
         write_list("pages", output, mission.keep.collection, wanted=Filter())
 

@@ -13,13 +13,13 @@ import click
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option, named
 from lycosa.cli.output import check_ending, check_form, check_place, conclude, opened, opened_bytes
+from lycosa.collection.listing import Filter
 from lycosa.errors import UsageError
-from lycosa.look.listing import Filter
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.look.collection import Collection
-    from lycosa.look.records import Wanted
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.records import Wanted
 
 #: What is made of the inventory of geographic services.
 GEO = ("services", "layers", "footprints", "map", "stac", "iso", "healthcheck", "originals")
@@ -160,7 +160,7 @@ def export(
     _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
     if kind == "records":
         _refuse(kind, {"pages": {"--mime": mime, "--round": number is not None}, "urls": {"--state": state}})
-        from lycosa.look.records import Wanted
+        from lycosa.collection.records import Wanted
 
         write_records(collection, output, Wanted(kind=record_kind, host=host), form=form, raw=raw)
         return
@@ -204,7 +204,7 @@ def write_records(
     collection: str | os.PathLike[str], output: str, wanted: Wanted, *, form: str | None, raw: bool = False
 ) -> None:
     """Write records to a file or the pipe."""
-    from lycosa.look import records
+    from lycosa.collection import records
 
     with opened(output, form) as (out, settled):
         count = records.write_records(collection, out, wanted, form=settled, raw=raw)
@@ -215,7 +215,7 @@ def write_list(
     kind: str, output: str, collection: str, *, form: str | None = None, wanted: Filter, raw: bool = False
 ) -> None:
     """Write the rows of a list to a file or the pipe."""
-    from lycosa.look.listing import LISTS, list_rows
+    from lycosa.collection.listing import LISTS, list_rows
     from lycosa.output.table import write
 
     found = list_rows(collection, next(name for name in LISTS if name == kind), wanted)
@@ -233,9 +233,9 @@ def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
 
 
 def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted: Filter, raw: bool) -> None:
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.graph import NODES
     from lycosa.export.graphml import write_graphml
-    from lycosa.look.collection import Collection
-    from lycosa.look.graph import NODES
     from lycosa.output.table import write
 
     nodes = next(name for name in NODES if name == by)
@@ -264,9 +264,9 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
 
 
 def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: Filter, raw: bool) -> None:
-    from lycosa.look.address import read_address
-    from lycosa.look.collection import Collection
-    from lycosa.look.graph import list_inlinks
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.graph import list_inlinks
+    from lycosa.explain.address import read_address
     from lycosa.output.table import write
 
     with Collection(folder) as collection:
@@ -282,8 +282,8 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
 
 
 def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
-    from lycosa.look.collection import Collection
-    from lycosa.look.near import COLUMNS
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.near_duplicates import COLUMNS
     from lycosa.output.table import write
 
     check_place(output, form)  # before every page is read
@@ -297,8 +297,8 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
 
 
 def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
+    from lycosa.collection.collection import Collection
     from lycosa.export.files import export_index, export_mirror, export_wacz
-    from lycosa.look.collection import Collection
 
     if output == "-" and kind in ("mirror", "wacz"):
         raise UsageError(

@@ -77,6 +77,6 @@ def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mis
 def _write_records(folder: Path, quarry: str, output: str) -> None:
     """All records of this quarry, those of earlier runs included."""
     from lycosa.cli.export import write_records
-    from lycosa.look.records import Wanted
+    from lycosa.collection.records import Wanted
 
     write_records(folder, output, Wanted(quarry=quarry), form=None)

@@ -42,7 +42,7 @@ def lab(
     lycosa lab collection --policy shark,learn,bfs
     lycosa lab collection --policy learn --set policy.relevance=both --chart curves.svg
     """
-    from lycosa.look.trial import compare
+    from lycosa.lab.comparison import compare
     from lycosa.output.table import write
 
     where = named_collection(folder, collection)

@@ -32,7 +32,7 @@ def status(collection: str, form: str | None) -> None:
     """
     import msgspec
 
-    from lycosa.look.status import read_status, tell
+    from lycosa.collection.status import read_status, tell
     from lycosa.output.table import printable
 
     found = read_status(collection)
@@ -89,7 +89,7 @@ def query(
 
 
 def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:
-    from lycosa.look.query import select
+    from lycosa.collection.query import select
 
     return select(collection, sql, seconds=seconds)
 

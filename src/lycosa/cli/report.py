@@ -12,7 +12,7 @@ from lycosa.cli.output import check_form, opened, opened_bytes
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
-    from lycosa.look.types import By, Types
+    from lycosa.collection.media_types import By, Types
 
 _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_bytes")
 
@@ -54,8 +54,8 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
         return
     if form == "html":
         raise UsageError("--format html goes with xml, not with mime.")
-    from lycosa.look.collection import Collection
-    from lycosa.look.types import draw, read_types
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.media_types import draw, read_types
 
     with Collection(collection) as source:
         types = read_types(source.database, hunted=bool(source.mission.quarry))
@@ -68,7 +68,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
 
 
 def _write(types: Types, by: By, form: str | None, output: str) -> None:
-    from lycosa.look.types import tell
+    from lycosa.collection.media_types import tell
     from lycosa.output.table import write
 
     rows = types.by(by)

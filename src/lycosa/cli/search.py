@@ -56,7 +56,7 @@ def search(
     """
     from lycosa.analyse.run import Errand
     from lycosa.analyse.search import Index, read_question
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
 
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
     check_place(output, form)  # before the index is brought up to date

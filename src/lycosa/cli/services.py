@@ -88,7 +88,7 @@ def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, fo
 @contextmanager
 def stock_of(collection: str, wanted: Wanted) -> Iterator[Stock]:
     """The inventory of a collection as it is at one instant; says so where there is none."""
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
     from lycosa.missions.geo.stock import Stock
 
     wanted.check()

@@ -20,8 +20,8 @@ from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
+    from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
-    from lycosa.look.collection import Collection
     from lycosa.missions.geo.history import Difference, History, Result
     from lycosa.missions.geo.listing import Wanted
     from lycosa.missions.geo.watch import Watched
@@ -123,7 +123,7 @@ def check_services(
     lycosa check-services --no-check --outcome dead --format csv -o dead.csv
     lycosa check-services --period 24 --quiet
     """
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
     from lycosa.missions.geo.listing import Wanted
     from lycosa.missions.geo.verdict import OUTCOMES
 
@@ -206,7 +206,7 @@ def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watc
 
 def check_after(mission: Mission, *, quiet: bool) -> None:
     """One round of checks after a round of a crawl."""
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
     from lycosa.missions.geo.listing import Wanted
 
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))

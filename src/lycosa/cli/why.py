@@ -34,8 +34,8 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
     """
     import msgspec
 
-    from lycosa.look.account import tell
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
+    from lycosa.explain.narrative import tell
 
     words = [word for given in addresses for word in (_piped() if given == "-" else [given])]
     if not words:

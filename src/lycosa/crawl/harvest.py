@@ -26,7 +26,7 @@ from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label
 Order = Literal["follow", "finish", "stop"]
 
 #: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
-NURSERY = (sys.executable, "-P", "-m", "lycosa.look.digger")
+NURSERY = (sys.executable, "-P", "-m", "lycosa.collection.digger")
 BATCH_DOCUMENTS = 500
 BATCH_BYTES = 4 << 20
 BATCH_S = 1.0

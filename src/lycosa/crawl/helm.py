@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.collection.lessons import LEARNED, borrow
 from lycosa.config.settings import Mission
 from lycosa.crawl.scout import Scout
 from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
 from lycosa.judge.priority.policy_factory import make_policy, make_taste
-from lycosa.look.lessons import LEARNED, borrow
 from lycosa.model import Batch, Lesson, Link, Sight, Target
 from lycosa.parse import Doc
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from lycosa import __version__, clock, urls
 from lycosa.archive import Archive
+from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Fetch, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawl import rounds
@@ -49,7 +50,6 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered, settle_order
-from lycosa.look.lessons import borrow
 from lycosa.model import Found
 from lycosa.output.atomic_file import SPOOL
 from lycosa.output.wording import counted

@@ -16,12 +16,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.archive import StoredAnswer, inspect, read_record
+from lycosa.collection import database
 from lycosa.crawl.mend import mend_losses
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite.integrity import find_harm
-from lycosa.look import database
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
 

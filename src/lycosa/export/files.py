@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from lycosa import __version__
 from lycosa.archive.writer import ASIDE
+from lycosa.collection.collection import Collection, Page
+from lycosa.collection.listing import Filter
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
 from lycosa.export.file_types import type_of
 from lycosa.export.mirror import MirrorCount, write_mirror
 from lycosa.export.page_index import IndexEntry, date_of, write_index
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
-from lycosa.look.collection import Collection, Page
-from lycosa.look.listing import Filter
 from lycosa.output.wording import counted
 
 EVERYTHING = Filter()

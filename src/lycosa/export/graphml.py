@@ -13,9 +13,9 @@ from xml.sax.saxutils import escape
 import apsw
 
 from lycosa import urls
+from lycosa.collection import database, graph
+from lycosa.collection.graph import By
 from lycosa.frontier.partitions import host_key
-from lycosa.look import database, graph
-from lycosa.look.graph import By
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.table import printable
 

@@ -16,11 +16,11 @@ import msgspec
 from msgspec.structs import replace
 
 from lycosa.archive import read_record
+from lycosa.collection.collection import Collection
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.fetch.decode import decode
-from lycosa.look.collection import Collection
 from lycosa.missions.geo.stock import Entry, Source
 from lycosa.output.atomic_file import refuse_own, whole_file
 from lycosa.output.table import write

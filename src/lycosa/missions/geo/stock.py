@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.look.collection import Collection
+from lycosa.collection.collection import Collection
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.address import find_endpoint, strip_request
 from lycosa.missions.geo.bounds import unite

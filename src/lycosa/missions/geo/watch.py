@@ -18,11 +18,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
+from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.crawl.patrol import Patrol, Reply
 from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.address_guard import Gate
-from lycosa.look.collection import Collection
 from lycosa.missions.geo.address import ask
 from lycosa.missions.geo.history import History, Result
 from lycosa.missions.geo.inventory import Inventory

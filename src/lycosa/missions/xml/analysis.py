@@ -13,7 +13,7 @@ import msgspec
 
 from lycosa.analyse.part import Case, Corrected, Facet, Fact, Lead, Part, Shelf, Task
 from lycosa.analyse.store import Store
-from lycosa.look.collection import Collection
+from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.bundle import unpack
 from lycosa.missions.xml.encoding import Text, read_plain, read_text

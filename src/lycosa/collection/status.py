@@ -12,8 +12,8 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from lycosa.look import database
-from lycosa.look.prints import NearCount, count_near
+from lycosa.collection import database
+from lycosa.collection.fingerprint_store import NearCount, count_near
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 

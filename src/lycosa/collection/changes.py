@@ -13,10 +13,10 @@ from typing import NamedTuple
 import apsw
 
 from lycosa import urls
+from lycosa.collection import database
+from lycosa.collection.database import Row
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite import schema
-from lycosa.look import database
-from lycosa.look.database import Row
 
 KINDS = ("new", "changed", "gone", "back")
 

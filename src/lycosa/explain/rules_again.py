@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.fetch.client import find_rule
 from lycosa.fetch.robots import decision
@@ -16,7 +17,6 @@ from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
-from lycosa.look.collection import Collection
 from lycosa.model import State
 from lycosa.reasons import explain
 

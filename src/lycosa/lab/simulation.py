@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste, settle_order
-from lycosa.look.lessons import borrow
-from lycosa.look.reel import Frame, Reel
+from lycosa.lab.recording import Frame, Reel
 from lycosa.model import Link, Sight
 
 #: URLs of a host that are scored anew at once, as a worker loads them.

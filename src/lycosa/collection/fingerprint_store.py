@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import apsw
 from msgspec import Struct
 
-from lycosa.look.aside import open_versioned, translated
+from lycosa.collection.side_database import open_versioned, translated
 from lycosa.text.fingerprint import Runs, hash_text, read_lines, take_runs
 
 if TYPE_CHECKING:
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
 
 NAME = "near.db"
 #: Raised when the meaning of a fingerprint changes: those of another version are made anew.

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import apsw
 
+from lycosa.collection import database
+from lycosa.collection.database import Row
 from lycosa.errors import LycosaError, UsageError
-from lycosa.look import database
-from lycosa.look.database import Row
 from lycosa.output.table import Value
 
 _READS = "A query can only read: SELECT … or WITH … SELECT."

@@ -9,11 +9,11 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.collection import database
+from lycosa.collection.changes import copies_after
+from lycosa.collection.query import Result, select
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite import schema
-from lycosa.look import database
-from lycosa.look.changes import copies_after
-from lycosa.look.query import Result, select
 from lycosa.model import STATE_NAMES
 
 List = Literal["urls", "pages", "links"]

@@ -18,13 +18,13 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
+from lycosa.collection.fingerprint_store import Prints
+from lycosa.collection.side_database import translated
 from lycosa.judge.admission.repetition import keys_of
-from lycosa.look.aside import translated
-from lycosa.look.prints import Prints
 from lycosa.text.fingerprint import FRAME_MOST, SLOTS, Content, find_frame
 
 if TYPE_CHECKING:
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
 
 #: Pages that have so much of their text in common are near-duplicates; of pages that are nothing but frame, more.
 ALIKE = 0.8

@@ -12,7 +12,7 @@ from typing import Literal
 import apsw
 from msgspec import Struct
 
-from lycosa.look import database
+from lycosa.collection import database
 from lycosa.output.wording import counted
 
 #: What is hunted; pages; what may be quarry that nobody recognised; the rest.

@@ -13,14 +13,14 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa import reasons, urls
+from lycosa.collection.collection import Collection
+from lycosa.collection.graph import InLink
+from lycosa.collection.status import running_crawl
+from lycosa.explain import score
+from lycosa.explain.address import Address, read_address, spellings
+from lycosa.explain.rules_again import Finding, Grounds, Ruling
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.look import score
-from lycosa.look.address import Address, read_address, spellings
-from lycosa.look.collection import Collection
-from lycosa.look.graph import InLink
-from lycosa.look.grounds import Finding, Grounds, Ruling
-from lycosa.look.status import running_crawl
 from lycosa.model import STATE_NAMES, State
 from lycosa.quarry import Quarry
 

@@ -18,6 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
 from lycosa.archive import StoredAnswer, read_record
+from lycosa.collection import database, graph
+from lycosa.collection.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
+from lycosa.collection.database import Row
+from lycosa.collection.graph import InLink
+from lycosa.collection.listing import state_name
+from lycosa.collection.query import select
+from lycosa.collection.records import RecordInfo, Wanted, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError, UsageError
@@ -25,13 +32,6 @@ from lycosa.fetch.decode import decode
 from lycosa.frontier import link_codec as links
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.look import database, graph
-from lycosa.look.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
-from lycosa.look.database import Row
-from lycosa.look.graph import InLink
-from lycosa.look.listing import state_name
-from lycosa.look.query import select
-from lycosa.look.records import RecordInfo, Wanted, list_records
 from lycosa.model import STATE_NAMES
 from lycosa.output.table import Value
 from lycosa.parse import Doc, read
@@ -39,8 +39,8 @@ from lycosa.parse import Doc, read
 if TYPE_CHECKING:
     import apsw
 
-    from lycosa.look.near import Kin
-    from lycosa.look.why import Why
+    from lycosa.collection.near_duplicates import Kin
+    from lycosa.explain.why import Why
     from lycosa.quarry import Quarry
 
 #: Bytes of one body after decompression; what is longer is cut.
@@ -294,7 +294,7 @@ class Collection:
         `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave, by default
         that of the mission.
         """
-        from lycosa.look.why import explain
+        from lycosa.explain.why import explain
 
         return explain(self, url, links=links, quarry=quarry)
 
@@ -314,7 +314,7 @@ class Collection:
 
         The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
         """
-        from lycosa.look.near import find_kin
+        from lycosa.collection.near_duplicates import find_kin
 
         return find_kin(self, host=host, tell=tell)
 

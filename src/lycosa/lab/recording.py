@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.archive.reader import iter_records
+from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
-from lycosa.look.collection import Collection
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from lycosa.collection.collection import Collection
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
 from lycosa.extract.loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_taste
-from lycosa.look.collection import Collection
-from lycosa.look.lab import Point, measure
-from lycosa.look.reel import Frame, Reel
+from lycosa.lab.recording import Frame, Reel
+from lycosa.lab.simulation import Point, measure
 from lycosa.parse import Doc
 
 _ROWS = 20

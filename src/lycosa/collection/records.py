@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from lycosa import urls
-from lycosa.look import database
-from lycosa.look.database import Row
+from lycosa.collection import database
+from lycosa.collection.database import Row
 from lycosa.output.table import Format, Value, printable, write
 
 #: More keys than this are no columns: the data then stands in one, as JSON.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from lycosa.collection.collection import Collection
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
@@ -17,7 +18,6 @@ from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import finish
 from lycosa.extract.loader import find_name, loading
-from lycosa.look.collection import Collection
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from lycosa.look.why import Fate, Host, Step, Why
+from lycosa.explain.why import Fate, Host, Step, Why
 from lycosa.output.table import printable
 from lycosa.output.wording import counted
 from lycosa.reasons import explain

@@ -15,8 +15,8 @@ import apsw
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.collection import database
 from lycosa.frontier import link_codec as links
-from lycosa.look import database
 
 By = Literal["page", "host", "domain"]
 NODES: tuple[By, ...] = ("page", "host", "domain")

@@ -14,7 +14,7 @@ from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_t
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.look.collection import Collection
+    from lycosa.collection.collection import Collection
     from lycosa.model import Link
     from lycosa.parse import Doc
 

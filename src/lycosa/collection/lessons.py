@@ -18,7 +18,7 @@ def borrow(mission: Mission, policy: Policy) -> list[Lesson]:
         raise UsageError(
             f"policy.learned_from is {source}, and the policy {mission.policy.name} does not learn: use --policy learn."
         )
-    from lycosa.look.collection import Collection  # here, as hardly a crawl needs it
+    from lycosa.collection.collection import Collection  # here, as hardly a crawl needs it
 
     with Collection(source) as collection:
         label = next(collection.rows("SELECT value FROM meta WHERE key = ?", [LEARNED]), ("",))[0]

@@ -1,0 +1,1 @@
+"""Looking: a collection in, its pages, lists, figures and exports out. Nothing here writes to a collection."""
