@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from lycosa.archive import Archive
-from lycosa.crawl.harvest import NURSERY
 from lycosa.errors import UsageError
-from lycosa.extract.job import Frames, Item, Job, Result, Setup, frame
-from lycosa.extract.loader import find_name, load_quarry
+from lycosa.extract.job_runner import NURSERY
+from lycosa.extract.messages import Frames, Item, Job, Result, Setup, frame
 from lycosa.extract.pool import Pool
+from lycosa.extract.quarry_loader import find_name, load_quarry
 from lycosa.extract.worker import dig
 from lycosa.model import Answer, Record, Target
 from lycosa.quarry import Quarry

@@ -34,12 +34,12 @@ ALLOWED = {
     ("cli/pages.py", "importlib"): "the same",
     ("cli/pages.py", "import_module"): "the same",
     ("render/browser_discovery.py", "importlib"): "whether an extra is installed",
-    ("extract/loader.py", "importlib"): "the class that the user's own mission file names",
-    ("extract/loader.py", "import_module"): "the same",
-    ("extract/loader.py", "exec_module"): "the same",
+    ("extract/quarry_loader.py", "importlib"): "the class that the user's own mission file names",
+    ("extract/quarry_loader.py", "import_module"): "the same",
+    ("extract/quarry_loader.py", "exec_module"): "the same",
     ("extract/pool.py", "subprocess"): "our own interpreter with our own module, no shell",
-    ("extract/nursery.py", "execv"): "the same",
-    ("crawl/beside.py", "subprocess"): "the same",
+    ("extract/fork_server.py", "execv"): "the same",
+    ("extract/background.py", "subprocess"): "the same",
 }
 
 

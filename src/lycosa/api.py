@@ -17,7 +17,7 @@ from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import finish
-from lycosa.extract.loader import find_name, loading
+from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:

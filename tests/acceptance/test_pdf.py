@@ -12,10 +12,10 @@ import pytest
 from test_extract import run, write_archive
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.extraction import Errand, extract_files
-from lycosa.crawl.harvest import NURSERY
-from lycosa.extract.job import Setup
+from lycosa.extract.job_runner import NURSERY
+from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool
+from lycosa.extract.run import Errand, extract_files
 
 pytestmark = pytest.mark.acceptance
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lycosa.archive import Archive
 from lycosa.config.settings import Mission
-from lycosa.crawl.extraction import Errand, extract_collection
+from lycosa.extract.run import Errand, extract_collection
 from lycosa.frontier import PARTITIONS, SqliteFrontier
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
 from lycosa.urls import url_id

@@ -21,11 +21,11 @@ from lycosa.analyse.plan import Plan
 from lycosa.analyse.store import open_readonly
 from lycosa.analyse.words import read_words
 from lycosa.errors import UsageError
-from lycosa.extract import nursery
-from lycosa.extract.job import Job, Setup
-from lycosa.extract.loader import load_quarry
+from lycosa.extract import fork_server
+from lycosa.extract.extract_main import read_doc
+from lycosa.extract.messages import Job, Setup
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, Unreadable
-from lycosa.look.digger import read_doc
 from lycosa.model import Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -132,4 +132,4 @@ def make_extract(setup: Setup, quarry: Quarry) -> Extract:
 
 
 if __name__ == "__main__":
-    nursery.run(sys.argv[1:], make_extract, load_part)
+    fork_server.run(sys.argv[1:], make_extract, load_part)

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from lycosa.analyse.part import Part
 from lycosa.errors import UsageError
-from lycosa.extract.loader import load_function
+from lycosa.extract.quarry_loader import load_function
 
 PHASES = ("detect", "correct", "trace", "analyse")
 BUILT_IN = "built-in"

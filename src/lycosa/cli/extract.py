@@ -45,7 +45,7 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
-    from lycosa.crawl.extraction import Errand, extract_collection, extract_files
+    from lycosa.extract.run import Errand, extract_collection, extract_files
     from lycosa.output.table import printable
 
     errand = Errand(workers=workers, again=again, retry=retry, quiet=quiet)

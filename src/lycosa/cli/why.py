@@ -55,7 +55,7 @@ def _load_quarry(mission: Mission) -> Quarry | None:
     """Who scored the links, where that matters; without it everything else is told."""
     if mission.order != "best" or not mission.quarry:
         return None
-    from lycosa.extract.loader import load_quarry
+    from lycosa.extract.quarry_loader import load_quarry
 
     try:
         return load_quarry(mission.quarry)

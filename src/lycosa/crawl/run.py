@@ -41,7 +41,7 @@ from lycosa.crawl.visits import Visits
 from lycosa.crawl.worker import Post, Worker
 from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
-from lycosa.extract.loader import load_quarry
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client, agent_header
 from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier, link_codec
@@ -57,7 +57,7 @@ from lycosa.quarry import Quarry
 from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:
-    from lycosa.crawl.beside import Beside
+    from lycosa.extract.background import Beside
 
 #: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
 _REOPENED = (
@@ -320,7 +320,7 @@ def _beside(mission: Mission, options: CrawlOptions, folder: Path) -> AbstractCo
     """Extraction while the crawl runs; without a quarry not even its modules are loaded."""
     if options.quarry is None:
         return contextlib.nullcontext()
-    from lycosa.crawl.beside import beside
+    from lycosa.extract.background import beside
 
     return beside(mission, options.quarry, folder=folder)
 

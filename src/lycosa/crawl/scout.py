@@ -7,7 +7,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from lycosa.extract.loader import tell
+from lycosa.extract.quarry_loader import tell
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.extract.loader import load_quarry
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste
 from lycosa.quarry import Quarry
 

@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 
-from lycosa.extract.job import Setup
+from lycosa.extract.messages import Setup
 
 #: Exit code of a worker that ran out of memory where Python could still say so.
 MEMORY_CODE = 87

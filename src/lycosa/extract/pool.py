@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.extract.job import (
+from lycosa.extract.limits import explain
+from lycosa.extract.messages import (
     REQUEST,
     Born,
     Died,
@@ -33,7 +34,6 @@ from lycosa.extract.job import (
     decode_results,
     frame,
 )
-from lycosa.extract.limits import explain
 
 STRIKES = 2  # workers that a document may kill before it is set aside
 BATCH_S = 0.1  # work in one batch

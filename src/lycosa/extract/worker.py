@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from lycosa.extract.job import Frames, Item, Job, Result, Setup, decode_jobs, frame
 from lycosa.extract.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
-from lycosa.extract.loader import tell
+from lycosa.extract.messages import Frames, Item, Job, Result, Setup, decode_jobs, frame
+from lycosa.extract.quarry_loader import tell
 from lycosa.model import Record
 
 #: Gives the records of one document; raises Unreadable when it cannot be read.

@@ -11,7 +11,7 @@ from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
-from lycosa.extract.loader import load_quarry
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_taste
 from lycosa.lab.recording import Frame, Reel
 from lycosa.lab.simulation import Point, measure

@@ -21,8 +21,8 @@ from collections.abc import Callable
 import msgspec
 
 from lycosa.errors import UsageError
-from lycosa.extract.job import REQUEST, Born, Died, Notice, Ready, Refused, Setup, frame
-from lycosa.extract.loader import load_quarry
+from lycosa.extract.messages import REQUEST, Born, Died, Notice, Ready, Refused, Setup, frame
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, serve
 from lycosa.quarry import Quarry, has_extract, name_of
 

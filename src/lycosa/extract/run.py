@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl.files import Documents, Stream
-from lycosa.crawl.harvest import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.crawl.meter import Meter, Tally
 from lycosa.crawl.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extract.foreign_archives import Documents, Stream
+from lycosa.extract.job_runner import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.extraction_store import Label

@@ -1,6 +1,6 @@
 """What an extract worker runs: the place of an archive record goes in, the quarry's records of that document come out.
 
-Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.look.digger`), which forks the workers.
+Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.extract.extract_main`), which forks the workers.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable
 
 from lycosa.archive.reader import read_record
-from lycosa.extract import nursery
-from lycosa.extract.job import Job, Setup
+from lycosa.extract import fork_server
+from lycosa.extract.messages import Job, Setup
 from lycosa.extract.worker import Extract, Unreadable
 from lycosa.fetch.decode import decode
 from lycosa.model import Record
@@ -42,4 +42,4 @@ def read_doc(job: Job, setup: Setup) -> Doc:
 
 
 if __name__ == "__main__":
-    nursery.run(sys.argv[1:], make_extract)
+    fork_server.run(sys.argv[1:], make_extract)

@@ -22,7 +22,7 @@ from msgspec import Raw, Struct
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.crawl.meter import Tally
 from lycosa.errors import UsageError
-from lycosa.extract.job import Job, Result
+from lycosa.extract.messages import Job, Result
 from lycosa.frontier.sqlite.extraction_store import Guest, Label
 from lycosa.output.wording import counted
 

@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 from lycosa.config.settings import Mission
 from lycosa.crawl.meter import Tally
 from lycosa.crawl.process import interruptible
-from lycosa.extract.job import Job, Result, Setup
+from lycosa.extract.messages import Job, Result, Setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label, Records
 
