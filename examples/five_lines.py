@@ -1,7 +1,7 @@
 """A crawl in five lines. Start `python3 -m http.server 8000 --directory examples/site` first."""
 
-from lycosa import crawl
+from lycosa import crawler
 
-with crawl("http://localhost:8000/", collection="spiders", delay=0.1) as collection:
+with crawler("http://localhost:8000/", collection="spiders", delay=0.1) as collection:
     for page in collection:
         print(page.url, page.title, len(page.links), len(page.text), sep=" | ")

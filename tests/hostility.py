@@ -24,7 +24,7 @@ from urllib.request import urlopen
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection, urls
-from lycosa.archive import StoredAnswer
+from lycosa.archive.reader import StoredAnswer
 from lycosa.export.files import export_mirror
 from lycosa.export.mirror import MANIFEST
 

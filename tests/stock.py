@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.frontier import PARTITIONS, SqliteFrontier
 from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
 from lycosa.urls import host_of, url_id

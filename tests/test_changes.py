@@ -12,7 +12,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.frontier import PARTITIONS, SqliteFrontier

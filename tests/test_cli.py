@@ -14,7 +14,7 @@ import click
 import pytest
 from loopback import Reply, Web, html
 
-from lycosa.archive import iter_records
+from lycosa.archive.reader import iter_records
 from lycosa.cli.main import VERBS, main
 from lycosa.cli.options import SETTINGS
 from lycosa.config.loading import OPTIONS

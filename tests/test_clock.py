@@ -10,7 +10,7 @@ import pytest
 from loopback import Web
 from test_crawl import chain, command, rows, stored
 
-from lycosa.crawl.lanes import Lane
+from lycosa.crawler.politeness.host_queue import Lane
 from lycosa.model import HostRow
 
 #: The program, in a system whose clock is set by so many seconds while the crawl is under way.

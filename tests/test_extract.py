@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.errors import UsageError
 from lycosa.extract.job_runner import NURSERY
 from lycosa.extract.messages import Frames, Item, Job, Result, Setup, frame

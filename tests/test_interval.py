@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.config.settings import Recrawl
-from lycosa.crawl.visits import DAY_S, HOUR_S, Visits, step_of
+from lycosa.crawler.intake.revisits import DAY_S, HOUR_S, Visits, step_of
 from lycosa.frontier import RoundRow
 from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
 from lycosa.model import Answer, Past, Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane, Lanes
+from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, Lane, Lanes
 from lycosa.model import HostRow, Target
 
 

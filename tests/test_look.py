@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from lycosa import Collection, urls
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.collection.listing import Filter, list_rows, state_name
 from lycosa.collection.query import select
 from lycosa.collection.status import read_status, tell

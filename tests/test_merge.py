@@ -22,18 +22,19 @@ from loopback import Web, html
 from msgspec.structs import replace
 
 from lycosa import Collection, urls
-from lycosa.archive import Archive, inspect, mend
+from lycosa.archive.repair import inspect, mend
+from lycosa.archive.writer import Archive
 from lycosa.cli.main import main
 from lycosa.config.settings import Limits, Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl.mend import clear_merge
-from lycosa.crawl.merge import merge_collections
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite import merge as merging
 from lycosa.frontier.sqlite import schema
 from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
+from lycosa.repair.crash_recovery import clear_merge
+from lycosa.repair.merge import merge_collections
 
 AT = 1_700_000_000.0
 SEED = "http://h0.test/0"

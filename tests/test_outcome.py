@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from lycosa.config.settings import Fetch
-from lycosa.crawl.outcome import settle
+from lycosa.crawler.politeness.disposition import settle
 from lycosa.model import Answer, State, Target
 
 FETCH = Fetch(retries=2, retry_delay_s=10.0)

@@ -11,7 +11,7 @@ from loopback import Web, html
 
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.crawl.patrol import Patrol, Reply
+from lycosa.crawler.politeness.single_requests import Patrol, Reply
 from lycosa.fetch.address_guard import Gate
 from lycosa.model import RobotsRow
 from lycosa.urls import origin_of

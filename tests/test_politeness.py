@@ -7,9 +7,9 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import chain, crawl, states, stored
 
-from lycosa.crawl.abroad import PATIENCE_S, Abroad
-from lycosa.crawl.board import Board
-from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, Abroad
+from lycosa.crawler.politeness.host_queue import Lane, Lanes
+from lycosa.crawler.shared_state import Board
 from lycosa.frontier import part_of
 from lycosa.model import HostRow, Target
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lycosa.config.settings import Mission
-from lycosa.crawl import progress
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.progress import Progress
+from lycosa.crawler import progress
+from lycosa.crawler.progress import Progress
+from lycosa.crawler.shared_state import Board, Cell
 
 
 class Screen(io.StringIO):

@@ -14,10 +14,10 @@ from loopback import Reply, Web, html
 from test_crawl import chain, crawl, rows, stored
 
 from lycosa.cli.main import main
-from lycosa.crawl.rebuild import _survive
 from lycosa.errors import CollectionError
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite.integrity import find_harm, salvage
+from lycosa.repair.rebuild import _survive
 
 unpack = link_codec.targets
 

@@ -13,10 +13,10 @@ from loopback import Reply, Web, html
 from test_crawl import command, crawl, rows
 
 from lycosa.config.settings import Mission, Policy
-from lycosa.crawl.helm import Helm
-from lycosa.crawl.lanes import Lane
-from lycosa.crawl.pilot import Pilot
-from lycosa.crawl.ranks import Ranks
+from lycosa.crawler.best_first_scheduler import Pilot
+from lycosa.crawler.intake.link_scoring import Helm
+from lycosa.crawler.politeness.host_queue import Lane
+from lycosa.crawler.ranks import Ranks
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target

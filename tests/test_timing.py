@@ -8,10 +8,10 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import crawl, stored
 
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.intake import new_batch
-from lycosa.crawl.lanes import Lane
-from lycosa.crawl.timing import BATCH_PAGES, BATCH_S, EARLY_S, Timing
+from lycosa.crawler.intake.answer_intake import new_batch
+from lycosa.crawler.politeness.host_queue import Lane
+from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.timing import BATCH_PAGES, BATCH_S, EARLY_S, Timing
 from lycosa.frontier import part_of
 from lycosa.model import Batch, Done, Found, HostRow, State
 

@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.collection.listing import Filter
-from lycosa.crawl.outcome import truncation_of
+from lycosa.crawler.politeness.disposition import truncation_of
 from lycosa.export.files import export_index, export_wacz, export_warc
 from lycosa.export.page_index import read_index
 from lycosa.output.table import write

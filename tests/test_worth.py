@@ -17,15 +17,17 @@ from stock import stock
 from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 
-from lycosa.archive import Archive, iter_records, unstored_log
+from lycosa.archive import unstored_log
+from lycosa.archive.reader import iter_records
+from lycosa.archive.writer import Archive
 from lycosa.cli.main import main
 from lycosa.config.settings import Keep, Mission
-from lycosa.crawl.folder import Plan
-from lycosa.crawl.mend import LOOKED_AT, _gather_notes, mend_archive
 from lycosa.errors import UsageError
 from lycosa.frontier import SqliteFrontier
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.model import WarcRow
+from lycosa.repair.crash_recovery import LOOKED_AT, _gather_notes, mend_archive
+from lycosa.repair.folder import Plan
 
 NOTES = """
 from lycosa.quarry import Quarry

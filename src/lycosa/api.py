@@ -21,7 +21,7 @@ from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.crawl.report import Report
+    from lycosa.crawler.summary import Report
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
@@ -55,7 +55,7 @@ def crawl(
             f"crawl() was called while the quarry {loading[-1]} was being loaded: put the call under"
             ' `if __name__ == "__main__":`, because worker processes load the same file.'
         )
-    from lycosa.crawl.run import CrawlOptions, run
+    from lycosa.crawler.run import CrawlOptions, run
 
     if not (
         quarry is None or isinstance(quarry, str | Quarry) or isinstance(quarry, type) and issubclass(quarry, Quarry)

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.config.settings import Mission
 from lycosa.extract.run import Errand, extract_collection
 from lycosa.frontier import PARTITIONS, SqliteFrontier

@@ -35,7 +35,7 @@ from lycosa import Collection, urls
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
-from lycosa.crawl.process import tune
+from lycosa.crawler.process import tune
 from lycosa.judge.priority.policy_factory import make_policy, make_taste
 from lycosa.lab.recording import Frame, Reel
 from lycosa.lab.simulation import Key, Point, measure

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lycosa.crawl.patrol import Reply
+from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.survey import take_stock
 from lycosa.missions.geo.tiles import fill_search, find_tile, project

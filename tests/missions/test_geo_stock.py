@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from loopback import Reply, Web, html
 
-from lycosa import Collection, crawl
+from lycosa import Collection, crawler
 from lycosa.cli.main import main
 from lycosa.missions.geo import fate
 from lycosa.missions.geo.complaint import Complaint, read_complaint
@@ -283,7 +283,7 @@ def test_a_service_that_vanished_is_told_so(geoworld: ModuleType, tmp_path: Path
 
     def states(**options: bool) -> dict[str, tuple[str, bool]]:
         quarry = "lycosa.missions.geo:Geo"
-        with crawl("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
+        with crawler("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
             entries = Stock(collection).entries
             return {e.service.endpoint: (e.state, bool(e.sources)) for e in entries if not e.guess}
 
@@ -308,7 +308,7 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
         files = [layer._replace(name=f"{layer.name}-{n}", title=f"{layer.title} in sheet {n}") for n in range(5)]
         below = geoworld.feed(address, layer.title, *files).body.replace(f"/data/{layer.name}-0.gml", top)
         web[f"feeds.test/{layer.name}.xml"] = Reply(below.encode(), headers=atom)
-    with crawl(
+    with crawler(
         top, collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0, workers=1,
         connect_to=[web.connect_to], contact="mailto:a@b.org",
     ) as collection:  # fmt: skip
@@ -343,7 +343,7 @@ def test_a_feed_belongs_to_the_one_that_names_it_after_a_page(geoworld: ModuleTy
 
 def hunt(web: Web, folder: Path) -> Collection:
     """The services of one host, by the mission's own quarry."""
-    return crawl(
+    return crawler(
         "http://maps.test/", collection=folder / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
         workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
     )  # fmt: skip

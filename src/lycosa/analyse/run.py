@@ -23,12 +23,12 @@ from lycosa.analyse.part import Fact, Part, Task
 from lycosa.analyse.plan import PHASES, Plan
 from lycosa.analyse.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
-from lycosa.crawl.meter import Meter, Tally
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.supervisor import lock
 from lycosa.extract.job_runner import Interrupts, Ledger, Order, harvest, make_setup
 from lycosa.extract.messages import Job, Result
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
+from lycosa.output.progress import Meter, Tally
 
 LOCK = "analyse.lock"
 BUSY = "being analysed"

@@ -14,7 +14,7 @@ from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 
 if TYPE_CHECKING:
-    from lycosa.crawl.report import Report
+    from lycosa.crawler.summary import Report
 
 
 @click.command()
@@ -80,7 +80,7 @@ def crawl(
     if output:
         check_place(output)
 
-    from lycosa.crawl.run import CrawlOptions, run
+    from lycosa.crawler.run import CrawlOptions, run
 
     left = 0  # the exit code of what is written at the end
 

@@ -32,8 +32,8 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str 
     """
     import msgspec
 
-    from lycosa.crawl.merge import merge_collections
     from lycosa.output.table import printable
+    from lycosa.repair.merge import merge_collections
 
     check_ending(into or "-")
     folders = [Path(name) for name in collections]

@@ -28,8 +28,8 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
     """
     import msgspec
 
-    from lycosa.crawl.verify import verify as look
     from lycosa.output.table import printable
+    from lycosa.repair.verify import verify as look
 
     health = look(Path(collection), repair=repair)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":

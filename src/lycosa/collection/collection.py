@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lycosa import urls
-from lycosa.archive import StoredAnswer, read_record
+from lycosa.archive.reader import StoredAnswer, read_record
 from lycosa.collection import database, graph
 from lycosa.collection.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
 from lycosa.collection.database import Row

@@ -20,15 +20,15 @@ from typing import TextIO
 import msgspec
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.meter import Meter, Tally
-from lycosa.crawl.report import Report
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.summary import Report
+from lycosa.crawler.supervisor import lock
 from lycosa.errors import LycosaError
 from lycosa.extract.job_runner import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.run import BUSY, LOCK
 from lycosa.frontier.sqlite.extraction_store import Label
+from lycosa.output.progress import Meter, Tally
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first

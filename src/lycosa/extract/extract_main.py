@@ -1,6 +1,6 @@
 """What an extract worker runs: the place of an archive record goes in, the quarry's records of that document come out.
 
-Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.extract.extract_main`), which forks the workers.
+Started by `extract/pool.py` as a process of its own (`python -m lycosa.extract.extract_main`), which forks the workers.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ from isal import igzip
 from msgspec import Raw, Struct
 
 from lycosa.archive.reader import StoredAnswer, iter_records
-from lycosa.crawl.meter import Tally
 from lycosa.errors import UsageError
 from lycosa.extract.messages import Job, Result
 from lycosa.frontier.sqlite.extraction_store import Guest, Label
+from lycosa.output.progress import Tally
 from lycosa.output.wording import counted
 
 _HEAD_BYTES = 64 * 1024

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.meter import Tally
-from lycosa.crawl.process import interruptible
+from lycosa.crawler.process import interruptible
 from lycosa.extract.messages import Job, Result, Setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label, Records
+from lycosa.output.progress import Tally
 
 #: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
 Order = Literal["follow", "finish", "stop"]

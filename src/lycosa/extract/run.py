@@ -18,14 +18,14 @@ from msgspec import Struct
 
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl.meter import Meter, Tally
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.foreign_archives import Documents, Stream
 from lycosa.extract.job_runner import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.extraction_store import Label
+from lycosa.output.progress import Meter, Tally
 from lycosa.output.wording import counted
 
 LOCK = "extract.lock"

@@ -23,8 +23,8 @@ from lycosa.model import Link, Sight
 
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
-_SHUFFLE = 4 * AGE  # as in crawl/pilot.py: after this many answers all hosts are looked at anew
-_RISE = 0.01  # as in crawl/intake.py: a better link that is hardly better changes nothing
+_SHUFFLE = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
+_RISE = 0.01  # as in crawler/intake/answer_intake.py: a better link that is hardly better changes nothing
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
 Key = Callable[[Frame], str]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from lycosa import urls
 from lycosa.config.settings import Fetch
-from lycosa.crawl.hunt import INTERNAL, Hunt
+from lycosa.crawler.intake.yield_quota import INTERNAL, Hunt
 from lycosa.frontier import Seen
 from lycosa.judge.admission.rules import Rules
 from lycosa.model import Found, Link, State, Target, Verdict

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from lycosa.archive import read_record
+from lycosa.archive.reader import read_record
 from lycosa.collection.collection import Collection
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError

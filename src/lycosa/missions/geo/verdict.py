@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lycosa.crawl.patrol import Reply
+from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.complaint import COMPLAINTS, Complaint, read_complaint
 from lycosa.missions.geo.inventory import Inventory
 from lycosa.missions.geo.objects import read_object, table, word

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
-from lycosa.crawl.patrol import Patrol, Reply
+from lycosa.crawler.politeness.single_requests import Patrol, Reply
 from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.address_guard import Gate
 from lycosa.missions.geo.address import ask

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from lycosa import clock
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.config.settings import Mission
-from lycosa.crawl.board import Board, Cell
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.errors import DiskFull
 from lycosa.frontier import Frontier
 from lycosa.model import Batch, Committed, State

@@ -7,7 +7,7 @@ from shutil import get_terminal_size
 from typing import TextIO
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.board import Board, Cell
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.output.wording import counted
 
 LIVE_S = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.scout import Scout
+from lycosa.crawler.intake.guarded_quarry import Scout
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier

@@ -1,7 +1,7 @@
 """What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
 
 A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
-redirects to another host; if that is another worker's, it is asked for with that one's leave (crawl/abroad.py).
+redirects to another host; if that is another worker's, it is asked for with that one's leave (crawler/politeness/foreign_hosts.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Protocol
 
 from lycosa import clock, urls
 from lycosa.config.settings import Mission
-from lycosa.crawl.abroad import Abroad
-from lycosa.crawl.journal import Journal
-from lycosa.crawl.lanes import Lane, Lanes
-from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.foreign_hosts import Abroad
+from lycosa.crawler.politeness.host_queue import Lane, Lanes
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import Robots, condense, decision

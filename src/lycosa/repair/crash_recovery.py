@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lycosa import __version__
-from lycosa.archive import Archive, inspect, iter_records, mend, settle, unstored_log
-from lycosa.archive.repair import Span, cut
-from lycosa.archive.writer import ASIDE
-from lycosa.crawl.folder import Plan
-from lycosa.crawl.rebuild import add_answers, listed, rebuild
-from lycosa.crawl.supervisor import stamp_of
+from lycosa.archive import unstored_log
+from lycosa.archive.reader import iter_records
+from lycosa.archive.repair import Span, cut, inspect, mend, settle
+from lycosa.archive.writer import ASIDE, Archive
+from lycosa.crawler.supervisor import stamp_of
 from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
+from lycosa.repair.folder import Plan
+from lycosa.repair.rebuild import add_answers, listed, rebuild
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"

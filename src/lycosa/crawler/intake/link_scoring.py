@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lycosa.collection.lessons import LEARNED, borrow
 from lycosa.config.settings import Mission
-from lycosa.crawl.scout import Scout
+from lycosa.crawler.intake.guarded_quarry import Scout
 from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
 from lycosa.judge.priority.policy_factory import make_policy, make_taste

@@ -15,18 +15,18 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.crawl.abroad import Abroad
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.depot import Depot
-from lycosa.crawl.intake import Intake, new_batch
-from lycosa.crawl.lanes import COSTLY_S, Lane, Lanes
-from lycosa.crawl.manners import longest_pause, mind
-from lycosa.crawl.outcome import is_counted
-from lycosa.crawl.permits import Permits
-from lycosa.crawl.pilot import Pilot
-from lycosa.crawl.rendering import Rendering
-from lycosa.crawl.rulebook import Rulebook
-from lycosa.crawl.timing import BATCH_PAGES, INBOX_S, Timing, is_filled
+from lycosa.crawler.best_first_scheduler import Pilot
+from lycosa.crawler.depot import Depot
+from lycosa.crawler.intake.answer_intake import Intake, new_batch
+from lycosa.crawler.permits import Permits
+from lycosa.crawler.politeness.backoff import longest_pause, mind
+from lycosa.crawler.politeness.disposition import is_counted
+from lycosa.crawler.politeness.foreign_hosts import Abroad
+from lycosa.crawler.politeness.host_queue import COSTLY_S, Lane, Lanes
+from lycosa.crawler.politeness.robots_cache import Rulebook
+from lycosa.crawler.rendering import Rendering
+from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.timing import BATCH_PAGES, INBOX_S, Timing, is_filled
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of

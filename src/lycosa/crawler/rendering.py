@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.config.secrets import has_secrets
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.intake import Intake
-from lycosa.crawl.lanes import Lane
-from lycosa.crawl.rulebook import Rulebook
+from lycosa.crawler.intake.answer_intake import Intake
+from lycosa.crawler.politeness.host_queue import Lane
+from lycosa.crawler.politeness.robots_cache import Rulebook
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.fetch.decode import Decoded, decode, decode_file
 from lycosa.frontier import part_of
 from lycosa.model import Answer, Target

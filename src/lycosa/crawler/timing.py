@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.lanes import INFINITE, Lane
+from lycosa.crawler.politeness.host_queue import INFINITE, Lane
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.frontier import part_of
 from lycosa.model import Batch, Found, State
 

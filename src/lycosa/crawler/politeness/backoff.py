@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lycosa.config.settings import Fetch
-from lycosa.crawl.journal import Journal
-from lycosa.crawl.lanes import BACK_OFF_MAX_S, Lane
-from lycosa.crawl.outcome import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, Lane
 from lycosa.model import Answer
 
 

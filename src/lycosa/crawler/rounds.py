@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lycosa.config.settings import Recrawl
-from lycosa.crawl.visits import HOUR_S, step_of
+from lycosa.crawler.intake.revisits import HOUR_S, step_of
 from lycosa.frontier import Frontier
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time

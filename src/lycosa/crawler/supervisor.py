@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.browsers import Browsers
-from lycosa.crawl.process import interruptible, tie
-from lycosa.crawl.progress import Progress
-from lycosa.crawl.room import Room
+from lycosa.crawler.browsers import Browsers
+from lycosa.crawler.disk_guard import Room
+from lycosa.crawler.process import interruptible, tie
+from lycosa.crawler.progress import Progress
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.errors import CollectionError, Damaged, DiskFull
 from lycosa.frontier import Frontier
 

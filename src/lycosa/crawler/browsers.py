@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.board import Board, Cell
-from lycosa.crawl.rendering import NO_BROWSER
+from lycosa.crawler.rendering import NO_BROWSER
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of

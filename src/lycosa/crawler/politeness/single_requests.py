@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from lycosa import clock, urls
 from lycosa.config.settings import Mission
-from lycosa.crawl.journal import Journal
-from lycosa.crawl.lanes import Lane, Lanes
-from lycosa.crawl.manners import mind
-from lycosa.crawl.outcome import settle
-from lycosa.crawl.rulebook import Rulebook
+from lycosa.crawler.politeness.backoff import mind
+from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.disposition import settle
+from lycosa.crawler.politeness.host_queue import Lane, Lanes
+from lycosa.crawler.politeness.robots_cache import Rulebook
 from lycosa.fetch.address_guard import Gate
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lycosa.archive import Archive, Profile
 from lycosa.archive.digests import digest_of, is_core
+from lycosa.archive.writer import Archive, Profile
 from lycosa.frontier import Frontier
 from lycosa.model import Answer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from lycosa.crawl.board import Board
-from lycosa.crawl.outcome import is_counted
+from lycosa.crawler.politeness.disposition import is_counted
+from lycosa.crawler.shared_state import Board
 from lycosa.model import Done, Target
 
 

@@ -18,27 +18,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import __version__, clock, urls
-from lycosa.archive import Archive
+from lycosa.archive.writer import Archive
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Fetch, Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl import rounds
-from lycosa.crawl.board import Board
-from lycosa.crawl.browsers import Browsers, fetch_again, refuse_browserless
-from lycosa.crawl.folder import Plan, open_folder
-from lycosa.crawl.helm import Helm
-from lycosa.crawl.intake import Intake
-from lycosa.crawl.manners import longest_pause
-from lycosa.crawl.mend import mend_archive, mend_database
-from lycosa.crawl.process import tune, write_error
-from lycosa.crawl.progress import Progress
-from lycosa.crawl.rebuild import rebuild
-from lycosa.crawl.report import Report, make_report
-from lycosa.crawl.room import Room
-from lycosa.crawl.scout import Scout, warm
-from lycosa.crawl.supervisor import Supervisor, lock
-from lycosa.crawl.visits import Visits
-from lycosa.crawl.worker import Post, Worker
+from lycosa.crawler import rounds
+from lycosa.crawler.browsers import Browsers, fetch_again, refuse_browserless
+from lycosa.crawler.disk_guard import Room
+from lycosa.crawler.intake.answer_intake import Intake
+from lycosa.crawler.intake.guarded_quarry import Scout, warm
+from lycosa.crawler.intake.link_scoring import Helm
+from lycosa.crawler.intake.revisits import Visits
+from lycosa.crawler.politeness.backoff import longest_pause
+from lycosa.crawler.process import tune, write_error
+from lycosa.crawler.progress import Progress
+from lycosa.crawler.shared_state import Board
+from lycosa.crawler.summary import Report, make_report
+from lycosa.crawler.supervisor import Supervisor, lock
+from lycosa.crawler.worker import Post, Worker
 from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
@@ -54,6 +51,9 @@ from lycosa.model import Found
 from lycosa.output.atomic_file import SPOOL
 from lycosa.output.wording import counted
 from lycosa.quarry import Quarry
+from lycosa.repair.crash_recovery import mend_archive, mend_database
+from lycosa.repair.folder import Plan, open_folder
+from lycosa.repair.rebuild import rebuild
 from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:

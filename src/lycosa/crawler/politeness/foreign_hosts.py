@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from lycosa.crawl.board import DESKS, Board, Cell
-from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawler.politeness.host_queue import Lane, Lanes
+from lycosa.crawler.shared_state import DESKS, Board, Cell
 from lycosa.frontier import part_of
 from lycosa.model import Target
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 
-from lycosa.crawl.lanes import Lane, Lanes
+from lycosa.crawler.politeness.host_queue import Lane, Lanes
 
 HOLD_S = 0.02  # until lanes that were held back are looked at again
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.crawl.board import Board, Cell
+from lycosa.crawler.shared_state import Board, Cell
 from lycosa.frontier import EVENTS, Frontier
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted

@@ -16,19 +16,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
-from lycosa.archive import inspect, mend, settle
 from lycosa.archive.answer_catalogue import Catalogue
+from lycosa.archive.repair import inspect, mend, settle
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl import rulebook
-from lycosa.crawl.folder import Plan
-from lycosa.crawl.process import tie, write_error
-from lycosa.crawl.replay import Replay
+from lycosa.crawler.politeness import robots_cache
+from lycosa.crawler.process import tie, write_error
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import Salvage, salvage
 from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
+from lycosa.repair.folder import Plan
+from lycosa.repair.replay import Replay
 
 CRASHES = 100  # answers that may kill the process that reads them
 
@@ -133,11 +133,11 @@ def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap,
 
 def _read_robots(catalogue: Catalogue) -> Iterator[RobotsRow]:
     """The rules of each origin that the archive holds: they lead to its sitemaps."""
-    for at, record in catalogue.rules(limit=rulebook.BYTES):
+    for at, record in catalogue.rules(limit=robots_cache.BYTES):
         if 200 <= record.status < 300 or (400 <= record.status < 500 and record.status != 429):
             target = Target(0, 0, record.url, urls.host_of(record.url))
             answer = Answer(target, record.status, headers=record.headers, body=record.body_raw)
-            yield RobotsRow(urls.origin_of(record.url), at, record.status, rulebook.read_rules(answer))
+            yield RobotsRow(urls.origin_of(record.url), at, record.status, robots_cache.read_rules(answer))
 
 
 def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.archive import StoredAnswer, inspect, read_record
+from lycosa.archive.reader import StoredAnswer, read_record
+from lycosa.archive.repair import inspect
 from lycosa.collection import database
-from lycosa.crawl.mend import mend_losses
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite.integrity import find_harm
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
+from lycosa.repair.crash_recovery import mend_losses
 
 TOLD = 20  # problems that are told one by one
 _WARCS = "SELECT name, size FROM warc"

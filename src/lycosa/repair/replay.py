@@ -11,15 +11,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.archive import Archive
 from lycosa.archive.answer_catalogue import Catalogue, Entry
-from lycosa.archive.writer import Place, Profile
+from lycosa.archive.writer import Archive, Place, Profile
 from lycosa.config.settings import Limits, Mission
-from lycosa.crawl.helm import Helm
-from lycosa.crawl.intake import Intake, new_batch
-from lycosa.crawl.outcome import is_counted
-from lycosa.crawl.scout import Scout
-from lycosa.crawl.visits import Visits
+from lycosa.crawler.intake.answer_intake import Intake, new_batch
+from lycosa.crawler.intake.guarded_quarry import Scout
+from lycosa.crawler.intake.link_scoring import Helm
+from lycosa.crawler.intake.revisits import Visits
+from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
 from lycosa.frontier import PARTITIONS, Frontier

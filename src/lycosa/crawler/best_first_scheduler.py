@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from lycosa.config.settings import Mission
-from lycosa.crawl.helm import Helm
-from lycosa.crawl.lanes import INFINITE, Lane
-from lycosa.crawl.ranks import Ranks
+from lycosa.crawler.intake.link_scoring import Helm
+from lycosa.crawler.politeness.host_queue import INFINITE, Lane
+from lycosa.crawler.ranks import Ranks
 from lycosa.frontier import Frontier
 from lycosa.judge.priority.policy import AGE
 from lycosa.model import Found, Lesson, State

@@ -24,8 +24,7 @@ from msgspec.structs import replace
 from lycosa.config.loading import Settled, describe, load
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawl.mend import MERGING, clear_merge
-from lycosa.crawl.supervisor import lock
+from lycosa.crawler.supervisor import lock
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier import link_codec
@@ -34,6 +33,7 @@ from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.merge import Merged, merge
 from lycosa.output.atomic_file import SPOOL, refuse_own
 from lycosa.output.wording import counted
+from lycosa.repair.crash_recovery import MERGING, clear_merge
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection

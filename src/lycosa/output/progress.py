@@ -8,7 +8,7 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
-from lycosa.crawl.progress import LIVE_S, PIPE_S
+from lycosa.crawler.progress import LIVE_S, PIPE_S
 from lycosa.output.wording import counted
 
 SHOWN = 10

@@ -15,18 +15,19 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.archive import Archive, Profile, unstored_log
+from lycosa.archive import unstored_log
 from lycosa.archive.digests import digest_of, identity_of, is_stamped
+from lycosa.archive.writer import Archive, Profile
 from lycosa.config.settings import Mission
-from lycosa.crawl.detours import Detours, is_move
-from lycosa.crawl.helm import Helm
-from lycosa.crawl.hunt import make_hunt
-from lycosa.crawl.journal import Journal
-from lycosa.crawl.outcome import Outcome, settle, truncation_of
-from lycosa.crawl.passing import Rows, note_other, note_page, recall
-from lycosa.crawl.scout import Scout
-from lycosa.crawl.vault import RENDERED_TYPE, Vault
-from lycosa.crawl.visits import Visits
+from lycosa.crawler.intake.content_dedup import RENDERED_TYPE, Vault
+from lycosa.crawler.intake.guarded_quarry import Scout
+from lycosa.crawler.intake.link_scoring import Helm
+from lycosa.crawler.intake.redirects import Detours, is_move
+from lycosa.crawler.intake.revisits import Visits
+from lycosa.crawler.intake.unstored_pages import Rows, note_other, note_page, recall
+from lycosa.crawler.intake.yield_quota import make_hunt
+from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.disposition import Outcome, settle, truncation_of
 from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validators import LIAR, make_keys
