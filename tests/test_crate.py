@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.analyse.crate import Crate
-from lycosa.analyse.part import Case, Part
+from lycosa.analysis.analyzer import Case, Part
+from lycosa.analysis.archive_members import Crate
 from lycosa.parse import Doc, read
 
 

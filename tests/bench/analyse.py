@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stock import stock  # noqa: E402
 
-from lycosa.analyse.run import Errand, Progress, analyse_collection  # noqa: E402
+from lycosa.analysis.run import Errand, Progress, analyse_collection  # noqa: E402
 from lycosa.missions.xml.analysis import XmlPart  # noqa: E402
 
 XSD = "http://www.w3.org/2001/XMLSchema"

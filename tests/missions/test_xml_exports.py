@@ -17,7 +17,7 @@ from stock import stock
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.analyse.parcel import escape_key, escape_value, write_parcel
+from lycosa.analysis.package import escape_key, escape_value, write_parcel
 from lycosa.cli.main import main, program
 
 XSD = "http://www.w3.org/2001/XMLSchema"

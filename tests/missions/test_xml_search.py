@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from stock import add, stock
 
-from lycosa.analyse.search import MARK, mark_words, read_question
+from lycosa.analysis.search import MARK, mark_words, read_question
 from lycosa.cli.main import program
 from lycosa.errors import UsageError
 

@@ -13,7 +13,7 @@ from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import named_collection
 
 if TYPE_CHECKING:
-    from lycosa.analyse.part import Part
+    from lycosa.analysis.analyzer import Part
 
 #: Missions that know how to look at a collection, with the class that does.
 PARTS = {"xml": "XmlPart"}
@@ -54,9 +54,9 @@ def analyse(
     lycosa analyse xml
     lycosa analyse xml news --plan plan.toml
     """
-    from lycosa.analyse.plan import Plan, read_plan
-    from lycosa.analyse.run import Errand, analyse_collection
-    from lycosa.analyse.summary import tell
+    from lycosa.analysis.plan import Plan, read_plan
+    from lycosa.analysis.run import Errand, analyse_collection
+    from lycosa.analysis.summary import tell
     from lycosa.output.table import printable
 
     where = Path(named_collection(folder, collection))

@@ -14,7 +14,7 @@ from lycosa.errors import UsageError
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.analyse.pick import Pick, Picker
+    from lycosa.analysis.selection import Pick, Picker
 
 KINDS = ("folder", "addresses", "dependencies", "schema")
 #: Other exports that can be of chosen documents alone.
@@ -44,8 +44,8 @@ class Wish(Struct, frozen=True):
 
 def export_documents(kind: str, collection: str, wish: Wish) -> None:
     """Write what was asked for."""
-    from lycosa.analyse.pick import Pick
-    from lycosa.analyse.pick import opened as picked
+    from lycosa.analysis.selection import Pick
+    from lycosa.analysis.selection import opened as picked
 
     _check(kind, wish)
     pick = Pick(wish.select, wish.cluster, wish.host, wish.corrected)
@@ -85,7 +85,7 @@ def _check(kind: str, wish: Wish) -> None:
 
 
 def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> tuple[str, bool]:
-    from lycosa.analyse.parcel import write_parcel
+    from lycosa.analysis.package import write_parcel
 
     documents = ((each.url, each.mime, picker.read(each, corrected=pick.corrected)) for each in picker.find(pick))
     parcel = write_parcel(documents, wish.output)
@@ -99,7 +99,7 @@ def _tell_lost(lost: int) -> str:
 
 
 def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
-    from lycosa.analyse.parcel import write_addresses
+    from lycosa.analysis.package import write_addresses
 
     if wish.missing:
         addresses = picker.find_missing(pick)
@@ -114,7 +114,7 @@ def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
 
 
 def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
-    from lycosa.analyse.needs import COLUMNS, list_edges, write_graphml
+    from lycosa.analysis.dependencies import COLUMNS, list_edges, write_graphml
     from lycosa.output.table import write
 
     condition = picker.condition(pick)

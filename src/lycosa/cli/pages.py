@@ -29,8 +29,8 @@ def write_clusters(collection: str, output: str, *, form: str | None) -> None:
         raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv or tsv.")
     from contextlib import closing
 
-    from lycosa.analyse.store import open_readonly
-    from lycosa.analyse.summary import describe_collections, draw_counts
+    from lycosa.analysis.store import open_readonly
+    from lycosa.analysis.summary import describe_collections, draw_counts
     from lycosa.output.table import printable, write
 
     with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, settled):

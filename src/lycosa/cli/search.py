@@ -14,7 +14,7 @@ from lycosa.cli.output import check_place, opened
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.analyse.search import Hit
+    from lycosa.analysis.search import Hit
 
 
 _UNWANTED = "\x00"
@@ -54,8 +54,8 @@ def search(
     lycosa search coordinate reference
     lycosa search polygon kind:xsd 'ns:http://www.opengis.net/*'
     """
-    from lycosa.analyse.run import Errand
-    from lycosa.analyse.search import Index, read_question
+    from lycosa.analysis.run import Errand
+    from lycosa.analysis.search import Index, read_question
     from lycosa.collection.collection import Collection
 
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
@@ -92,7 +92,7 @@ def _quote(word: str) -> str:
 
 def _tell(hits: Iterable[Hit], out: TextIO) -> None:
     """For people: address, kind and title, then the words around, those that were asked for in bold."""
-    from lycosa.analyse.search import MARK
+    from lycosa.analysis.search import MARK
     from lycosa.output.table import printable
 
     bold, plain = ("\x1b[1m", "\x1b[0m") if out.isatty() else ("", "")
@@ -106,6 +106,6 @@ def _tell(hits: Iterable[Hit], out: TextIO) -> None:
 
 
 def _plain(snippet: str) -> str:
-    from lycosa.analyse.search import MARK
+    from lycosa.analysis.search import MARK
 
     return snippet.replace(MARK[0], "[").replace(MARK[1], "]")

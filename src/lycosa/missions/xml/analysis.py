@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from lycosa.analyse.part import Case, Corrected, Facet, Fact, Lead, Part, Shelf, Task
-from lycosa.analyse.store import Store
+from lycosa.analysis.analyzer import Case, Corrected, Facet, Fact, Lead, Part, Shelf, Task
+from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.bundle import unpack

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from lycosa import urls
-from lycosa.analyse.store import Store
+from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.bundle import unpack
 from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, Entry, fold_public, read_catalog, resolve

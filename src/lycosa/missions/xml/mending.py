@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from xml.parsers import expat
 
-from lycosa.analyse.part import Change, Corrected
+from lycosa.analysis.analyzer import Change, Corrected
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analyse.pick import Document, Picker
+from lycosa.analysis.selection import Document, Picker
 from lycosa.errors import UsageError
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.missions.xml.catalog import fold_public

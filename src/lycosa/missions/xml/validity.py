@@ -19,7 +19,7 @@ from lxml import etree
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analyse.part import Shelf
+from lycosa.analysis.analyzer import Shelf
 from lycosa.missions.xml.kinds import RELAXNG, XSD
 from lycosa.missions.xml.mending import mend
 

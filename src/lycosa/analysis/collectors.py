@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from lycosa.analyse.select import Condition, read_condition
-from lycosa.analyse.store import Store
+from lycosa.analysis.conditions import Condition, read_condition
+from lycosa.analysis.store import Store
 from lycosa.errors import UsageError
 
 #: Values of a fact that have a collection of their own; the rarer ones are together.

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 
-from lycosa.analyse.cluster import COUNTS, count_collections
-from lycosa.analyse.run import Progress
-from lycosa.analyse.store import open_readonly
+from lycosa.analysis.collectors import COUNTS, count_collections
+from lycosa.analysis.run import Progress
+from lycosa.analysis.store import open_readonly
 from lycosa.output.wording import counted
 
 _SHOWN = 8  # collections of a cluster

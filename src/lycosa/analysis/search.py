@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lycosa import urls
-from lycosa.analyse.bench import Brief
-from lycosa.analyse.crate import Crate
-from lycosa.analyse.part import Case, Part
-from lycosa.analyse.run import Desk, Errand, Progress, drive
-from lycosa.analyse.store import Place
-from lycosa.analyse.words import Words, read_words
+from lycosa.analysis.analysis_main import Brief
+from lycosa.analysis.analyzer import Case, Part
+from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.run import Desk, Errand, Progress, drive
+from lycosa.analysis.store import Place
+from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
 from lycosa.collection.side_database import open_versioned, translated
 from lycosa.errors import UsageError

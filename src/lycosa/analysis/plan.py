@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lycosa.analyse.part import Part
+from lycosa.analysis.analyzer import Part
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_function
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lycosa.analyse.part import Case, Change, Facet, Fact, Lead, Part
-from lycosa.analyse.plan import PHASES, Plan, Step
+from lycosa.analysis.analyzer import Case, Change, Facet, Fact, Lead, Part
+from lycosa.analysis.plan import PHASES, Plan, Step
 from lycosa.model import Record
 from lycosa.parse import Doc
 

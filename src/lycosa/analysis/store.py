@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analyse.part import Fact, Part, Task
-from lycosa.analyse.phases import Finding
+from lycosa.analysis.analyzer import Fact, Part, Task
+from lycosa.analysis.phases import Finding
 from lycosa.collection.side_database import open_aside, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate

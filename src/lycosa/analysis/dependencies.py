@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import apsw
 
-from lycosa.analyse.select import Condition
+from lycosa.analysis.conditions import Condition
 from lycosa.output.table import printable
 
 COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found", "how")

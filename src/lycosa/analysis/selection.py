@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analyse.crate import Crate
-from lycosa.analyse.part import Case, Part
-from lycosa.analyse.select import EVERYTHING, Condition, read_condition
-from lycosa.analyse.store import open_readonly
+from lycosa.analysis.analyzer import Case, Part
+from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.conditions import EVERYTHING, Condition, read_condition
+from lycosa.analysis.store import open_readonly
 from lycosa.collection.collection import Collection, Page
 from lycosa.errors import UsageError
 

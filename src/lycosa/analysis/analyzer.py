@@ -15,7 +15,7 @@ from lycosa.parse import Doc
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.analyse.store import Store
+    from lycosa.analysis.store import Store
     from lycosa.collection.collection import Collection
 
 #: What can be found of a document, under a name.

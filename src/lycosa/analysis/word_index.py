@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
-from lycosa.analyse.part import Case
+from lycosa.analysis.analyzer import Case
 from lycosa.parse import xml
 
 #: Characters of one document that are indexed; a book has a million.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from lycosa.analyse.part import Case, Part
+from lycosa.analysis.analyzer import Case, Part
 from lycosa.parse import Doc
 
 

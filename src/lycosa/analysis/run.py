@@ -17,11 +17,11 @@ from typing import Protocol, TextIO
 import msgspec
 from msgspec import Struct
 
-from lycosa.analyse.bench import Brief
-from lycosa.analyse.cluster import check_clusters, sort_documents
-from lycosa.analyse.part import Fact, Part, Task
-from lycosa.analyse.plan import PHASES, Plan
-from lycosa.analyse.store import COLUMNS, Place, Store
+from lycosa.analysis.analysis_main import Brief
+from lycosa.analysis.analyzer import Fact, Part, Task
+from lycosa.analysis.collectors import check_clusters, sort_documents
+from lycosa.analysis.plan import PHASES, Plan
+from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.crawler.supervisor import lock
 from lycosa.extract.job_runner import Interrupts, Ledger, Order, harvest, make_setup
@@ -33,7 +33,7 @@ from lycosa.output.progress import Meter, Tally
 LOCK = "analyse.lock"
 BUSY = "being analysed"
 #: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
-NURSERY = (sys.executable, "-P", "-m", "lycosa.analyse.bench")
+NURSERY = (sys.executable, "-P", "-m", "lycosa.analysis.analysis_main")
 _AT_ONCE = 1000
 
 #: The newest copy of each page, with the place of the record that holds its bytes (a duplicate's are elsewhere).

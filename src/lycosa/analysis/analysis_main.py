@@ -1,6 +1,6 @@
 """What an analysis worker runs: a document through its phases, or a task that needs others of the collection.
 
-Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.analyse.bench`), which forks the workers.
+Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.analysis.analysis_main`), which forks the workers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from lycosa.analyse.crate import Crate
-from lycosa.analyse.part import Case, Part, Task
-from lycosa.analyse.phases import Phases
-from lycosa.analyse.plan import Plan
-from lycosa.analyse.store import open_readonly
-from lycosa.analyse.words import read_words
+from lycosa.analysis.analyzer import Case, Part, Task
+from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.phases import Phases
+from lycosa.analysis.plan import Plan
+from lycosa.analysis.store import open_readonly
+from lycosa.analysis.word_index import read_words
 from lycosa.errors import UsageError
 from lycosa.extract import fork_server
 from lycosa.extract.extract_main import read_doc
