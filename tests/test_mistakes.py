@@ -15,7 +15,7 @@ import pytest
 from loopback import Web, html
 from stock import stock
 
-from lycosa import Collection, crawler
+from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.errors import CollectionError, UsageError
 from lycosa.export.files import export_mirror
@@ -269,7 +269,7 @@ def test_pages_that_cannot_be_read_leave_no_empty_files(home: list[str], tmp_pat
 def test_wrong_types_are_told_in_python(words: dict[str, Any], told: str, home: list[str]) -> None:
     """What was found and what is allowed, before anything is made."""
     with pytest.raises(UsageError, match=told):
-        crawler(**words)
+        crawl(**words)
     assert not Path("collection").exists()
 
 

@@ -8,8 +8,6 @@ for page in crawl("https://example.org/", collection="example", limit=100):
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,28 +18,14 @@ __version__ = "0.1.0"
 __all__ = ["Collection", "__version__", "crawl"]
 
 
-class _Package(ModuleType):
-    """Loads the public names when they are first used, so that `import lycosa` costs nothing.
-
-    `crawl` is a property because a sub-package has the same name, which importing it would put in the function's place.
-    """
-
-    @property
-    def crawl(self) -> object:
+def __getattr__(name: str) -> object:
+    """Load the public names when they are first used, so that `import lycosa` costs nothing."""
+    if name == "crawl":
         from lycosa.api import crawl
 
         return crawl
+    if name == "Collection":
+        from lycosa.collection.collection import Collection
 
-    @crawl.setter
-    def crawl(self, package: ModuleType) -> None:
-        pass
-
-    def __getattr__(self, name: str) -> object:
-        if name == "Collection":
-            from lycosa.collection.collection import Collection
-
-            return Collection
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-
-sys.modules[__name__].__class__ = _Package
+        return Collection
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

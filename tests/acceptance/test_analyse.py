@@ -13,7 +13,7 @@ from stock import stock
 
 from lycosa.cli.main import program
 from lycosa.missions.xml.encoding import read_text
-from lycosa.missions.xml.mending import find_fault, mend
+from lycosa.missions.xml.repair import find_fault, mend
 
 TREES = ("dita-map-rng", "dita-topic-dtd", "libxslt-docbook", "ogc-sos10", "ogc-wfs20")
 

@@ -20,8 +20,8 @@ import pytest
 from planet import Planet
 
 from lycosa import Collection
-from lycosa.missions.geo.identity import find_key, spell
-from lycosa.missions.geo.stock import Entry, Layer, Stock
+from lycosa.missions.geo.inventory.identity import find_key, spell
+from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
 
 pytestmark = pytest.mark.acceptance
 

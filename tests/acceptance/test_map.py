@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lycosa.missions.geo.chart import write_map
-from lycosa.missions.geo.inventory import Item, Service
-from lycosa.missions.geo.stock import Entry, Layer, Source
+from lycosa.missions.geo.export.map_page import write_map
+from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source
+from lycosa.missions.geo.model import Item, Service
 from lycosa.render.browser_discovery import find_browser
 
 SEAT = find_browser()

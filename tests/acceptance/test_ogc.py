@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from lycosa.missions.geo import find_hints, infer, iso, recognise, shapes, stac, take_stock
-from lycosa.missions.geo.chart import write_map
-from lycosa.missions.geo.identity import make_id
-from lycosa.missions.geo.stock import Entry, Layer, Source
+from lycosa.missions.geo import find_hints, infer, recognise, take_stock
+from lycosa.missions.geo.export import geojson, iso, stac
+from lycosa.missions.geo.export.map_page import write_map
+from lycosa.missions.geo.inventory.identity import make_id
+from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source
 from lycosa.parse import Doc, read
 
 pytestmark = pytest.mark.acceptance
@@ -102,7 +103,7 @@ def test_inventory(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) ->
 def test_exports(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) -> None:
     """Whatever a real service says of itself, every export of it can be read again, and no box leaves the world."""
     entries, layers = _list_all(rows)
-    features = json.loads("".join(shapes.write_geojson(shapes.layer_features(layers))))["features"]
+    features = json.loads("".join(geojson.write_geojson(geojson.layer_features(layers))))["features"]
     boxed = [feature for feature in features if feature["geometry"]]
     for feature in boxed:
         west, south, east, north = feature["bbox"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.missions.geo.probe import has_probe, make_probe
-from lycosa.missions.geo.survey import take_stock
+from lycosa.missions.geo.check.probe import has_probe, make_probe
+from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.parse import read
 from lycosa.text import Thesaurus, thesaurus_library
 from lycosa.text.compiled_thesaurus import Volume, open_volume, write_volume

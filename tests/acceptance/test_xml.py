@@ -18,7 +18,7 @@ from test_crawl import crawl, rows
 
 from lycosa import urls
 from lycosa.missions.xml import Trace, recognise, trace
-from lycosa.missions.xml.bundle import unpack
+from lycosa.missions.xml.archives import unpack
 
 pytestmark = pytest.mark.acceptance
 

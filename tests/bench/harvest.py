@@ -40,10 +40,10 @@ from lycosa.judge.priority.policy_factory import make_policy, make_taste
 from lycosa.lab.recording import Frame, Reel
 from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo import Geo
-from lycosa.missions.geo.address import find_endpoint, strip_request
-from lycosa.missions.geo.fate import settle
-from lycosa.missions.geo.identity import spell
-from lycosa.missions.geo.stock import Stock
+from lycosa.missions.geo.inventory.identity import spell
+from lycosa.missions.geo.inventory.inventory import Stock
+from lycosa.missions.geo.inventory.service_state import settle
+from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.model import Link, Sight
 from lycosa.parse import Doc, read
 

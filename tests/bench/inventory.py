@@ -19,11 +19,11 @@ import msgspec
 
 from lycosa import Collection
 from lycosa.frontier.sqlite import schema
-from lycosa.missions.geo import iso, shapes, stac
-from lycosa.missions.geo.chart import write_map
-from lycosa.missions.geo.inventory import Item, Service
-from lycosa.missions.geo.listing import SERVICES, Wanted, layer_rows, list_layers, service_rows
-from lycosa.missions.geo.stock import Stock
+from lycosa.missions.geo.export import geojson, iso, stac
+from lycosa.missions.geo.export.map_page import write_map
+from lycosa.missions.geo.inventory.inventory import Stock
+from lycosa.missions.geo.inventory.listing import SERVICES, Wanted, layer_rows, list_layers, service_rows
+from lycosa.missions.geo.model import Item, Service
 
 KINDS = ("WMS", "WFS", "WCS", "WMTS")
 
@@ -115,7 +115,7 @@ def main() -> None:
             assert shared or chosen.services < 4
             every = Wanted()
             measure("layers as rows", lambda: drain(layer_rows(list_layers(stock, every))))
-            features = lambda: shapes.write_geojson(shapes.layer_features(list_layers(stock, every)))  # noqa: E731
+            features = lambda: geojson.write_geojson(geojson.layer_features(list_layers(stock, every)))  # noqa: E731
             measure("footprints", lambda: drain(features()))
             measure("stac", lambda: drain(stac.list_files(stock.live, list_layers(stock, every))))
             measure("iso", lambda: drain(iso.write_files(iso.list_records(stock.live, list_layers(stock, every)))))

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from lycosa import crawler
+from lycosa import crawl
 
 _EXAMPLE = Path(__file__).resolve().parents[2] / "examples/geoworld.py"
 
@@ -35,7 +35,7 @@ def atlas(geoworld: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Ite
     server = ThreadingHTTPServer(("127.0.0.1", 0), geoworld.Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
-    crawler(
+    crawl(
         "http://portal.geoworld.test/",
         collection=folder,
         quarry="lycosa.missions.geo:Geo",

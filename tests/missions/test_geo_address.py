@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.missions.geo import infer
-from lycosa.missions.geo.address import ask, find_endpoint, is_reserved, name_service, strip_request
+from lycosa.missions.geo.recognise.endpoint_inference import (
+    ask,
+    find_endpoint,
+    is_reserved,
+    name_service,
+    strip_request,
+)
 
 
 def told(url: str) -> list[tuple[str, str]]:

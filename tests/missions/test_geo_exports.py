@@ -19,13 +19,13 @@ from lxml import etree
 
 from lycosa import Collection
 from lycosa.cli.main import main
-from lycosa.missions.geo import iso, land, shapes, stac
 from lycosa.missions.geo.bounds import make_box
-from lycosa.missions.geo.chart import write_map
-from lycosa.missions.geo.inventory import Item, Service
-from lycosa.missions.geo.stock import Entry, Layer, Source, Stock
-from lycosa.missions.geo.survey import take_stock
-from lycosa.missions.geo.tongues import name_language, write_language
+from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.export import coastline, geojson, iso, stac
+from lycosa.missions.geo.export.map_page import write_map
+from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source, Stock
+from lycosa.missions.geo.languages import name_language, write_language
+from lycosa.missions.geo.model import Item, Service
 from lycosa.parse import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
@@ -54,22 +54,22 @@ def export(atlas: Path, *words: str) -> int:
 
 def test_boxes_become_geometries() -> None:
     """Anticlockwise rings; cut at the antimeridian; points and lines where a box has no area."""
-    box = shapes.draw((1.0, 2.0, 3.0, 4.0))
+    box = geojson.draw((1.0, 2.0, 3.0, 4.0))
     assert box == {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]}
-    crossing = shapes.draw((176.0, -20.0, -178.0, -12.0))
+    crossing = geojson.draw((176.0, -20.0, -178.0, -12.0))
     assert crossing is not None and crossing["type"] == "MultiPolygon"
     assert [ring[0][0] for (ring,) in crossing["coordinates"]] == [176.0, -180.0]
-    assert shapes.draw((180.0, 0.0, -178.0, 1.0)) == shapes.draw((-180.0, 0.0, -178.0, 1.0))
-    assert shapes.draw((5.0, 5.0, 5.0, 5.0)) == {"type": "Point", "coordinates": [5.0, 5.0]}
-    assert shapes.draw((5.0, 5.0, 6.0, 5.0)) == {"type": "LineString", "coordinates": [[5.0, 5.0], [6.0, 5.0]]}
-    assert shapes.draw(None) is None
+    assert geojson.draw((180.0, 0.0, -178.0, 1.0)) == geojson.draw((-180.0, 0.0, -178.0, 1.0))
+    assert geojson.draw((5.0, 5.0, 5.0, 5.0)) == {"type": "Point", "coordinates": [5.0, 5.0]}
+    assert geojson.draw((5.0, 5.0, 6.0, 5.0)) == {"type": "LineString", "coordinates": [[5.0, 5.0], [6.0, 5.0]]}
+    assert geojson.draw(None) is None
 
 
 @given(*[st.floats(-400, 400)] * 4)
 def test_geometries_stay_in_the_world(west: float, south: float, east: float, north: float) -> None:
     """Whatever numbers a service states, no point lies beyond the poles or past 180 degrees."""
     box = make_box(west, south, east, north)
-    drawn = shapes.draw(box)
+    drawn = geojson.draw(box)
     assert (box is None) == (drawn is None)
     for x, y in _points(drawn["coordinates"]) if drawn else ():
         assert -180 <= x <= 180 and -90 <= y <= 90
@@ -94,7 +94,7 @@ def test_geojson(atlas: Path, tmp_path: Path) -> None:
     assert export(atlas, "footprints", "--by", "service", "--kind", "CSW", "-o", str(path)) == 0
     (catalogue,) = json.loads(path.read_text())["features"]
     assert catalogue["geometry"] is None and catalogue["properties"]["problem"] == "no box is stated"
-    assert "".join(shapes.write_geojson([])) == '{"type":"FeatureCollection","features":[\n]}\n'
+    assert "".join(geojson.write_geojson([])) == '{"type":"FeatureCollection","features":[\n]}\n'
 
 
 def test_why_there_is_no_footprint() -> None:
@@ -113,7 +113,7 @@ def test_why_there_is_no_footprint() -> None:
     )
     inventory = take_stock(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
     assert inventory is not None
-    found = {item.name: (item.box, shapes.explain(item)) for item in inventory.items if item.name}
+    found = {item.name: (item.box, geojson.explain(item)) for item in inventory.items if item.name}
     assert found == {
         "china": ((110.0, 30.0, 115.0, 35.0), ""),
         "europe": (None, "the box that is stated is in EPSG:3035, which is not converted"),
@@ -332,7 +332,7 @@ def test_the_page_lets_only_its_own_script_run() -> None:
 
 def test_land_is_where_it_should_be() -> None:
     """Hand-drawn as it is, the outline knows land from sea."""
-    outlines = land.outlines()
+    outlines = coastline.outlines()
 
     def on_land(lon: float, lat: float) -> bool:
         return any(_inside(ring, lon, lat) for ring in outlines["land"]) and not any(

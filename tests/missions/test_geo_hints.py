@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.missions.geo import Geo, Hint, find_hints, links
-from lycosa.missions.geo.hints import HOME
+from lycosa.missions.geo.recognise.service_hints import HOME
 from lycosa.parse import Doc, read
 
 PAGE = "http://www.example.org/mapas/index.html"

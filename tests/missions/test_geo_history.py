@@ -10,7 +10,7 @@ import pytest
 from stock import stock
 
 from lycosa.cli.main import main
-from lycosa.missions.geo.history import History, Result, last_outcomes, merge_rounds
+from lycosa.missions.geo.check.check_history import History, Result, last_outcomes, merge_rounds
 
 Rounds = list[tuple[int, float, float | None, str, list[tuple[str, str]]]]
 

@@ -8,8 +8,8 @@ from types import ModuleType
 
 from loopback import Reply, Web, html
 
-from lycosa import Collection, crawler
-from lycosa.missions.geo.stock import Stock
+from lycosa import Collection, crawl
+from lycosa.missions.geo.inventory.inventory import Stock
 
 CLASSES = ["http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core"]
 REST = "arcgis/rest/services"
@@ -21,7 +21,7 @@ def put(web: Web, address: str, content: dict[str, object]) -> None:
 
 def hunt(web: Web, folder: Path) -> Collection:
     """The services of all hosts, from the portal on."""
-    return crawler(
+    return crawl(
         "http://portal.test/", collection=folder / "c", quarry="lycosa.missions.geo:Geo", scope="free", delay=0.0,
         workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
     )  # fmt: skip

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from lycosa.crawler.politeness.single_requests import Reply
-from lycosa.missions.geo.probe import Probe, has_probe, make_probe
-from lycosa.missions.geo.survey import take_stock
-from lycosa.missions.geo.tiles import fill_search, find_tile, project
-from lycosa.missions.geo.verdict import OUTCOMES, judge_description, judge_probe
+from lycosa.missions.geo.check.check_outcome import OUTCOMES, judge_description, judge_probe
+from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
+from lycosa.missions.geo.check.tiles import fill_search, find_tile, project
+from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.parse import Doc, read
 
 OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.missions.geo import Hint, find_hints
-from lycosa.missions.geo.hints import HOME
+from lycosa.missions.geo.recognise.service_hints import HOME
 from lycosa.parse import read
 
 

@@ -10,13 +10,13 @@ from types import ModuleType
 import pytest
 from loopback import Reply, Web, html
 
-from lycosa import Collection, crawler
+from lycosa import Collection, crawl
 from lycosa.cli.main import main
-from lycosa.missions.geo import fate
-from lycosa.missions.geo.complaint import Complaint, read_complaint
-from lycosa.missions.geo.identity import Trait, agree, find_key, group, is_same, local_name, spell
-from lycosa.missions.geo.listing import LAYERS, SERVICES, Wanted, list_services, summarise
-from lycosa.missions.geo.stock import Entry, Stock
+from lycosa.missions.geo.inventory import service_state
+from lycosa.missions.geo.inventory.identity import Trait, agree, find_key, group, is_same, local_name, spell
+from lycosa.missions.geo.inventory.inventory import Entry, Stock
+from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, Wanted, list_services, summarise
+from lycosa.missions.geo.recognise.exception_report import Complaint, read_complaint
 from lycosa.model import State
 from lycosa.parse import read
 
@@ -138,30 +138,30 @@ def test_states_of_addresses() -> None:
         (State.PENDING, ""): "unvisited",
         (State.DUPLICATE, ""): "other",
     }
-    assert {case: fate.settle(*case) for case in cases} == cases
-    assert set(cases.values()) <= set(fate.STATES)
-    assert fate.settle(State.FETCHED, "", exception=True) == "exception"
+    assert {case: service_state.settle(*case) for case in cases} == cases
+    assert set(cases.values()) <= set(service_state.STATES)
+    assert service_state.settle(State.FETCHED, "", exception=True) == "exception"
 
 
 def test_what_is_only_a_guess() -> None:
     """A place that was tried beside another service, or for the words of a link, is no service that died."""
     url = "http://a.org/geoserver/ows?service=WFS&request=GetCapabilities"
-    assert fate.find_hypothesis(url, "geo: beside a WMS", State.GONE) == (
+    assert service_state.find_hypothesis(url, "geo: beside a WMS", State.GONE) == (
         "WFS",
         "http://a.org/geoserver/ows",
         "beside a WMS",
         True,
         False,
     )
-    assert fate.find_hypothesis("http://a.org/wms?service=WMS&request=GetCapabilities", "a", State.GONE) == (
+    assert service_state.find_hypothesis("http://a.org/wms?service=WMS&request=GetCapabilities", "a", State.GONE) == (
         "WMS", "http://a.org/wms", "link", False, True,
     )  # fmt: skip
-    assert fate.find_hypothesis("http://a.org/page.html", "a", State.GONE) is None
-    bare = fate.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.GONE)
+    assert service_state.find_hypothesis("http://a.org/page.html", "a", State.GONE) is None
+    bare = service_state.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.GONE)
     assert bare is not None and (bare.type, bare.guess) == ("", False)
-    assert fate.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.FETCHED) is None
-    assert fate.find_hypothesis("http://a.org/record.xml", "geo: metadata of a layer", State.GONE) is None
-    news = fate.find_hypothesis(
+    assert service_state.find_hypothesis("http://a.org/cgi-bin/mapserv?map=/a.map", "a", State.FETCHED) is None
+    assert service_state.find_hypothesis("http://a.org/record.xml", "geo: metadata of a layer", State.GONE) is None
+    news = service_state.find_hypothesis(
         "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint", State.GONE
     )
     assert news is not None and news.guess
@@ -170,25 +170,25 @@ def test_what_is_only_a_guess() -> None:
 def test_a_page_among_services_is_none() -> None:
     """An address that stands beside the name of a service, and answers with a page, is not listed; a dead one is."""
     url, via = "http://a.org/info", "geo: text: an address among services"
-    page = fate.find_hypothesis(url, via, State.FETCHED)
-    assert page is not None and fate.is_guess(page, "other", elsewhere=False, itself=False)
-    assert not fate.is_guess(page, "dead", elsewhere=False, itself=False)
-    part = fate.find_hypothesis("http://a.org/x/collections", "geo: ogcapi data", State.GONE)
+    page = service_state.find_hypothesis(url, via, State.FETCHED)
+    assert page is not None and service_state.is_guess(page, "other", elsewhere=False, itself=False)
+    assert not service_state.is_guess(page, "dead", elsewhere=False, itself=False)
+    part = service_state.find_hypothesis("http://a.org/x/collections", "geo: ogcapi data", State.GONE)
     assert part is not None and part.guess
 
 
 def test_what_speaks_against_a_guess() -> None:
     """What complains like a service is one; beside another service, or on its own word, it must be named."""
-    text = fate.Hypothesis("WMS", "http://a.org/x", "link: named by its text", guess=True)
-    beside = fate.Hypothesis("WFS", "http://a.org/x", "beside a WMS", guess=True)
-    record = fate.Hypothesis("WFS", "http://a.org/x", "record", guess=False, named=True)
-    script = fate.Hypothesis("WMS", "http://a.org/x", "script: WMS configuration", guess=False)
+    text = service_state.Hypothesis("WMS", "http://a.org/x", "link: named by its text", guess=True)
+    beside = service_state.Hypothesis("WFS", "http://a.org/x", "beside a WMS", guess=True)
+    record = service_state.Hypothesis("WFS", "http://a.org/x", "record", guess=False, named=True)
+    script = service_state.Hypothesis("WMS", "http://a.org/x", "script: WMS configuration", guess=False)
     apart = {"elsewhere": False, "itself": False}
-    assert not fate.is_guess(text, "exception", **apart) and fate.is_guess(text, "dead", **apart)
-    assert fate.is_guess(beside, "exception", **apart)
-    assert not fate.is_guess(record, "dead", elsewhere=True, itself=False)
-    assert fate.is_guess(script, "dead", elsewhere=True, itself=False)
-    assert fate.is_guess(script, "dead", elsewhere=False, itself=True)
+    assert not service_state.is_guess(text, "exception", **apart) and service_state.is_guess(text, "dead", **apart)
+    assert service_state.is_guess(beside, "exception", **apart)
+    assert not service_state.is_guess(record, "dead", elsewhere=True, itself=False)
+    assert service_state.is_guess(script, "dead", elsewhere=True, itself=False)
+    assert service_state.is_guess(script, "dead", elsewhere=False, itself=True)
 
 
 def test_complaints() -> None:
@@ -283,7 +283,7 @@ def test_a_service_that_vanished_is_told_so(geoworld: ModuleType, tmp_path: Path
 
     def states(**options: bool) -> dict[str, tuple[str, bool]]:
         quarry = "lycosa.missions.geo:Geo"
-        with crawler("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
+        with crawl("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
             entries = Stock(collection).entries
             return {e.service.endpoint: (e.state, bool(e.sources)) for e in entries if not e.guess}
 
@@ -308,7 +308,7 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
         files = [layer._replace(name=f"{layer.name}-{n}", title=f"{layer.title} in sheet {n}") for n in range(5)]
         below = geoworld.feed(address, layer.title, *files).body.replace(f"/data/{layer.name}-0.gml", top)
         web[f"feeds.test/{layer.name}.xml"] = Reply(below.encode(), headers=atom)
-    with crawler(
+    with crawl(
         top, collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0, workers=1,
         connect_to=[web.connect_to], contact="mailto:a@b.org",
     ) as collection:  # fmt: skip
@@ -343,7 +343,7 @@ def test_a_feed_belongs_to_the_one_that_names_it_after_a_page(geoworld: ModuleTy
 
 def hunt(web: Web, folder: Path) -> Collection:
     """The services of one host, by the mission's own quarry."""
-    return crawler(
+    return crawl(
         "http://maps.test/", collection=folder / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0,
         workers=1, connect_to=[web.connect_to], contact="mailto:a@b.org",
     )  # fmt: skip

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lycosa.missions.geo import Inventory, extract, take_stock
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
-from lycosa.missions.geo.inventory import MAX_ITEM_CRS, Contact, find_licence
-from lycosa.missions.geo.shapes import explain
+from lycosa.missions.geo.export.geojson import explain
+from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, find_licence
 from lycosa.parse import read
 
 URL = "http://maps.example.org/ows?map=a&service=WMS&request=GetCapabilities"

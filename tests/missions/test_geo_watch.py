@@ -247,14 +247,14 @@ def test_an_answer_that_cannot_be_read_costs_its_own_service(
     def stumble(*_: object) -> None:
         raise ValueError("of all things")
 
-    monkeypatch.setattr("lycosa.missions.geo.watch.judge_probe", stumble)
+    monkeypatch.setattr("lycosa.missions.geo.check.check_run.judge_probe", stumble)
     assert check() == 0
     assert listed(capsys)["good"] == ("wrong type", "unreadable: ValueError: of all things")
 
 
 def test_two_checks_do_not_run_at_once(services: Services) -> None:
     """The second one says so."""
-    from lycosa.missions.geo.watch import _lock
+    from lycosa.missions.geo.check.check_run import _lock
 
     with _lock(Path("c")):
         assert check() == 2

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from loopback import Reply, Web, html
 from stock import add, stock
 
-from lycosa import crawler as crawl
+from lycosa import crawl
 from lycosa.cli.main import program
 
 XSD = "http://www.w3.org/2001/XMLSchema"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.missions.xml.bundle import Bounds, Bundle, make_safe, unpack
+from lycosa.missions.xml.archives import Bounds, Bundle, make_safe, unpack
 
 URL = "http://a.org/dir/x.zip"
 XSD = b'<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema"/>'

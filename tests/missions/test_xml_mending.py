@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from lycosa.missions.xml.mending import CODES, find_fault, mend
+from lycosa.missions.xml.repair import CODES, find_fault, mend
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What an analysis worker runs: a document through its phases, or a task that needs others of the collection.
 
-Started by `lycosa.extract.pool` as a process of its own (`python -m lycosa.analysis.analysis_main`), which forks the workers.
+Started by `extract/pool.py` as a process of its own (`python -m lycosa.analysis.analysis_main`), which forks workers.
 """
 
 from __future__ import annotations

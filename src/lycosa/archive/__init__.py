@@ -1,1 +1,1 @@
-"""The archive: every answer as it was received, in WARC files. It is the truth; databases and exports are views of it."""
+"""The archive: every answer as received, in WARC files. It is the truth; databases and exports are views of it."""

@@ -138,7 +138,7 @@ def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
 def _write_schema(picker: Picker, wish: Wish) -> tuple[str, bool]:
     import importlib
 
-    offline = importlib.import_module("lycosa.missions.xml.offline")
+    offline = importlib.import_module("lycosa.missions.xml.schema_export")
     made = offline.export_schema(picker, wish.address, Path(wish.output))
     lines = [f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}{_tell_lost(made.lost)}"]
     if made.missing:

@@ -14,8 +14,8 @@ from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
-    from lycosa.missions.geo.listing import Wanted
-    from lycosa.missions.geo.stock import Entry, Layer, Stock
+    from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
+    from lycosa.missions.geo.inventory.listing import Wanted
 
 #: Kinds that are folders; stac and iso may also be one file or a pipe.
 _FOLDERS = ("originals",)
@@ -44,7 +44,7 @@ def write_export(
     raw: bool,
 ) -> None:
     """Write one of the kinds; `wanted` is kind, state and host of the services."""
-    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import Wanted
 
     if by and (kind not in _BY or by not in ("layer", "service")):
         raise UsageError(f"--by layer and --by service go with {' and '.join(_BY)}, not --by {by} with {kind}.")
@@ -65,26 +65,26 @@ def write_export(
 
 def _found(stock: Stock, wanted: Wanted) -> list[Entry]:
     """The services that are wanted and described themselves."""
-    from lycosa.missions.geo.listing import list_services
+    from lycosa.missions.geo.inventory.listing import list_services
 
     return [entry for entry in list_services(stock, wanted) if entry.sources]
 
 
 def _write_footprints(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
-    from lycosa.missions.geo import shapes
-    from lycosa.missions.geo.listing import list_layers
+    from lycosa.missions.geo.export import geojson
+    from lycosa.missions.geo.inventory.listing import list_layers
 
     if by == "service":
-        features = shapes.service_features(_found(stock, wanted))
+        features = geojson.service_features(_found(stock, wanted))
     else:
-        features = shapes.layer_features(list_layers(stock, wanted))
-    count = _write_parts(output, (part.encode() for part in shapes.write_geojson(features)))
+        features = geojson.layer_features(list_layers(stock, wanted))
+    count = _write_parts(output, (part.encode() for part in geojson.write_geojson(features)))
     return counted(count - 1, "feature")
 
 
 def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
-    from lycosa.missions.geo.chart import write_map
-    from lycosa.missions.geo.listing import list_layers, list_services
+    from lycosa.missions.geo.export.map_page import write_map
+    from lycosa.missions.geo.inventory.listing import list_layers, list_services
 
     entries = list(list_services(stock, wanted))
     _write_parts(output, (part.encode() for part in write_map(entries, list_layers(stock, wanted))))
@@ -94,7 +94,7 @@ def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     import msgspec
 
-    from lycosa.missions.geo import stac
+    from lycosa.missions.geo.export import stac
     from lycosa.output.export_folder import write_folder
 
     entries, layers = _found(stock, wanted), _layers(stock, wanted)
@@ -105,7 +105,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
 
 def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
-    from lycosa.missions.geo import iso
+    from lycosa.missions.geo.export import iso
     from lycosa.output.export_folder import write_folder
 
     layers = _layers(stock, wanted)
@@ -116,7 +116,7 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
 
 
 def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
-    from lycosa.missions.geo.health import write_list
+    from lycosa.missions.geo.export.geohealthcheck import write_list
 
     entries = _found(stock, wanted)
     _write_parts(output, [write_list(entries)])
@@ -124,7 +124,7 @@ def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) ->
 
 
 def _write_originals(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
-    from lycosa.missions.geo.originals import write_originals
+    from lycosa.missions.geo.export.originals import write_originals
 
     if os.path.isfile(output):
         raise UsageError(f"{output} is a file; name a folder.")
@@ -146,7 +146,7 @@ _WRITERS = {
 
 
 def _layers(stock: Stock, wanted: Wanted) -> Iterator[Layer]:
-    from lycosa.missions.geo.listing import list_layers
+    from lycosa.missions.geo.inventory.listing import list_layers
 
     return list_layers(stock, wanted)
 

@@ -47,6 +47,6 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str 
 def _bring_checks(into: Path, folder: Path, name: str) -> list[str]:
     if not (folder / "checks.db").exists():  # of most collections no service was ever checked
         return []
-    from lycosa.missions.geo.history import merge_rounds
+    from lycosa.missions.geo.check.check_history import merge_rounds
 
     return merge_rounds(into, folder, name=name)

@@ -14,8 +14,8 @@ from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
-    from lycosa.missions.geo.listing import Wanted
-    from lycosa.missions.geo.stock import Stock
+    from lycosa.missions.geo.inventory.inventory import Stock
+    from lycosa.missions.geo.inventory.listing import Wanted
 
 
 @click.command(short_help="List the geographic services of a collection.")
@@ -54,7 +54,7 @@ def services(
     lycosa services --state dead --format csv -o dead.csv
     lycosa services --layers --format csv -o layers.csv
     """
-    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import Wanted
 
     wanted = Wanted(kind=kind, state=state, host=host_pattern(host), text=text, guesses=guesses)
     write_listing("layers" if layers else "services", output, collection, wanted=wanted, form=form, raw=raw)
@@ -62,7 +62,7 @@ def services(
 
 def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, form: str | None, raw: bool) -> None:
     """Write services or layers; a table for people has the columns that fit, and the sum above it."""
-    from lycosa.missions.geo import listing
+    from lycosa.missions.geo.inventory import listing
     from lycosa.output.table import write
 
     columns: tuple[str, ...]
@@ -89,7 +89,7 @@ def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, fo
 def stock_of(collection: str, wanted: Wanted) -> Iterator[Stock]:
     """The inventory of a collection as it is at one instant; says so where there is none."""
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.stock import Stock
+    from lycosa.missions.geo.inventory.inventory import Stock
 
     wanted.check()
     with Collection(collection) as source, source.snapshot():

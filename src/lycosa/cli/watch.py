@@ -22,9 +22,9 @@ from lycosa.urls import host_pattern
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
-    from lycosa.missions.geo.history import Difference, History, Result
-    from lycosa.missions.geo.listing import Wanted
-    from lycosa.missions.geo.watch import Watched
+    from lycosa.missions.geo.check.check_history import Difference, History, Result
+    from lycosa.missions.geo.check.check_run import Watched
+    from lycosa.missions.geo.inventory.listing import Wanted
     from lycosa.output.table import Value
 
 COLUMNS = (
@@ -124,8 +124,8 @@ def check_services(
     lycosa check-services --period 24 --quiet
     """
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.listing import Wanted
-    from lycosa.missions.geo.verdict import OUTCOMES
+    from lycosa.missions.geo.check.check_outcome import OUTCOMES
+    from lycosa.missions.geo.inventory.listing import Wanted
 
     if outcome and outcome not in OUTCOMES:
         raise UsageError(f'There is no outcome "{outcome}"; allowed: {", ".join(OUTCOMES)}.')
@@ -196,7 +196,7 @@ def _run(collection: Collection, mission: Mission, *, watching: Watching, plan: 
 
 def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watching: Watching, anew: bool) -> Watched:
     """One round of checks, told in a line."""
-    from lycosa.missions.geo.watch import summarise, watch
+    from lycosa.missions.geo.check.check_run import summarise, watch
 
     found = watch(mission, collection, wanted=wanted, anew=anew, stopping=lambda: watching.stop, tell=watching.tell)
     words = f"lycosa: round {found.round}{' (continued)' if found.continued else ''}: {summarise(found.outcomes)}"
@@ -207,7 +207,7 @@ def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watc
 def check_after(mission: Mission, *, quiet: bool) -> None:
     """One round of checks after a round of a crawl."""
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import Wanted
 
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
     watching = Watching(quiet=quiet)
@@ -231,7 +231,7 @@ def _settle_code(found: Watched, *, strict: bool) -> int:
 
 def _find_round(collection: Collection, number: int) -> None:
     """Complain of a round that is not there before every service is asked."""
-    from lycosa.missions.geo.history import History
+    from lycosa.missions.geo.check.check_history import History
 
     history = History(collection.path, write=False)
     try:
@@ -244,7 +244,7 @@ def _find_round(collection: Collection, number: int) -> None:
 
 def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
     """List what a round found, or what is different since another one."""
-    from lycosa.missions.geo.history import History
+    from lycosa.missions.geo.check.check_history import History
 
     history = History(collection.path, write=False)
     try:
@@ -305,8 +305,8 @@ def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tupl
 
 
 def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
-    from lycosa.missions.geo.history import History
-    from lycosa.missions.geo.verdict import OUTCOMES
+    from lycosa.missions.geo.check.check_history import History
+    from lycosa.missions.geo.check.check_outcome import OUTCOMES
     from lycosa.output.table import write
 
     history: History = History(collection.path, write=False)

@@ -1,7 +1,7 @@
 """What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
 
 A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
-redirects to another host; if that is another worker's, it is asked for with that one's leave (crawler/politeness/foreign_hosts.py).
+redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.missions.geo import address, hints, kinds, survey
+from lycosa.missions.geo.describe import describe
+from lycosa.missions.geo.recognise import endpoint_inference, kinds, service_hints
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -22,16 +23,16 @@ class Geo(Quarry):
 
     def links(self, doc: Doc) -> Iterable[Link]:
         """Where services must be, by what a document mentions; the kind of each link is the rule."""
-        return hints.links(doc)
+        return service_hints.links(doc)
 
     def refused(self, doc: Doc, status: int) -> Iterable[Link]:
         """What complains in the words of a service is one: what else it may be asked for."""
-        return hints.complaints(doc)
+        return service_hints.complaints(doc)
 
     def same(self, url: str) -> str:
         """The service that an address asks for its capabilities, whatever the spelling."""
-        return address.identify(url)
+        return endpoint_inference.identify(url)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """A service and what it offers: one record each; of a service that complains instead, what it says."""
-        return survey.extract(doc)
+        return describe.extract(doc)

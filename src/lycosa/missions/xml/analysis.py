@@ -15,13 +15,13 @@ from lycosa.analysis.analyzer import Case, Corrected, Facet, Fact, Lead, Part, S
 from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
-from lycosa.missions.xml.bundle import unpack
+from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.encoding import Text, read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, recognise
 from lycosa.missions.xml.links import trace
-from lycosa.missions.xml.mending import find_fault, mend_text
+from lycosa.missions.xml.repair import find_fault, mend_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
-from lycosa.missions.xml.validity import Grammar, Inspector, Unusable, time_check
+from lycosa.missions.xml.validation import Grammar, Inspector, Unusable, time_check
 from lycosa.parse import Doc, read
 
 _TABLES = """

@@ -11,7 +11,7 @@ from itertools import groupby
 from lycosa import urls
 from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
-from lycosa.missions.xml.bundle import unpack
+from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, Entry, fold_public, read_catalog, resolve
 
 #: Kinds that others are written in, or checked against.

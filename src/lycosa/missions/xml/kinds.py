@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.missions.xml.encoding import find_codec, read_plain, read_text
-from lycosa.missions.xml.grammar import blank_comments
+from lycosa.missions.xml.non_xml_links import blank_comments
 from lycosa.parse import Doc, Root, xml
 
 #: Every kind, in the order in which people are shown them.

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from lycosa import urls
-from lycosa.missions.xml import guesses
+from lycosa.missions.xml import schema_guesses
+from lycosa.missions.xml.inspection import Survey, find_inside, index_members, survey
 from lycosa.missions.xml.kinds import SUFFIXES, Kind
 from lycosa.missions.xml.links import RELATIONS, Reference, Trace
-from lycosa.missions.xml.survey import Survey, find_inside, index_members, survey
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -58,7 +58,7 @@ class Xml(Quarry):
         if found.bundle is not None:
             yield from _bundle_links(found)
         elif found.trace is not None:
-            if found.kind in guesses.SUFFIXED:
+            if found.kind in schema_guesses.SUFFIXED:
                 self._note_folder(doc.url)
             yield from (_link(reference) for reference in found.trace.strong)
             if found.kind not in _READ_BY_CORE:
@@ -90,7 +90,7 @@ class Xml(Quarry):
         host = urls.host_of(doc.url)
         if status not in _MISSING or self._guessed[host] >= _MAX_GUESSES or len(self._guessed) > _MAX_FOLDERS:
             return
-        for url in guesses.guess(doc.url, self._repositories()):
+        for url in schema_guesses.guess(doc.url, self._repositories()):
             if url not in self._proposed and len(self._proposed) < _MAX_PROPOSED:
                 self._proposed.add(url)
                 self._guessed[host] += 1

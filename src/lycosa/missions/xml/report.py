@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import apsw
 
 from lycosa.analysis.store import open_readonly
-from lycosa.missions.xml.mending import CODES
+from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.html_page import Link, Section, fold, table, text, tiles, write_page
 from lycosa.output.wording import counted

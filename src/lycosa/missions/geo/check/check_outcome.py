@@ -1,0 +1,113 @@
+"""What an answer says of a service: a reply and what was expected flow in, an outcome and a reason flow out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lycosa.crawler.politeness.single_requests import Reply
+from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
+from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.json_services import read_object, table, word
+from lycosa.missions.geo.model import Inventory
+from lycosa.missions.geo.recognise.exception_report import COMPLAINTS, Complaint, read_complaint
+from lycosa.parse import Doc, read
+
+#: What a check may find, the best first, and what each means.
+OUTCOMES = {
+    "alive": "it describes itself, and a small real request works, if there is one",
+    "capabilities only": "it describes itself, but a real request does not work",
+    "exception": "it answers with an error report of its kind",
+    "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
+    "forbidden": "robots.txt forbids it, or could not be had",
+    "wrong type": "something else answers there",
+    "dead": "there is nothing (HTTP 404, 500…), or nobody answers",
+}
+
+_REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
+#: A file that is too large was there; of a picture that is cut short enough came.
+_ENOUGH = frozenset(("", "too-large"))
+
+
+#: How pictures begin: PNG, JPEG, GIF, TIFF, WebP, BMP. Servers announce complaints as pictures, too.
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"RIFF", b"BM")
+
+
+class Verdict(NamedTuple):
+    """What one answer says; empty words: it is as it should be."""
+
+    outcome: str
+    reason: str = ""
+
+
+def judge_description(reply: Reply, kind: str) -> tuple[Verdict, Doc | None, Inventory | None]:
+    """Whether an answer describes a service of this type (empty: of any); the description, if it does."""
+    doc = _read(reply)
+    found = take_stock(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
+    if found is not None and kind in ("", found.service.type):
+        return Verdict(""), doc, found
+    if failure := _judge_failure(reply, doc):
+        return failure, doc, None
+    if found is not None:
+        return Verdict("wrong type", f"it is {found.service.type} now"), doc, None
+    return Verdict("wrong type", doc.mime or doc.kind if doc is not None else ""), doc, None
+
+
+def judge_probe(reply: Reply, probe: Probe) -> Verdict:
+    """Whether a real request worked; otherwise why not, as an outcome of the whole service."""
+    doc = _read(reply)
+    if failure := _judge_failure(reply, doc):
+        named = failure.outcome in ("exception", "refused")
+        if named and probe.elsewhere:
+            return Verdict("alive")
+        return failure if named else Verdict("capabilities only", f"{probe.operation}: {failure.reason}")
+    assert doc is not None
+    if _fits(doc, probe):
+        return Verdict("alive")
+    return Verdict("capabilities only", f"{probe.operation}: {doc.mime or doc.kind or 'an empty answer'}")
+
+
+def _read(reply: Reply) -> Doc | None:
+    return read(reply.url, reply.headers, reply.body) if reply.status else None
+
+
+def _judge_failure(reply: Reply, doc: Doc | None) -> Verdict | None:
+    """What is wrong with an answer, whatever was asked; None when it may be what it should be."""
+    if doc is not None and (complaint := _find_complaint(doc)) is not None:
+        return Verdict("refused" if complaint.refuses else "exception", str(complaint))
+    reason = reply.reason
+    if reason in _ENOUGH and 200 <= reply.status < 300:
+        return None if reply.body or reply.status == 204 else Verdict("dead", "empty-answer")
+    if reason.startswith("robots"):
+        return Verdict("forbidden", reason)
+    return Verdict("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
+
+
+def _find_complaint(doc: Doc) -> Complaint | None:
+    """What an error report says; None for what is none."""
+    found = read_complaint(doc)
+    if found is not None:
+        return found
+    if doc.kind == "json" and len(doc.body) < 1 << 16:
+        content = read_object(doc.body)
+        error = table(content.get("error"))
+        if error:
+            return Complaint(word(error.get("code"), 60), word(error.get("message"), 400))
+        if "code" in content and "description" in content:  # OGC API Features, 7.5.1
+            return Complaint(word(content.get("code"), 60), word(content.get("description"), 400))
+    return None
+
+
+def _fits(doc: Doc, probe: Probe) -> bool:
+    """Whether an answer is of the kind that was asked for."""
+    if probe.expects == ANY:
+        return True
+    if probe.expects == IMAGE:
+        return doc.body.startswith(_PICTURES) or b"<svg" in doc.body[:1000]
+    if probe.expects == TILE:
+        return doc.body.startswith(_PICTURES) or doc.kind not in ("html", "xhtml", "xml", "text", "image")
+    if probe.expects == JSON:
+        return doc.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+    # A server that speaks no other language answers a request for features in JSON.
+    if doc.root is None:
+        return doc.kind == "json" and "GetFeature" in probe.operation
+    return doc.root.name in probe.roots if probe.roots else doc.root.name not in COMPLAINTS

@@ -1,0 +1,302 @@
+"""Whether services work (G11): the inventory of a collection flows in, one result for each service flows out.
+
+Each is asked for its description and then, once, for something small and real. Results are written down as they come,
+so that a round which is ended in any way is continued by the next one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa import urls
+from lycosa.collection.collection import Collection
+from lycosa.config.settings import Mission
+from lycosa.crawler.politeness.single_requests import Patrol, Reply
+from lycosa.errors import CollectionError, UsageError
+from lycosa.fetch.address_guard import Gate
+from lycosa.missions.geo.check.check_history import History, Result
+from lycosa.missions.geo.check.check_outcome import OUTCOMES, Verdict, judge_description, judge_probe
+from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
+from lycosa.missions.geo.inventory.inventory import Entry, Stock
+from lycosa.missions.geo.inventory.listing import Wanted, list_services
+from lycosa.missions.geo.model import Inventory
+from lycosa.missions.geo.recognise.endpoint_inference import ask
+from lycosa.model import RobotsRow
+from lycosa.output.wording import counted
+from lycosa.parse import Doc
+
+LOCK = "checks.lock"
+#: Bytes of a description: the largest in use have some 30 MB.
+_DESCRIPTION_BYTES = 48 << 20
+#: A check is patient, but not as patient as a crawl: seconds for an answer, and one more try.
+_TIMEOUT_S = 60.0
+_RETRY_S = 5.0
+#: Results are written together this often.
+_WRITE_S = 1.0
+_ROBOTS = "SELECT origin, fetched_at, status, body FROM robots WHERE origin = ?"
+_ARCGIS = "ESRI-REST"
+_NOTHING = "it offers nothing to ask for"
+
+
+class Watched(Struct):
+    """What a round came to."""
+
+    round: int
+    continued: bool
+    checked: int  # in this run
+    outcomes: dict[str, int]  # of the whole round
+    ended_by: str = ""  # interrupt or time; empty: it is complete
+
+
+class _Case(Struct):
+    """A service that is being checked."""
+
+    host: deque[Entry]  # what else is to be checked there
+    result: Result
+    probe: Probe | None = None
+
+
+def watch(
+    mission: Mission,
+    collection: Collection,
+    *,
+    wanted: Wanted,
+    anew: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
+    tell: Callable[[int, int, Result], None] = lambda done, total, result: None,
+) -> Watched:
+    """Check the services of a collection; `tell` is given how many are done, of how many, and each result."""
+    entries = _list(collection, wanted)
+    if not entries:
+        such = "such service" if _describe(wanted) else "service"
+        raise UsageError(
+            f"The collection {collection.path} has no {such} to check: lycosa crawl geo … hunts for them,"
+            " lycosa services lists them."
+        )
+    with _lock(collection.path), tempfile.TemporaryDirectory(prefix="lycosa-check-") as spool:
+        history = History(collection.path, write=True)
+        patrol = Patrol(
+            _be_brief(mission), _make_gate(mission, collection), spool_folder=spool, robots=_robots_of(collection)
+        )
+        try:
+            number, continued = history.begin(now=time.time(), anew=anew, wanted=_describe(wanted))
+            round_ = _Round(history, number, patrol=patrol, tell=tell, hosts_at_once=mission.fetch.connections)
+            done = history.checked(number)
+            began = time.monotonic()
+            limit_s = mission.limits.time_s
+
+            def enough() -> bool:
+                return stopping() or (limit_s > 0 and time.monotonic() - began >= limit_s)
+
+            round_.run([entry for entry in entries if entry.id not in done], enough)
+            late = limit_s > 0 and time.monotonic() - began >= limit_s
+            ended_by = "" if not round_.left else "interrupt" if stopping() or not late else "time"
+            if not ended_by:
+                history.end(number, now=time.time())
+            return Watched(number, continued, round_.done, history.rounds()[-1].outcomes, ended_by)
+        finally:
+            patrol.close()
+            history.close()
+
+
+class _Round:
+    """Owns the services that are under way, and the results that are not written yet.
+
+    A host is gone through service by service, so that a round which is ended has whole results, and few open questions.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        number: int,
+        *,
+        patrol: Patrol,
+        tell: Callable[[int, int, Result], None],
+        hosts_at_once: int,
+    ) -> None:
+        self._history = history
+        self._number = number
+        self._patrol = patrol
+        self._tell = tell
+        self._results: list[Result] = []
+        self._written_at = time.monotonic()
+        self._hosts_at_once = hosts_at_once
+        self._hosts: deque[deque[Entry]] = deque()
+        self._total = 0
+        self.done = 0
+
+    @property
+    def left(self) -> int:
+        """Services that have no result."""
+        return self._total - self.done
+
+    def run(self, entries: list[Entry], stopping: Callable[[], bool]) -> None:
+        self._total = len(entries)
+        by_host: dict[str, deque[Entry]] = {}
+        for entry in entries:
+            by_host.setdefault(entry.host, deque()).append(entry)
+        self._hosts.extend(by_host.values())
+        try:
+            for _ in range(min(self._hosts_at_once, len(self._hosts))):
+                self._begin(self._hosts.popleft())
+            self._patrol.run(self._take, stopping=stopping)
+        finally:
+            self._write()
+
+    def _begin(self, host: deque[Entry]) -> None:
+        """Ask the next service of a host; when it has none left, of the next host."""
+        if not host and self._hosts:
+            host = self._hosts.popleft()
+        if not host:
+            return
+        entry = host.popleft()
+        service = entry.service
+        result = Result(entry.id, service.type, service.endpoint, "", title=service.title, version=service.version)
+        result.address = _find_description(entry)
+        self._patrol.ask(result.address, _Case(host, result), max_bytes=_DESCRIPTION_BYTES)
+
+    def _take(self, tag: object, reply: Reply) -> None:
+        assert isinstance(tag, _Case)
+        try:
+            if tag.probe is not None:
+                _note_probe(tag.result, judge_probe(reply, tag.probe), reply)
+            elif (probe := _note_description(tag.result, reply)) is not None:
+                tag.probe = probe
+                self._patrol.ask(probe.url, tag, max_bytes=probe.max_bytes)
+                return
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
+            # One answer that our readers stumble over must not stop this round, and the next, and the next.
+            tag.result.outcome, tag.result.reason = "wrong type", f"unreadable: {type(error).__name__}: {error}"[:500]
+        self._finish(tag)
+
+    def _finish(self, case: _Case) -> None:
+        self.done += 1
+        self._results.append(case.result)
+        self._tell(self.done, self._total, case.result)
+        self._begin(case.host)
+        if time.monotonic() - self._written_at >= _WRITE_S:
+            self._write()
+
+    def _write(self) -> None:
+        results, self._results = self._results, []
+        self._written_at = time.monotonic()
+        if results:
+            self._history.add(self._number, results)
+
+
+def summarise(outcomes: dict[str, int]) -> str:
+    """How many services had which outcome, in a line."""
+    total = sum(outcomes.values())
+    parts = [f"{outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES if outcome in outcomes]
+    return counted(total, "service") + (f": {', '.join(parts)}" if parts else "")
+
+
+def _list(collection: Collection, wanted: Wanted) -> list[Entry]:
+    with collection.snapshot():
+        return [entry for entry in list_services(Stock(collection), wanted) if entry.service.endpoint]
+
+
+def _find_description(entry: Entry) -> str:
+    """Where a service described itself, or should."""
+    if entry.sources:
+        pages = entry.sources[0].pages
+        own = entry.sources[0].url
+        return own if own in pages or not pages else next(iter(pages))
+    if entry.addresses:
+        return next((url for url in entry.addresses if "capabilities" in url.lower()), entry.addresses[0])
+    service = entry.service
+    return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
+
+
+def _note_description(result: Result, reply: Reply) -> Probe | None:
+    """Write down what a service says of itself; what it is to be asked next, or None when the check is over."""
+    result.at = reply.at
+    verdict, doc, found = judge_description(reply, result.type)
+    if reply.status:
+        result.answer_s = round(reply.took_s, 4)
+    if found is None or doc is None:
+        result.outcome, result.reason = verdict
+        return None
+    service = found.service
+    result.described = True
+    result.type = result.type or service.type
+    result.title, result.version, result.items = service.title, service.version, service.items
+    result.names = tuple(dict.fromkeys(item.name or item.title for item in found.items if item.name or item.title))
+    probe = _probe_of(found, doc)
+    if probe is not None:
+        result.operation, result.request = probe.operation, probe.url
+    elif has_probe(service):
+        result.outcome, result.reason = "capabilities only", _NOTHING
+    else:
+        result.outcome = "alive"
+    return probe
+
+
+def _note_probe(result: Result, verdict: Verdict, reply: Reply) -> None:
+    result.outcome, result.reason = verdict
+    if reply.status:
+        result.request_s = round(reply.took_s, 4)
+
+
+def _probe_of(found: Inventory, doc: Doc) -> Probe | None:
+    probe = make_probe(found, doc)
+    return probe if probe is not None and urls.normalise(probe.url) is not None else None
+
+
+def _describe(wanted: Wanted) -> str:
+    """Which services a round is about; empty: all."""
+    named = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
+    return ", ".join(f"{name}={value}" for name, value in named.items() if value)
+
+
+def _be_brief(mission: Mission) -> Mission:
+    fetch = mission.fetch
+    return replace(
+        mission,
+        fetch=replace(
+            fetch,
+            retries=min(fetch.retries, 1),
+            retry_delay_s=min(fetch.retry_delay_s, _RETRY_S),
+            total_timeout_s=min(fetch.total_timeout_s, _TIMEOUT_S),
+        ),
+    )
+
+
+def _make_gate(mission: Mission, collection: Collection) -> Gate:
+    return Gate(
+        allow_private=mission.fetch.allow_private,
+        connect_to=mission.fetch.connect_to,
+        seed_hosts={urls.host_of(seed) for seed in mission.seeds or collection.seeds()},
+    )
+
+
+def _robots_of(collection: Collection) -> Callable[[str], RobotsRow | None]:
+    def find(origin: str) -> RobotsRow | None:
+        row = next(collection.rows(_ROBOTS, [origin]), None)
+        return RobotsRow(*row) if row else None
+
+    return find
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """One check at a time."""
+    try:
+        file = (folder / LOCK).open("a")
+    except OSError as problem:
+        raise CollectionError(f"{folder} cannot be written: {problem.strerror}.") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CollectionError(f"The services of {folder} are being checked by another process.") from None
+        yield

@@ -1,0 +1,138 @@
+"""The inventory of a service: its description flows in as a `Doc`, a `Service` and its `Item`s flow out (G7, G11).
+
+Every element is optional, every version of every kind takes the same way, and nothing raises on content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from lycosa import text
+from lycosa.missions.geo.bounds import unite
+from lycosa.missions.geo.describe import feeds, json_services, ows, wms
+from lycosa.missions.geo.languages import name_language
+from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Inventory, Item, Service, find_licence
+from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
+from lycosa.missions.geo.recognise.exception_report import read_complaint
+from lycosa.missions.geo.recognise.kinds import inflate, recognise
+from lycosa.missions.geo.xml_access import find, read_tree
+from lycosa.model import Record
+from lycosa.parse import Doc
+
+_Read = Callable[[Any, Service], list[Item]]
+
+_JSON: dict[str, _Read] = {
+    "ogcapi": json_services.read_api,
+    "stac": json_services.read_stac,
+    "arcgis": json_services.read_arcgis,
+    "tilejson": json_services.read_tiles,
+    "sta": json_services.read_api,
+}
+_XML: dict[str, _Read] = {
+    "wfs": ows.read_feature_types,
+    "wcs": ows.read_coverages,
+    "wmts": ows.read_tile_layers,
+    "wps": ows.read_processes,
+    "sos": ows.read_offerings,
+    "wcts": ows.read_transformations,
+    "atom-download": feeds.read_feed,
+    "opensearch": feeds.read_opensearch,
+    "tms": feeds.read_tile_maps,
+}
+_NO_SECTIONS = frozenset(("atom-download", "opensearch", "tms"))
+#: Bytes of JSON beyond which it is not read: descriptions are far smaller.
+_JSON_BYTES = 32 << 20
+#: Bytes of the records of one document, which may have 64 MiB, and items below which that is out of reach.
+_RECORD_BYTES = 40 << 20
+_MANY = 200
+#: Items by whose words the language of a service is told.
+_HEARD = 100
+
+
+def take_stock(doc: Doc, kind: str | None = None) -> Inventory | None:
+    """What a service offers, as its description says; None for a document that describes none.
+
+    `kind` saves recognising the document again.
+    """
+    kind = kind or recognise(doc)
+    if kind is None:
+        return None
+    family, _, version = kind.partition("/")
+    family = family.removeprefix("ogc:").partition(":")[0]
+    named = {"atom-download": "ATOM"}.get(family, family.upper())
+    service = Service(named, "" if named == "ATOM" else version, kind, find_endpoint(doc.url, named))
+    if family in _JSON:
+        body = doc.body if doc.body[:2] != b"\x1f\x8b" else inflate(doc.body, _JSON_BYTES)
+        found = json_services.read_object(body) if doc.kind not in ("html", "xhtml") else {}
+        items = _JSON[family](found, service)
+        service.title = service.title or (doc.title if not found else "")
+    else:
+        items = _read_xml(doc, family, service)
+    _settle(service, items)
+    return Inventory(service, items)
+
+
+def extract(doc: Doc) -> Iterator[Record]:
+    """The records of a service: itself, and one for each layer, feature type, coverage, process…; or its complaint."""
+    inventory = take_stock(doc)
+    if inventory is not None:
+        _fit(inventory)
+        yield from inventory.records()
+    elif (complaint := read_complaint(doc)) is not None:
+        yield Record("exception", msgspec.to_builtins(complaint))
+
+
+def _fit(inventory: Inventory) -> None:
+    """Leave items out where a small document makes very much of them: each repeats what it inherits."""
+    items, room = inventory.items, _RECORD_BYTES
+    for number, item in enumerate(items if len(items) >= _MANY else ()):
+        room -= len(msgspec.json.encode(item))
+        if room < 0:
+            service = inventory.service
+            service.problem = service.problem or f"only the first {number:,} of {len(items):,} items are kept"
+            inventory.items = items[:number]
+            return
+
+
+def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:
+    root, service.problem = read_tree(doc)
+    if root is None:
+        return []
+    if family not in _NO_SECTIONS:
+        # WMS never took to OWS Common; the others show by their first section which form they have.
+        old = family == "wms" or (find(root, "Service") is not None and find(root, "ServiceIdentification") is None)
+        (wms if old else ows).read_service(root, service)
+        if family == "wms":
+            return wms.read_layers(root, service)
+        if family == "wcs" and find(root, "ContentMetadata") is not None:
+            return wms.read_coverages(root, service)
+    read = _XML.get(family)
+    return read(root, service) if read is not None else []
+
+
+def _settle(service: Service, items: list[Item]) -> None:
+    """What follows from all that was read."""
+    service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
+    service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
+    service.licence = service.licence or find_licence(service.constraints, service.fees)
+    service.box = service.box or unite([item.box for item in items if item.box])
+    if len(items) >= MAX_ITEMS:
+        service.problem = service.problem or f"only the first {MAX_ITEMS:,} items are read"
+    _tell_languages(service, items)
+    if not service.advertised:
+        capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]
+        addresses = [address for op in capabilities or service.operations for address in op.get]
+        service.advertised = strip_request(addresses[0]) if addresses else ""
+
+
+def _tell_languages(service: Service, items: list[Item]) -> None:
+    """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
+    said = [service.title, service.abstract, service.constraints, service.fees]
+    said += [f"{item.title}. {item.abstract}" for item in items[:_HEARD]]
+    declared = next(filter(None, map(name_language, service.languages)), "")
+    service.language = text.extract(". ".join(said), declared).language
+    for item in items:
+        item.language = text.extract(f"{item.title}. {item.abstract}", service.language).language

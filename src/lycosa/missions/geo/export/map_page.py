@@ -1,0 +1,80 @@
+"""A page that shows all footprints: services and layers flow in, one HTML file flows out, which needs no server and no
+network.
+
+What services say of themselves is data in the page and is only ever shown as text; the page's own script is the only
+one that its content security policy lets run, and the policy lets nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.export.coastline import outlines
+from lycosa.missions.geo.inventory.inventory import Entry, Layer
+
+_TEMPLATE = Path(__file__).with_name("map_page.html")
+_SCRIPT = Path(__file__).with_name("map_page.js")
+#: Characters of an abstract in the page; with more layers than this, theirs are left out, so that it opens quickly.
+_MAX_ABSTRACT = 400
+_MANY = 20_000
+#: Decimals of a degree: ten metres, which no screen shows of a whole layer.
+_DIGITS = 4
+#: What could end a script element or begin a comment in it, and line ends of old JavaScript.
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_encode = msgspec.json.Encoder().encode
+
+
+def write_map(entries: list[Entry], layers: Iterable[Layer], *, title: str = "Geographic services") -> Iterator[str]:
+    """The page, in parts."""
+    script = _SCRIPT.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    before, _, after = _TEMPLATE.read_text(encoding="utf-8").partition("{{data}}")
+    yield before.replace("{{script-hash}}", digest).replace("{{title}}", _escape_html(title))
+    yield '{"land":' + _pack(outlines()) + ',"services":['
+    numbers = {}
+    for number, entry in enumerate(entries):
+        numbers[entry.id] = number
+        yield (",\n" if number else "\n") + _pack(_pack_service(entry))
+    yield '],"layers":['
+    room = _MAX_ABSTRACT if sum(entry.service.items for entry in entries) <= _MANY else 0
+    for number, layer in enumerate(layers):
+        yield (",\n" if number else "\n") + _pack(_pack_layer(layer, numbers[layer.entry.id], room))
+    yield "]}"
+    yield after.replace("{{script}}", script)
+
+
+def _pack(value: Any) -> str:
+    return _encode(value).decode().translate(_ESCAPES)
+
+
+def _escape_html(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _pack_service(entry: Entry) -> list[Any]:
+    """In the order that the script reads."""
+    service = entry.service
+    return [
+        service.type, service.version, entry.state, entry.reason, service.title, service.provider, service.endpoint,
+        service.items, _pack_box(service.box), service.abstract[:_MAX_ABSTRACT], service.licence, entry.fetched[:10],
+        entry.sources[0].url if entry.sources else entry.addresses[0], service.language,
+    ]  # fmt: skip
+
+
+def _pack_layer(layer: Layer, service: int, room: int) -> list[Any]:
+    item = layer.item
+    return [
+        service, item.title, item.name, _pack_box(item.box), len(layer.offers), item.type, item.abstract[:room],
+        item.language,
+    ]  # fmt: skip
+
+
+def _pack_box(box: Box | None) -> list[float] | int:
+    return 0 if box is None else [round(side, _DIGITS) for side in box]

@@ -1,0 +1,426 @@
+"""The inventory of a collection: what was extracted from every description, and the fate of every hypothesis, flow in;
+services, each once, with their layers, flow out.
+
+Nothing is stored but what extraction left: the inventory is made anew each time, so it holds what the collection holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.collection.collection import Collection
+from lycosa.missions.geo.bounds import unite
+from lycosa.missions.geo.check.check_history import last_outcomes
+from lycosa.missions.geo.inventory import service_state as fate
+from lycosa.missions.geo.inventory.identity import (
+    Circle,
+    Likeness,
+    Trait,
+    find_key,
+    find_trait,
+    group,
+    make_id,
+    mirror_keys,
+    spell,
+)
+from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, Item, Service
+from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
+from lycosa.missions.geo.recognise.exception_report import Complaint
+from lycosa.model import State
+
+QUARRY = "geo"
+
+_SOURCES = f"""
+    SELECT n, round, url, data, at, digest FROM records
+    WHERE quarry = '{QUARRY}' AND kind = 'service' AND current ORDER BY n, round, id"""
+_EXCEPTIONS = f"SELECT digest, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'exception' AND current"
+_LAYERS = f"SELECT json FROM record WHERE n = ? AND round = ? AND quarry = '{QUARRY}' AND kind = 'layer' ORDER BY id"
+_NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
+#: Kinds that describe themselves in a tree of documents, each naming those below it.
+_TREES = ("ATOM", "STAC")
+#: Kinds of which each document lists a part of what the service offers.
+_IN_PARTS = (*_TREES, "OGCAPI")
+#: One pass over all addresses: those with the content of a description, those that were hypotheses, and those that may
+#: have been one by their looks.
+_FATES = f"""
+    SELECT url.url, url.state, url.reason, url.via, url.redirect, lower(hex(url.digest)), url.fetched_at, parent.url
+    FROM url LEFT JOIN url AS parent ON parent.n = url.parent
+    WHERE url.via GLOB 'geo: *'
+    OR (url.digest <> x'' AND url.digest IN (
+        SELECT page.digest FROM record JOIN page USING (n, round)
+        WHERE quarry = '{QUARRY}' AND record.kind IN ('service', 'exception')))
+    OR url.state IN (4, 5, 6, 7) OR (url.state = 8 AND url.reason GLOB 'robots*')
+    OR (url.state IN (0, 8, 9) AND url.url LIKE '%capabilities%')
+    ORDER BY url.n"""
+_MAX_HOPS = 10
+
+_read_service = msgspec.json.Decoder(Service).decode
+_read_item = msgspec.json.Decoder(Item).decode
+
+
+_read_complaint = msgspec.json.Decoder(Complaint).decode
+
+
+class _Whereabouts(Struct):
+    """All that is read of an item to know what is below a document."""
+
+    address: str = ""
+    addresses: tuple[str, ...] = ()
+
+
+_read_whereabouts = msgspec.json.Decoder(_Whereabouts).decode
+
+
+def _date(at: float | None) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
+
+
+class Source(Struct):
+    """A document that describes a service, or a part of it."""
+
+    n: int
+    round: int
+    url: str
+    service: Service
+    at: float | None
+    digest: str
+    pages: dict[str, tuple[int, str]]  # every address that brought it, with state and reason
+    part: bool = False  # another document of the service names it
+
+    @property
+    def rank(self) -> tuple[bool, int, str, int, float, str]:
+        """The fullest description of a service comes last; of the pages of a list, the first one."""
+        service = self.service
+        whole = not self.part and not service.kind.startswith("arcgis:layer")
+        paged = len(self.url) if service.type in _IN_PARTS else 0
+        return whole, service.items, service.version, -paged, self.at or 0.0, self.url
+
+
+class Entry(Struct):
+    """A service of the inventory."""
+
+    id: str
+    service: Service  # what all descriptions say together; of a hypothesis, type and endpoint
+    state: str = "live"  # a word of fate.STATES
+    reason: str = ""  # why it is not live: a reason code, or what an exception says
+    endpoints: tuple[str, ...] = ()  # at which it answers, the preferred one first
+    addresses: tuple[str, ...] = ()  # that were asked
+    versions: tuple[str, ...] = ()  # of the descriptions
+    sources: list[Source] = []  # the fullest first
+    rule: str = ""  # how a hypothesis came about
+    guess: bool = False  # nobody said that there is a service
+    found_on: str = ""  # a page that told of it
+    at: float | None = None
+    outcome: str = ""  # of the last check, a word of verdict.OUTCOMES; empty: it was never checked
+    checked_at: float | None = None
+
+    @property
+    def checked(self) -> str:
+        """When it was last checked."""
+        return _date(self.checked_at)
+
+    @property
+    def fetched(self) -> str:
+        """When its description was last fetched, or when it was last tried."""
+        return _date(self.at)
+
+    @property
+    def host(self) -> str:
+        """The host of the preferred endpoint."""
+        return spell(self.service.endpoint).partition("/")[0].partition(":")[0]
+
+
+class Layer(Struct):
+    """An item of a service, and who else offers it."""
+
+    id: str
+    entry: Entry
+    item: Item
+    dataset: str  # the same for all that are one layer
+    offers: tuple[str, ...]  # the services that offer it, by their ids, its own among them
+
+
+class Stock:
+    """The services of a collection and what they offer; reads one instant of it, until it is closed."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self._redirects: dict[str, str] = {}
+        sources, failures = self._read_fates(self._read_sources())
+        self.entries = self._merge(sources)
+        for entry in self.entries:
+            if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
+                self._add_up(entry)
+        self.entries += self._find_failures(failures)
+        outcomes = last_outcomes(collection.path)
+        for entry in self.entries if outcomes else ():
+            entry.outcome, entry.checked_at = outcomes.get(entry.id, ("", None))
+        self._groups: dict[int, tuple[int, tuple[str, ...]]] | None = None
+
+    @property
+    def live(self) -> list[Entry]:
+        """The services that described themselves, whether they still do or not."""
+        return [entry for entry in self.entries if entry.sources]
+
+    def layers(self) -> Iterator[Layer]:
+        """What the services offer, service by service; each item once, without groups that only hold others."""
+        if self._groups is None:
+            self._groups = self._group()
+        groups = self._groups
+        entries = {entry.id: entry for entry in self.entries}
+        for number, (entry, item, repeats) in enumerate(self._items()):
+            name = item.name or "\0".join((*item.path, item.title))
+            own = make_id(entry.id, item.type, name, *((str(repeats),) if repeats else ()))
+            head, offers = groups.get(number, (number, (entry.id,)))
+            dataset = own if len(offers) == 1 else make_id("dataset", str(head), *offers)
+            yield Layer(own, entries[entry.id], item, dataset, offers)
+
+    def _items(self) -> Iterator[tuple[Entry, Item, int]]:
+        """The items, and how many before each are called the same without having a name to ask for."""
+        return ((entry, item, repeats) for entry in self.live for item, repeats in self._items_of(entry))
+
+    def _items_of(self, entry: Entry) -> Iterator[tuple[Item, int]]:
+        seen: dict[tuple[str, ...], int] = {}
+        below = {spell(url) for source in entry.sources if source.part for url in source.pages}
+        for source in entry.sources:
+            if source.part and source.service.type == "ATOM":
+                continue  # the feed above names the data set; here are the files that it comes in
+            for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
+                item = _read_item(data)
+                if item.type in DIRECTORY or (item.group and not item.name):  # a heading, which cannot be asked for
+                    continue
+                if below and not item.name and spell(_resolve(item.address, source.url)) in below:
+                    continue  # it describes itself
+                key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
+                repeats = seen.get(key, 0)
+                if repeats and (item.name or len(entry.sources) > 1):
+                    continue
+                seen[key] = repeats + 1
+                yield item, repeats
+
+    def _add_up(self, entry: Entry) -> None:
+        """What a service offers in all that it lists page by page, or document by document."""
+        service, parts = entry.service, [source.service for source in entry.sources]
+        service.items = sum(1 for _ in self._items_of(entry))
+        service.box = unite([part.box for part in parts if part.box])
+        service.crs = tuple(dict.fromkeys(crs for part in parts for crs in part.crs))[:MAX_LIST]
+        service.formats = tuple(dict.fromkeys(form for part in parts for form in part.formats))[:MAX_LIST]
+
+    def _group(self) -> dict[int, tuple[int, tuple[str, ...]]]:
+        """By the number of an item, the group that it shares with items of other services."""
+        titles: dict[int, list[tuple[int, Trait]]] = {}
+        owners: list[int] = []
+        numbers = {entry.id: number for number, entry in enumerate(self.entries)}
+        for number, (entry, item, _) in enumerate(self._items()):
+            service = numbers[entry.id]
+            owners.append(service)
+            if found := find_trait(item, service, entry.service.endpoint):
+                titles.setdefault(found[0], []).append((number, found[1]))
+        shared: dict[int, tuple[int, tuple[str, ...]]] = {}
+        for traits in titles.values():
+            if len({owners[number] for number, _ in traits}) < 2:
+                continue
+            for members in group(traits):
+                services = sorted({self.entries[owners[number]].id for number in members})
+                if len(services) > 1:
+                    shared |= dict.fromkeys(members, (min(members), tuple(services)))
+        return shared
+
+    def _read_sources(self) -> list[Source]:
+        return [
+            Source(n, round_, url, _read_service(data), at, digest, {})
+            for n, round_, url, data, at, digest in self.collection.rows(_SOURCES)
+        ]
+
+    def _read_fates(self, found: list[Source]) -> tuple[list[Source], list[tuple[fate.Hypothesis, Entry]]]:
+        """A source for each endpoint that brought a document, with its addresses; and the addresses that brought none.
+
+        What is equal byte by byte was extracted once. Elsewhere it is a description, too, perhaps of something else:
+        many servers conform to the same list.
+        """
+        by_digest = {source.digest: source for source in found}
+        sources = {(source.digest, find_key(source.url, source.service.type)): source for source in found}
+        exceptions = {digest: _read_complaint(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
+        failures = []
+        for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_FATES):
+            complaint = exceptions.get(digest)
+            refused = complaint is not None and complaint.refuses
+            if state in (State.MOVED, State.MOVED_FOR_GOOD):
+                self._redirects[url] = redirect
+            elif (source := by_digest.get(digest)) is not None:
+                key = (digest, find_key(url, source.service.type))
+                if key not in sources:
+                    sources[key] = _copy(source, url, at)
+                sources[key].pages[url] = (state, reason or "")
+            elif hypothesis := fate.find_hypothesis(url, via or "", state, refused=refused):
+                word = fate.settle(state, reason or "", exception=complaint is not None, refused=refused)
+                why = str(complaint) if complaint else reason or ""
+                service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
+                entry = Entry("", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at)
+                failures.append((hypothesis, entry))
+        for source in sources.values():
+            source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
+        return list(sources.values()), failures
+
+    def _merge(self, sources: list[Source]) -> list[Entry]:
+        """One entry a service, in the order in which their first descriptions were found."""
+        circle = Circle()
+        names = self._find_mirrors(sources)
+        roots = self._find_roots(sources)
+        for number, source in enumerate(sources):
+            addresses = (source.url, self._follow(source.url))
+            keys = [find_key(url, source.service.type) for url in addresses]
+            circle.add([*keys, ("root", roots[number]), *names.get(number, ())])
+        members: dict[int, dict[str, Source]] = {}
+        for number, source in enumerate(sources):
+            same = members.setdefault(circle.find(number), {}).setdefault(source.digest, source)
+            same.pages |= source.pages
+            same.part |= source.part
+        into: dict[str, list[str]] = {}
+        for url in self._redirects:
+            into.setdefault(self._follow(url), []).append(url)
+        return [_make_entry(list(group.values()), into) for group in members.values()]
+
+    def _find_mirrors(self, sources: list[Source]) -> dict[int, list[Hashable]]:
+        """Further keys of descriptions that have likenesses elsewhere, by their numbers."""
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for number, source in enumerate(sources):
+            service = source.service
+            alike.setdefault((service.type, service.title, service.provider), []).append(number)
+        keys: dict[int, list[Hashable]] = {}
+        for twins in alike.values():
+            if len(twins) < 2:
+                continue
+            for number in twins:
+                source = sources[number]
+                rows = self.collection.rows(_NAMES, [source.n, source.round])
+                likeness = Likeness.of(source.service, (name for (name,) in rows))
+                keys[number] = mirror_keys(source.service, likeness, source.digest)
+        return keys
+
+    def _find_roots(self, sources: list[Source]) -> list[int]:
+        """For each description, the one above all that lead to it: itself, but in trees of feeds and catalogues."""
+        above = list(range(len(sources)))
+        trees = [number for number, source in enumerate(sources) if source.service.type in _TREES]
+        known = {(sources[at].service.type, spell(url)): at for at in trees for url in sources[at].pages}
+        for at in trees:
+            source = sources[at]
+            for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
+                found = _read_whereabouts(data)
+                for address in (found.address, *found.addresses):
+                    child = known.get((source.service.type, spell(_resolve(address, source.url))), at)
+                    if above[child] == child and _climb(above, at) != child:  # no document is above itself
+                        above[child] = at
+                        sources[child].part = child != at
+        return [_climb(above, at) for at in range(len(sources))]
+
+    def _follow(self, url: str) -> str:
+        for _ in range(_MAX_HOPS):
+            if url not in self._redirects:
+                break
+            url = self._redirects[url]
+        return url
+
+    def _find_failures(self, failures: list[tuple[fate.Hypothesis, Entry]]) -> list[Entry]:
+        """One entry for each service that was looked for and not found, with the best that is known of it."""
+        alive = {
+            find_key(url, entry.service.type) for entry in self.entries for url in (*entry.endpoints, *entry.addresses)
+        }
+        answering = {endpoint for _, endpoint in alive}
+        found: dict[tuple[str, str], Entry] = {}
+        for hypothesis, entry in failures:
+            spelled = spell(hypothesis.endpoint)
+            key = (hypothesis.type, spelled)
+            if key in alive or (not hypothesis.type and spelled in answering):
+                continue
+            entry.rule = hypothesis.rule
+            itself = bool(entry.found_on) and spell(entry.found_on) == spelled
+            entry.guess = fate.is_guess(hypothesis, entry.state, elsewhere=spelled in answering, itself=itself)
+            known = found.get(key)
+            if known is None:
+                entry.id = make_id(*key)
+                found[key] = entry
+                continue
+            known.addresses = (*known.addresses, *entry.addresses)
+            if known.guess and not entry.guess:
+                known.guess, known.rule, known.found_on = False, entry.rule, entry.found_on
+            if fate.RANK[entry.state] < fate.RANK[known.state]:
+                known.state, known.reason, known.at = entry.state, entry.reason, entry.at
+        return list(found.values())
+
+
+def _copy(source: Source, url: str, at: float | None) -> Source:
+    """A source that was brought from another endpoint, too."""
+    service = msgspec.structs.replace(source.service, endpoint=find_endpoint(url, source.service.type))
+    return msgspec.structs.replace(source, url=url, service=service, at=at or source.at, pages={})
+
+
+def _resolve(address: str, base: str) -> str:
+    return (address and urls.normalise(address, base)) or ""
+
+
+def _climb(above: list[int], at: int) -> int:
+    """The top; the way there is shortened, so that a deep tree is climbed once."""
+    while above[at] != at:
+        above[at] = above[above[at]]
+        at = above[at]
+    return at
+
+
+def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
+    """The entry of a service from all that describes it."""
+    sources = sorted(sources, key=lambda source: source.rank, reverse=True)
+    service = msgspec.structs.replace(sources[0].service)
+    for source in sources[1:]:
+        # What a data set says of itself, whose it is and who may use it, is not said of the others.
+        if not source.part and source.service.kind.partition("/")[0] != "stac:collection":
+            _complete(service, source.service)
+    own = [source for source in sources if not source.part] or sources
+    pages = {url: fate for source in own for url, fate in source.pages.items()}
+    parts = [url for source in sources if source not in own for url in source.pages]
+    redirected = [url for page in pages for url in into.get(page, ())]
+    endpoints = {spell(service.endpoint): service.endpoint}
+    for url in (*pages, *redirected):
+        endpoint = find_endpoint(url, service.type)
+        endpoints.setdefault(spell(endpoint), endpoint)
+    # What the service calls its own address is the better one, if it answered there.
+    stated = spell(strip_request(service.advertised))
+    if stated in endpoints:
+        service.endpoint = endpoints[stated]
+    state, reason = _judge(pages)
+    versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
+    return Entry(
+        make_id(service.type, min(endpoints)),
+        service,
+        state,
+        reason,
+        (service.endpoint, *(endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)),
+        (*pages, *redirected, *parts),
+        tuple(versions),
+        sources,
+        at=max((source.at for source in sources if source.at), default=None),
+    )
+
+
+def _complete(service: Service, other: Service) -> None:
+    """Take from another description of a service what the fuller one leaves out."""
+    for name in Service.__struct_fields__:
+        if name not in ("kind", "version", "items", "boxes", "problem") and not getattr(service, name):
+            setattr(service, name, getattr(other, name))
+
+
+def _judge(pages: dict[str, tuple[int, str]]) -> tuple[str, str]:
+    """The state of a service that described itself once: live, unless all its addresses have failed since."""
+    words = []
+    for state, reason in pages.values():
+        word = fate.settle(state, reason)
+        if word in ("other", "unvisited"):  # it brought the description, or is to be visited again
+            return "live", ""
+        words.append((fate.RANK[word], word, reason))
+    _, word, reason = min(words)
+    return word, reason

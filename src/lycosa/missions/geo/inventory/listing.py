@@ -1,0 +1,132 @@
+"""The inventory as rows: services and layers flow in, cells under the names of their columns flow out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.inventory import service_state
+from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
+from lycosa.output.wording import counted
+
+Cell = str | int | float | None
+
+SERVICES = (
+    "id", "type", "version", "versions", "state", "reason", "title", "abstract", "provider", "provider_site",
+    "contact", "email", "licence", "fees", "constraints", "keywords", "language", "languages", "layers", "west",
+    "south", "east", "north", "crs", "formats", "endpoint", "endpoints", "capabilities", "advertised", "fetched",
+    "rule", "found_on", "problem", "outcome", "checked",
+)  # fmt: skip
+LAYERS = (
+    "id", "service", "service_type", "service_title", "provider", "endpoint", "type", "name", "title", "abstract",
+    "path", "keywords", "language", "west", "south", "east", "north", "box_from", "crs", "styles", "formats",
+    "metadata", "time", "address", "licence", "attribution", "dataset", "services",
+)  # fmt: skip
+
+
+class Wanted(Struct, frozen=True):
+    """Which services; empty: all. `*` in kind and host stands for anything."""
+
+    kind: str = ""  # WMS, W*S…
+    state: str = ""  # a word of fate.STATES
+    host: str = ""
+    text: str = ""  # somewhere in title, abstract, provider, keywords or endpoint
+    guesses: bool = False  # also where nobody said that there is a service
+
+    def check(self) -> None:
+        """Refuse what no service can have."""
+        if self.state and self.state not in service_state.STATES:
+            raise UsageError(
+                f"There is no state {self.state!r} of services; allowed: {', '.join(service_state.STATES)}."
+            )
+
+    def admits(self, entry: Entry) -> bool:
+        """Whether a service is wanted."""
+        service = entry.service
+        if entry.guess and not self.guesses:
+            return False
+        if self.state and entry.state != self.state:
+            return False
+        if self.kind and not fnmatchcase(service.type, self.kind.upper()):
+            return False
+        if self.host and not fnmatchcase(entry.host, self.host.lower()):
+            return False
+        text = (service.title, service.abstract, service.provider, *service.keywords, *entry.endpoints)
+        return not self.text or self.text.casefold() in "\n".join(text).casefold()
+
+
+def list_services(stock: Stock, wanted: Wanted) -> Iterator[Entry]:
+    """The services that are wanted: those that were found, then those that were not."""
+    return (entry for entry in stock.entries if wanted.admits(entry))
+
+
+def list_layers(stock: Stock, wanted: Wanted) -> Iterator[Layer]:
+    """The layers of the services that are wanted."""
+    admitted = {entry.id for entry in list_services(stock, wanted)}
+    return (layer for layer in stock.layers() if layer.entry.id in admitted)
+
+
+def service_rows(entries: Iterable[Entry]) -> Iterator[list[Cell]]:
+    """A row of `SERVICES` for each service."""
+    for entry in entries:
+        service = entry.service
+        contact = service.contact
+        yield [
+            entry.id, service.type, service.version, _join(entry.versions), entry.state, entry.reason, service.title,
+            service.abstract, service.provider, service.provider_site,
+            (contact.person or contact.organisation) if contact else "", contact.email if contact else "",
+            service.licence, service.fees, service.constraints, _join(service.keywords, "; "),
+            service.language, _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
+            _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
+            entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
+            entry.rule, entry.found_on, service.problem, entry.outcome, entry.checked,
+        ]  # fmt: skip
+
+
+def layer_rows(layers: Iterable[Layer]) -> Iterator[list[Cell]]:
+    """A row of `LAYERS` for each layer."""
+    for layer in layers:
+        item, service = layer.item, layer.entry.service
+        yield [
+            layer.id, layer.entry.id, service.type, service.title, service.provider, service.endpoint, item.type,
+            item.name, item.title, item.abstract, _join(item.path, " / "), _join(item.keywords, "; "), item.language,
+            *_sides(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
+            _join(item.formats), _join(reference.url for reference in item.metadata), item.time, item.address,
+            item.licence, item.attribution, layer.dataset, _join(layer.offers),
+        ]  # fmt: skip
+
+
+def _join(values: Iterable[str], between: str = " ") -> str:
+    return between.join(values)
+
+
+def _sides(box: Box | None) -> list[Cell]:
+    return [None] * 4 if box is None else [round(side, 6) for side in box]
+
+
+def summarise(entries: Iterable[Entry]) -> str:
+    """What was found, in a sentence: how many services, of which kinds and states, on how many hosts."""
+    kinds: dict[str, int] = {}
+    states: dict[str, int] = {}
+    hosts: set[str] = set()
+    layers = 0
+    for entry in entries:
+        states[entry.state] = states.get(entry.state, 0) + 1
+        if entry.sources:
+            kinds[entry.service.type] = kinds.get(entry.service.type, 0) + 1
+            hosts.add(entry.host)
+            layers += entry.service.items
+    total = sum(kinds.values())
+    parts = [f"{counted(total, 'service')} on {counted(len(hosts), 'host')} with {counted(layers, 'layer')}"]
+    parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
+    parts += [", ".join(f"{states[state]:,} {state}" for state in service_state.STATES if state in states)]
+    return "; ".join(part for part in parts if part)
+
+
+def _most(pair: tuple[str, int]) -> Any:
+    return -pair[1], pair[0]

@@ -1,0 +1,124 @@
+"""What became of a hypothesis: the state, the reason and the origin of an address flow in; which service was looked for
+there, and a word for its state, flow out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from lycosa.missions.geo.recognise.endpoint_inference import GUESSES, infer, strip_request
+from lycosa.missions.geo.recognise.service_hints import HOME, PREFIX
+from lycosa.model import State
+
+#: The states of a service, the best first, and what each means.
+STATES = {
+    "live": "it describes itself",
+    "exception": "it answers with an error report of its kind",
+    "error": "it answers with an error (HTTP 400, 500…)",
+    "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
+    "forbidden": "robots.txt forbids it, or could not be had",
+    "dead": "there is nothing (HTTP 404, 410), or nobody answers",
+    "other": "something answers, but it describes no service",
+    "unvisited": "it was not asked yet",
+}
+RANK = {state: rank for rank, state in enumerate(STATES)}
+
+_REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
+#: What leads to services but is none.
+_ON_THE_WAY = frozenset((
+    "metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue",
+    "search of a feed", HOME,
+))  # fmt: skip
+#: How rules begin or end that ask where nobody said that there is a service.
+_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ")
+_TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
+#: How rules end that only say that it stands among services: what answers there with something else never was one.
+_AMONG = ("an address among services", ": a link")
+_ASKS = frozenset(("capabilities request", "capabilities file"))
+#: Rules by which an address is that of a service: whoever links to it says that there is one.
+_NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
+#: What such an address has in it; looking for that is quicker than taking every address apart.
+_LIKELY = re.compile(r"w[mfcp]s|wmts|wcts|csw|ows|sos|mapserv|/rest/|ogc|stac", re.IGNORECASE)
+_FAILED = (State.GONE, State.FAILED, State.REJECTED)
+_ANSWERED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
+
+
+class Hypothesis(NamedTuple):
+    """A service that should be at an address."""
+
+    type: str  # WMS…; empty where nothing tells
+    endpoint: str
+    rule: str  # how it was found
+    guess: bool  # nobody said that it is there
+    named: bool = False  # the kind of service was named, too
+
+
+def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) -> Hypothesis | None:
+    """The service that was looked for at an address, by what led there; None where none was.
+
+    `refused`: what answered there said that it is not for everybody.
+    """
+    if not via.startswith(PREFIX):
+        return _read_link(url, failed=refused or state in _FAILED)
+    hints = infer(url)
+    kind, endpoint = (hints[0].service, hints[0].endpoint) if hints else ("", strip_request(url))
+    rule = via.removeprefix(PREFIX)
+    if rule in _ON_THE_WAY:
+        return None
+    guess = rule.startswith(_TRIED) or rule.endswith(_TRIED_ENDS)
+    if rule.endswith("endpoint") and not guess:
+        known = infer(endpoint)
+        guess = not known or known[0].trust < 0.5
+    return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
+
+
+def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: bool) -> bool:
+    """Whether nobody said that there is such a service.
+
+    `elsewhere`: at this endpoint another kind of service answers, so only who names the kind says that it is there too.
+    `itself`: only the page at the endpoint led there. What complains like a service is one, unless it was only tried.
+    """
+    if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
+        return True
+    if elsewhere or itself:
+        return hypothesis.guess or itself or not hypothesis.named
+    return hypothesis.guess and (state != "exception" or hypothesis.rule.startswith(_TRIED))
+
+
+def _read_link(url: str, *, failed: bool) -> Hypothesis | None:
+    """What an ordinary link says; an endpoint that answers leads to a hypothesis of its own."""
+    hints = infer(url) if _LIKELY.search(url) else ()
+    if not hints or hints[0].trust < 0.5:
+        return None
+    hint = hints[0]
+    if hint.rule in _ASKS:
+        return Hypothesis(_rename(hint.service), hint.endpoint, "link", guess=False, named=True)
+    if not failed or hint.rule not in _NAMED:
+        return None
+    kind = "" if hint.rule in GUESSES else _rename(hint.service)
+    return Hypothesis(kind, hint.endpoint, f"link: {hint.rule}", guess=False)
+
+
+def _rename(kind: str) -> str:
+    """As inventories call it."""
+    return {"ESRI-REST": "ARCGIS"}.get(kind, kind)
+
+
+def settle(state: int, reason: str, *, exception: bool = False, refused: bool = False) -> str:
+    """The word of `STATES` for what became of an address that brought no description."""
+    if refused:
+        return "refused"
+    if exception:
+        return "exception"
+    if state in _ANSWERED:
+        return "other"
+    if state == State.GONE:
+        return "dead"
+    if reason.startswith("robots"):
+        return "forbidden"
+    if state in (State.FAILED, State.WAITING):
+        if reason in _REFUSED:
+            return "refused"
+        return "error" if reason.startswith("http-") else "dead"
+    return "unvisited"

@@ -1,0 +1,435 @@
+"""Addresses of services, inferred from one address: a URL flows in, hypotheses with their reasons flow out (G10).
+
+A request, a tile, a bare endpoint or a page of a REST directory each tell where the description of a service must be.
+What the service needs beside the protocol (map=, a key) is kept; the parameters of the request are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import unescape
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.missions.geo.vocabulary import (
+    APIS,
+    BY_ID,
+    MAPSERV,
+    OPERATIONS,
+    PHRASES,
+    PROTOCOL,
+    REQUEST,
+    RESERVED,
+    RESERVED_BELOW,
+    SERVICES,
+    SESSIONS,
+    SPOKEN,
+    WRITINGS,
+)
+
+#: Longer addresses carry data, not endpoints.
+_MAX_CHARS = 4_000
+
+#: Endpoints that serve several kinds name none: the commonest is tried first, the others follow from its answer.
+_SHARED = re.compile(
+    r"(?:ows|wxs|ogc\.(?:cgi|exe|ashx)|(?:qgis_)?mapserv(?:er)?(?:_?\w{0,8})?\.(?:f?cgi|exe|map)|mapserv)"
+)
+
+#: The program that serves maps by parameters of its own as well.
+_MAPSERV = re.compile(r"mapserv[^/]*(?:/[^/]*)?$", re.IGNORECASE)
+
+#: Final names of documents and data; a service is not asked there.
+_DOCUMENT = re.compile(
+    r"\.(?:x?html?|shtml|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|txt|md|rst|zip|gz|tgz|rar|7z|tar|png|jpe?g|gif|svg|webp|ico|bmp|"
+    r"css|m?js|json|geojson|xml|xsd|xslt?|dtd|wsdl|rss|atom|rdf|ttl|gml|km[lz]|shp|dbf|gpkg|tiff?|csv|mp[34]|avi|mov|woff2?|"
+    r"ttf|qgz|sld|lyr|bib|ya?ml)$"
+)
+#: What is large, or holds no addresses.
+_DATA = re.compile(r"\.(?:png|jpe?g|gif|zip|7z|pdf|tiff?|shp|csv|xsd)$", re.IGNORECASE)
+_PICTURE = re.compile(r"\.(?:png|jpe?g|jpgpng|gif|webp|pbf|mvt)\d?$")
+_WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
+_RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
+
+_REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
+#: A service: of a kind that also others may be below, or of any kind in a folder or with a name.
+_REST_SERVER = re.compile(
+    r"^(.*?(?:^|/)(?:Map|Feature|Image|Geometry|Geocode|GP|GeoData|NA|Scene|VectorTile|Stream|Globe|Mobile)Server"
+    r"|.+/\w+Server)(?:/(.*))?$",
+    re.IGNORECASE,
+)
+#: Pictures that GeoServer makes below its WMS.
+_REFLECTED = re.compile(r"(.*/wms)/(?:kml|reflect|animate)$", re.IGNORECASE)
+_WMTS_FILE = re.compile(r"/wmts(?:/1\.0\.0)?/", re.IGNORECASE)
+_TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
+_API = re.compile(
+    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
+)
+#: What an API of STAC describes itself in, beside its first page.
+_STAC_PART = re.compile(r"(.*)/collections(?:/[^/.]+)?/?$")
+_SERVER_PART = re.compile(r"(wms|wfs|wcs|wmts|wps|csw|sos|wcts)(?:server|service|_?server)?", re.IGNORECASE)
+#: How the name of a parameter for an address ends.
+_ADDRESS_OF = re.compile(r"[_-]?(?:url|uri|server|service|endpoint)s?$", re.IGNORECASE)
+_SPLIT = re.compile(r"[-_.~;]+")
+_LOST_AMPERSAND = re.compile(r"%26(?=[A-Za-z_]{1,30}=)|&amp%3[Bb]")
+_TEMPLATE = re.compile(r"[{}<>]|\$\(|%7[BbDd]")
+
+#: Services without requests, which one program serves side by side: feed.php?id=1, tilejson.json?url=….
+_TOLD_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
+#: Parameters that say in which form, and which page, they are wanted.
+_OF_FORM = frozenset(("f", "format", "_format", "outputformat", "page", "offset", "limit", "count", "startindex"))
+
+#: Rules that only guess which service it is.
+GUESSES = frozenset(("shared endpoint", "geoserver"))
+
+
+class Hint(Struct, frozen=True):
+    """A hypothesis: at `url` a service describes itself."""
+
+    url: str  # to be fetched
+    service: str = ""  # WMS, … ESRI-REST, OGCAPI, STAC, TMS, ATOM; empty where only the answer will tell
+    endpoint: str = ""  # `url` without the request
+    rule: str = ""  # how it was inferred, for `lycosa why`
+    trust: float = 0.5  # how often such a hypothesis holds, 0 to 1, before anything is learned
+    text: str = ""  # what stood with the address
+
+
+def infer(url: str) -> tuple[Hint, ...]:
+    """The services that an absolute address tells of; nothing for namespaces, documentation, data and other pages."""
+    return _infer(url) if 10 < len(url) <= _MAX_CHARS else ()
+
+
+@lru_cache(maxsize=16_384)
+def _infer(url: str) -> tuple[Hint, ...]:
+    url = mend(url)
+    forwarded = url.partition("?")[2][:8].lower().startswith(("http:", "https:", "http%3a", "https%3a"))
+    hints = () if forwarded else _infer_address(url)
+    if hints or "?" not in url:
+        return hints
+    found = (_infer_address(inner) or _infer_named(name, inner) for name, inner in _find_inner(url))
+    return tuple(_nest(hint) for hints in found for hint in hints)[:4]
+
+
+def identify(url: str) -> str:
+    """The endpoint and the service whose capabilities an address asks for, however it is spelled; else nothing."""
+    if "apabilities" not in url and "APABILITIES" not in url:
+        return ""
+    hints = infer(url)
+    return f"{hints[0].endpoint} {hints[0].service}" if hints and hints[0].service in SERVICES else ""
+
+
+def mend(url: str) -> str:
+    """An address without the ways in which pages break it: ampersands that are escaped, or escaped twice."""
+    if "&amp" in url or "&#" in url:
+        url = unescape(unescape(url))
+    return _LOST_AMPERSAND.sub("&", url) if "%26" in url or "%3" in url else url
+
+
+def _nest(hint: Hint) -> Hint:
+    return Hint(hint.url, hint.service, hint.endpoint, f"{hint.rule} in a parameter", hint.trust * 0.9)
+
+
+def _find_inner(url: str) -> list[tuple[str, str]]:
+    """Addresses among the parameters of another, as viewers and proxies take them, each with its parameter."""
+    query = url.partition("?")[2]
+    pairs = [("", "", query), *(pair.partition("=") for pair in query.split("&"))]
+    found = []
+    for name, _, value in pairs[:20]:
+        if value[:4].lower() != "http":
+            continue
+        plain = unquote(value) if value.lower().startswith(("http%3a", "https%3a")) else value
+        if plain.lower().startswith(("http://", "https://")):
+            found.append((name, mend(plain)))
+    return found
+
+
+def _infer_named(name: str, url: str) -> tuple[Hint, ...]:
+    """From an address that tells nothing, in a parameter that is called like a service: wms=, wmsUrl=."""
+    service = name_service(_ADDRESS_OF.sub("", name))
+    head = url.partition("?")[0].lower()
+    host = urls.host_of(url).partition(":")[0]
+    if service not in SERVICES or is_reserved(host) or _DOCUMENT.search(head) or _TEMPLATE.search(head):
+        return ()
+    return _make(service, strip_request(url), f"{service.lower()}=", 0.5)
+
+
+def _infer_address(url: str) -> tuple[Hint, ...]:
+    head, _, query = url.partition("#")[0].partition("?")
+    scheme, _, rest = head.partition("://")
+    host, _, path = rest.partition("/")
+    host = host.rpartition("@")[2].lower()
+    if scheme.lower() not in ("http", "https") or not host or is_reserved(host.partition(":")[0]):
+        return ()
+    site = f"{scheme.lower()}://{host.replace('{s}', 'a')}"
+    if rest_path := _REST.match("/" + path):
+        return _infer_rest(site, rest_path)
+    if _TEMPLATE.search(host.replace("{s}", "")) or (_TEMPLATE.search(path) and not _PICTURE.search(path.lower())):
+        return ()
+    return _infer_request(site, path, query) or _infer_path(site, path, query) or _infer_api(site, path, query)
+
+
+@lru_cache(maxsize=4_096)
+def is_reserved(host: str) -> bool:
+    """Whether a host holds namespaces, schemas, registers or documentation."""
+    return host in RESERVED or host in RESERVED_BELOW or host.endswith(_RESERVED_TAILS)
+
+
+def is_writing(url: str) -> bool:
+    """Whether an address is a page about services, as far as it shows."""
+    host, _, path = url.partition("://")[2].partition("?")[0].lower().partition("/")
+    return not WRITINGS.isdisjoint(path.split("/")) or host.startswith(_WRITING_HOSTS)
+
+
+def is_document(url: str) -> bool:
+    """Whether an address ends like that of a document, which takes no requests."""
+    return _DOCUMENT.search(_cut_head(url).lower()) is not None
+
+
+def is_data(url: str) -> bool:
+    """Whether an address ends like that of a picture or a file of data."""
+    return _DATA.search(_cut_head(url)) is not None
+
+
+def _cut_head(url: str) -> str:
+    return url.partition("#")[0].partition("?")[0]
+
+
+def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[Hint, ...]:
+    """The hypothesis that a service answers at an endpoint; none where that is no address."""
+    normal = urls.normalise(endpoint)
+    if normal is None:
+        return ()
+    normal = normal.rstrip("?&")
+    return (Hint(ask(normal, service), service, normal, rule, trust),)
+
+
+def ask(endpoint: str, service: str, *, beside: bool = False) -> str:
+    """The request for the description of a service at an endpoint.
+
+    What is asked only because another service was found `beside` it is spelled in another order: the answer, which
+    is all that the next step sees, then tells whether further kinds are worth a request.
+    """
+    joint = "&" if "?" in endpoint else "?"
+    if service in SERVICES:
+        if beside:
+            return f"{endpoint}{joint}request=GetCapabilities&service={service}"
+        return f"{endpoint}{joint}service={service}&request=GetCapabilities"
+    return f"{endpoint}{joint}f=json" if service in ("ESRI-REST", "OGCAPI") else endpoint
+
+
+def _split_query(query: str) -> list[tuple[str, str]]:
+    """The parameters as (name in lower case, as written)."""
+    pairs = query.replace(";", "&").split("&") if "&" not in query and ";" in query else query.split("&")
+    return [(unquote(pair.partition("=")[0]).strip().lower(), pair) for pair in pairs[:100] if pair]
+
+
+def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) -> str:
+    """The endpoint: what is not of the request stays, in its order and as it was written."""
+    dropped = REQUEST if request else PROTOCOL
+    if request and any(written.lower().endswith(BY_ID) for _, written in pairs):
+        dropped |= {"id"}
+    if _MAPSERV.search(path):
+        dropped |= MAPSERV
+    kept = [
+        written
+        for name, written in pairs
+        if name not in dropped and not name.startswith(SESSIONS) and not _TEMPLATE.search(written)
+    ]
+    address = f"{site}/{path}"
+    return f"{address}?{'&'.join(kept)}" if kept else address
+
+
+def strip_request(url: str) -> str:
+    """An address without the parameters of a request: the endpoint of a service."""
+    head, _, query = mend(url).partition("#")[0].partition("?")
+    if not query:
+        return head
+    pairs = _split_query(query)
+    names = {name for name, _ in pairs}
+    scheme, _, rest = head.partition("://")
+    host, _, path = rest.partition("/")
+    return _keep(f"{scheme}://{host}", path, pairs, request="request" in names)
+
+
+def find_endpoint(url: str, service: str) -> str:
+    """The endpoint to which the description at an address belongs."""
+    head = mend(url).partition("#")[0].partition("?")[0]
+    if service == "ARCGIS" and (found := _REST.match(head)):
+        server = _REST_SERVER.match(found[2] or "")
+        return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
+    # What ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
+    if service == "OGCAPI" and not head.endswith(("/api", "/api/")) and (found := _API.match(head)):
+        return found[1]
+    if service == "STAC" and (found := _STAC_PART.match(head)):
+        return found[1]
+    if service in _TOLD_BY_QUERY and (query := mend(url).partition("#")[0].partition("?")[2]):
+        kept = [w for name, w in _split_query(query) if name not in _OF_FORM and not name.startswith(SESSIONS)]
+        return f"{head}?{'&'.join(kept)}" if kept else head
+    return strip_request(url) if service in SERVICES else head
+
+
+def keep_form(url: str, asked: str) -> str:
+    """An address for which JSON is promised, asked for in the way in which its host was just told to give JSON."""
+    form = re.search(r"[?&](f=[^&#]{1,60})", asked)
+    if form is None or urls.host_of(url) != urls.host_of(asked) or re.search(r"[?&]f=", url):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{form[1]}"
+
+
+def name_service(text: str) -> str:
+    """The service that a word names: "WMS", "OGC:WMS-1.3.0", "wmsServer", "OGC Web Map Service"…; "" for none."""
+    text = text.strip().lower()[:200]
+    for part in re.split(r"[^a-z]+", text):
+        if part in SPOKEN:
+            return SPOKEN[part]
+    for phrase, service in PHRASES:
+        if phrase in text:
+            return service
+    return ""
+
+
+def _infer_request(site: str, path: str, query: str) -> tuple[Hint, ...]:
+    """From an address with service= or request=."""
+    if "=" not in query:
+        return ()
+    pairs = _split_query(query)
+    values = {name: written.partition("=")[2] for name, written in pairs}
+    request = values.get("request", "").strip().lower()
+    service = name_service(unquote(values.get("service", "")))
+    if service not in SERVICES:
+        service = OPERATIONS.get(request, "")
+    asked = request in ("getcapabilities", "capabilities")
+    if not service and asked:
+        service = _find_service(path) or "WMS"
+    if not service or (not request and _DOCUMENT.search(path.lower())):
+        return ()
+    rule = "capabilities request" if asked else f"{request or 'service='} request"
+    return _make(service, _keep(site, path, pairs, request=bool(request)), rule, 0.9 if request else 0.8)
+
+
+def _find_service(path: str) -> str:
+    """The service that the last telling part of a path names."""
+    parts = path.split("/")
+    for part in reversed(parts[-12:]):
+        low = part.lower()
+        if found := _SERVER_PART.fullmatch(low):
+            return found[1].upper()
+        pieces = _SPLIT.split(low)
+        if len(pieces) > 1:
+            for piece in pieces:
+                # "sos" alone is a part of many names; with 52n it is not.
+                if piece != "sos" and piece in SPOKEN and SPOKEN[piece] in SERVICES:
+                    return SPOKEN[piece]
+                if piece == "sos" and ("52n" in pieces or "webapp" in pieces):
+                    return "SOS"
+    return ""
+
+
+def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
+    """From an endpoint that is named like a service."""
+    low = path.lower()
+    if is_writing(f"{site}/{path}"):
+        return ()
+    if _PICTURE.search(low) or _TEMPLATE.search(path):
+        return _infer_tile(site, path)
+    if low.endswith(".xml") and "capabilities" in low:
+        service = _find_service(path) or ("WMTS" if "wmts" in low else "WMS" if "wms" in low else "")
+        normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
+        return (Hint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
+    if _DOCUMENT.search(low):
+        return ()
+    pairs = _split_query(query)
+    if found := _REFLECTED.match(path):
+        return _make("WMS", _keep(site, found[1], pairs, request=True), "endpoint", 0.8)
+    service = _find_service(path)
+    if service:
+        # An address that ends in a slash is more often a page about the service than the service.
+        trust = 0.35 if path.endswith("/") else 0.7
+        return _make(service, _keep(site, path, pairs, request=False), "endpoint", trust)
+    parts = [part for part in low.split("/") if part]
+    if any(_SHARED.fullmatch(part) for part in parts[-3:]):
+        mapped = any(name == "map" for name, _ in pairs) or "ows" in parts or "wxs" in parts
+        return _make("WMS", _keep(site, path, pairs, request=False), "shared endpoint", 0.6 if mapped else 0.3)
+    return _infer_server(site, path, parts)
+
+
+def _infer_tile(site: str, path: str) -> tuple[Hint, ...]:
+    """From the address of a tile, or the template of one."""
+    if (found := _TMS.match("/" + path)) and not _TEMPLATE.search(found[1]):
+        return _make("TMS", site + found[1], "tile", 0.7)
+    found = _WMTS_FILE.search("/" + path)
+    head = ("/" + path)[: found.end()] if found else ""
+    if found is None or _TEMPLATE.search(head):
+        return ()
+    file = f"{site}{head}{'' if '1.0.0' in found[0] else '1.0.0/'}WMTSCapabilities.xml"
+    normal = urls.normalise(file)
+    return (Hint(normal, "WMTS", normal, "tile", 0.6),) if normal else ()
+
+
+def _infer_server(site: str, path: str, parts: list[str]) -> tuple[Hint, ...]:
+    """From other pages of a server whose endpoints are where they always are."""
+    folders = path.split("/")
+    if "geoserver" in parts[:-1] or parts[-1:] == ["geoserver"]:
+        at = [folder.lower() for folder in folders].index("geoserver")
+        return _make("WMS", f"{site}/{'/'.join(folders[: at + 1])}/ows", "geoserver", 0.5)
+    if "srv" in parts and len(parts) >= 2:
+        at = [folder.lower() for folder in folders].index("srv")
+        if "geonetwork" in parts[:at] or "catalog.search" in parts:
+            return _make("CSW", f"{site}/{'/'.join(folders[: at + 1])}/eng/csw", "geonetwork", 0.6)
+    return ()
+
+
+def _infer_api(site: str, path: str, query: str) -> tuple[Hint, ...]:
+    """From an address of an OGC API or a STAC."""
+    low = path.lower()
+    parts = [part for part in low.split("/") if part]
+    pairs = _split_query(query)
+    named = not APIS.isdisjoint(parts) or "/ogc/features" in f"/{low}"
+    if _DOCUMENT.search(low) and not (low.endswith(("catalog.json", "collection.json")) and "stac" in low):
+        return ()
+    if found := _API.match("/" + path):
+        formatted = any(name == "f" for name, _ in pairs)
+        if named or (formatted and parts[-1] != "api") or found[2] or low.endswith("conformance"):
+            kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] == "token"], request=True)
+            trust = 0.8 if named or found[2] else 0.5
+            return _make("OGCAPI", kept.rstrip("/"), "collections", trust)
+        return ()
+    if named:
+        own = [pair for pair in pairs if pair[0] != "f"]
+        return _make("OGCAPI", _keep(site, path, own, request=False), "endpoint", 0.6)
+    if "stac" in parts:
+        return _make("STAC", _keep(site, path, pairs, request=False), "endpoint", 0.6)
+    return ()
+
+
+def _infer_rest(site: str, found: re.Match[str]) -> tuple[Hint, ...]:
+    """From an address in an ArcGIS REST directory: the service it belongs to."""
+    root, tail = found[1], found[2] or ""
+    if _TEMPLATE.search(root):
+        return ()
+    server = _REST_SERVER.match(tail)
+    if server is None:
+        folder = tail.partition("/")[0]
+        if _TEMPLATE.search(folder) or "." in folder:
+            return ()
+        return _make("ESRI-REST", f"{site}{root}/{folder}".rstrip("/"), "rest directory", 0.8)
+    name, operation = server[1], (server[2] or "").lower()
+    if _TEMPLATE.search(name):
+        return ()
+    service = f"{site}{root}/{name}"
+    if name.lower().endswith("/ogcfeatureserver"):
+        return _make("OGCAPI", service, "rest endpoint", 0.8)
+    if operation.partition("/")[0] == "wmts":
+        return _make("WMTS", f"{service}/WMTS", "rest endpoint", 0.8)
+    hints = _make("ESRI-REST", service, "rest service", 0.9)
+    if operation.partition("/")[0] in ("export", "exportimage"):
+        hints += _make("WMS", twin(service, "WMS"), "twin of a rest service", 0.4)
+    return hints
+
+
+def twin(service: str, kind: str) -> str:
+    """Where an ArcGIS service would answer as an OGC service, if its owner lets it."""
+    head, _, tail = service.partition("/rest/services/") if "/rest/services/" in service else (service, "", "")
+    return f"{head}/services/{tail}/{kind}Server"

@@ -1,0 +1,391 @@
+"""Addresses of services that a page only mentions: in scripts, pictures, attributes and plain text (G10).
+
+HTML, scripts and JSON flow in as text, hints flow out. One pass of a linear matcher over the bytes finds nothing in
+most pages, and they cost no more; where it finds something, the address around it is cut out and looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import partial
+from html import unescape
+from itertools import islice
+from typing import Any
+
+import re2
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.missions.geo.recognise.endpoint_inference import (
+    GUESSES,
+    Hint,
+    ask,
+    infer,
+    is_data,
+    is_document,
+    is_reserved,
+    is_writing,
+    mend,
+    name_service,
+    strip_request,
+)
+from lycosa.missions.geo.recognise.script_scan import find_files, find_tiles, find_written, is_of_map
+from lycosa.missions.geo.vocabulary import SERVICES
+from lycosa.parse import Doc
+from lycosa.parse.charset import decode
+
+#: Bytes of a page or a script that are searched; libraries and data are larger.
+_SEARCHED_BYTES = 1 << 20
+#: Mentions that are looked at in one document.
+_MAX_MENTIONS = 2_000
+MAX_HINTS = 500
+#: How far an address reaches at most.
+_REACH = 2_000
+#: Names of services in scripts for which an address is looked for.
+_MAX_CONFIGURED = 300
+_MAX_PLAIN = 50
+#: What servers say to a request without parameters is shorter.
+_BARE_BYTES = 1_000
+
+WORDS = (
+    r"wms|wfs|wcs|wmts|wps|csw|[/=:\"']sos[/?\"'&]|wcts|mapserv|request=get|service=|/rest\\?/services|[/\"']ows|/wxs"
+    r"|ogc-?api|/oapif?/|/stac[/\"'?]|getcapabilities|web(?:map|feature|coverage|processing)"
+    r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
+)
+_MENTION = re2.compile((r"(?i)" + WORDS).encode())
+#: Names of scripts and files that are a map's even where nothing else speaks of one.
+_CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]*\.js")
+#: What pages are looked at for: all of it in one pass, as most pages have nothing of it.
+_TOLD = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
+# Without a flag for the whole, "<" is searched for as fast as can be.
+_SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
+_END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
+_STARTS = "\"> '<\n\t\r`|\\^"
+_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*[\"']?\Z")
+_ADDRESS = re.compile(r"(?:https?:)?//[^/?#]+|/(?!/)|\.\./|\./|[\w.-]+/|\?", re.IGNORECASE)
+_PLAIN = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]{4,2000}")
+_PAGE_END = re.compile(
+    r"\.(?:x?html?|php|pdf|docx?|zip|png|jpe?g|gif|css|js|xsd|txt)(?:[?#]|$)|/(?:[?#]|$)", re.IGNORECASE
+)
+_ANCHOR = re.compile(r"\b(?:WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b")
+_EXTENSION = re.compile(r"\b(WMS|WFS|WCS)Server\b")
+_REST_PAGE = re.compile(r"/rest/services/.+/\w+Server/?$", re.IGNORECASE)
+_SCRIPT_FILE = re.compile(r"""<(?i:script)\b[^<>]{0,300}?\b(?i:src)\s*=\s*["']?([^"'\s<>]{1,500})""")
+
+
+class Source(Struct):
+    """A document as it was written, markup and all; in `text` each byte is one character, so that places agree."""
+
+    data: bytes
+    text: str
+    charset: str
+
+
+def read_source(doc: Doc) -> Source:
+    """The beginning of a document, for searching."""
+    data, charset = doc.body[:_SEARCHED_BYTES], doc.charset or "utf-8"
+    if charset.startswith("utf-16"):
+        data, charset = decode(data, charset).encode("utf-8", "replace"), "utf-8"
+    if b"\\/" in data or b"\\u0026" in data:  # as JSON is written in pages
+        data = data.replace(b"\\/", b"/").replace(b"\\u0026", b"&")
+    return Source(data, data.decode("latin-1"), charset)
+
+
+def is_mute(doc: Doc, words: Any = _MENTION) -> bool:
+    """Whether a document surely mentions no service, or has none of these words; in UTF-16 one must look."""
+    return not doc.charset.startswith("utf-16") and words.search(doc.body[:_SEARCHED_BYTES]) is None
+
+
+def read_page(doc: Doc) -> list[Hint]:
+    """The services that an HTML page mentions, other than by a plain link to their description."""
+    if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
+        # What a server says to a request without parameters, in a few words.
+        return [tell(hint, "answer of a bare endpoint") for hint in own]
+    if is_mute(doc, _TOLD):
+        return []
+    mute = is_mute(doc)
+    source = read_source(doc)
+    scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
+    found = Found(doc)
+    if not mute:
+        found.extend(_read_anchors(doc))
+        found.extend(_read_mentions(source, doc.base, scripts))
+        found.extend(_read_plain(source, scripts))
+        found.extend(_read_extensions(source.text, doc.url))
+    if found.hints or scripts:
+        found.extend(_read_map_scripts(source.text, doc.base, mute=mute))
+        found.extend(_read_files(source.text, doc.base, scripts))
+    return found.hints
+
+
+def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[Hint]:
+    """The services that a script or a JSON document mentions: by addresses, and by so many names of services."""
+    mute = is_mute(doc)
+    if mute and doc.kind == "json":
+        return []
+    source = read_source(doc)
+    found, whole = Found(doc), [(0, len(source.text))]
+    if not mute:
+        found.extend(_read_mentions(source, doc.base, whole, configured=configured))
+    if doc.kind != "json":
+        found.extend(_read_files(source.text, doc.base, whole))
+    return found.hints
+
+
+def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[Hint]:
+    """The services that any other text mentions, by their addresses alone."""
+    if is_mute(doc):
+        return []
+    found = Found(doc)
+    linked = doc.kind == "feed"
+    found.extend(_read_mentions(read_source(doc), doc.base, [], limit_bytes=limit_bytes, linked=linked))
+    return found.hints
+
+
+class Found:
+    """Hints of one document, each service once; what is a link of the page already is left out."""
+
+    def __init__(self, doc: Doc, limit: int = MAX_HINTS) -> None:
+        self.hints: list[Hint] = []
+        self._limit = limit
+        self._seen: set[tuple[str, str]] = set()
+        self._endpoints: set[str] = set()
+        self._own = doc.url
+
+    def add(self, hint: Hint) -> None:
+        key = (hint.service, hint.endpoint or hint.url)
+        if key in self._seen or hint.url == self._own or len(self.hints) >= self._limit:
+            return
+        if hint.endpoint in self._endpoints and hint.rule.rpartition(": ")[2] in GUESSES:
+            return  # something better than a guess was said of it
+        self._endpoints.add(hint.endpoint)
+        self._seen.add(key)
+        self.hints.append(hint)
+
+    def extend(self, hints: Iterable[Hint]) -> None:
+        """Add hints, those found first before the others."""
+        for hint in hints:
+            self.add(hint)
+
+
+def _read_mentions(
+    source: Source,
+    base: str,
+    scripts: list[tuple[int, int]],
+    *,
+    linked: bool = True,
+    configured: int = _MAX_CONFIGURED,
+    limit_bytes: int = _SEARCHED_BYTES,
+) -> Iterator[Hint]:
+    """Look at every place where a service is mentioned; `linked`: the core follows what stands in href."""
+    text, starts = source.text, [start for start, _ in scripts]
+    seen: set[str] = set()
+    until = 0
+    for mention in islice(_MENTION.finditer(source.data[:limit_bytes]), _MAX_MENTIONS):
+        at, after = mention.span()
+        if at < until or text[at - 1 : at] == "<" or text[at - 2 : at] == "</":
+            continue  # within an address that was looked at, or the name of an element
+        start, end = _cut(text, at, after)
+        index = bisect_right(starts, at) - 1
+        scripted = index >= 0 and at < scripts[index][1]
+        if _ADDRESS.match(text, start, end):
+            until = end
+            if (written := text[start:end]) in seen:
+                continue
+            seen.add(written)
+            place = _name_place(text, start, scripted=scripted)
+            yield from _look_at(_spell(written, source.charset), base, place=place, linked=linked)
+        elif scripted and configured > 0:
+            configured -= 1
+            yield from _read_configuration(source, (at, after), scripts[index], base)
+
+
+def _spell(written: str, charset: str) -> str:
+    """A piece of a source as it is meant, where it is not plain."""
+    return written if written.isascii() else decode(written.encode("latin-1"), charset)
+
+
+def _cut(text: str, at: int, end: int) -> tuple[int, int]:
+    """Where the word around a mention begins and ends."""
+    start = max(0, at - _REACH) - 1
+    for sign in _STARTS:
+        start = max(start, text.rfind(sign, start + 1, at + 1))
+    stop = _END.search(text, end, end + _REACH)
+    return min(start + 1, at), stop.start() if stop else min(len(text), end + _REACH)
+
+
+def _name_place(text: str, start: int, *, scripted: bool) -> str:
+    """Where an address stands: the name of its attribute, or "script", or "text"."""
+    if scripted:
+        return "script"
+    attribute = _ATTRIBUTE.search(text, max(0, start - 60), start)
+    return attribute[1].lower() if attribute else "text"
+
+
+def _look_at(written: str, base: str, *, place: str, linked: bool) -> Iterator[Hint]:
+    """What a written address tells."""
+    if place == "text":
+        if not written[:8].lower().startswith(("http://", "https://")):
+            return
+        written = written.rstrip(").,;:!?]}'\"")
+    url = resolve(written, base)
+    if url is None:
+        return
+    for hint in infer(url):
+        # What is a link already is fetched: its answer tells more than a guess, and it may be the description itself.
+        if linked and place == "href" and (hint.rule in _LINKED or is_same(hint, url)):
+            continue
+        yield tell(hint, _PLACES.get(place, place))
+
+
+_LINKED = GUESSES | {"capabilities request"}
+_PLACES = {"src": "picture", "href": "link", "xlink:href": "link"}
+
+
+def is_same(hint: Hint, url: str) -> bool:
+    """Whether a link leads to what a hint proposes, or to the page that will propose it."""
+    bare = url.partition("#")[0]
+    page = hint.service in ("ESRI-REST", "OGCAPI") and hint.endpoint.rstrip("/") == bare.partition("?")[0].rstrip("/")
+    return hint.url == bare or page
+
+
+def resolve(written: str, base: str) -> str | None:
+    """The absolute address that a text means, its templates kept."""
+    written = mend(unescape(written) if "&" in written else written).strip()
+    if written.startswith("//"):
+        return f"{base.partition(':')[0]}:{written}"
+    if written[:7].lower() == "http://" or written[:8].lower() == "https://":
+        return written
+    if "{" in written or "$" in written:
+        head, _, query = written.partition("?")
+        if "{" in head or "$" in head:
+            return None
+        written = head + ("?" + "&".join(p for p in query.split("&") if "{" not in p and "$" not in p))
+    return urls.normalise(written, base)
+
+
+def tell(hint: Hint, where: str) -> Hint:
+    """A hint that says where it was found."""
+    return Hint(hint.url, hint.service, hint.endpoint, f"{where}: {hint.rule}", hint.trust)
+
+
+def propose(service: str, written: str, base: str, *, rule: str, trust: float) -> Iterator[Hint]:
+    """The hint that a service which is named beside an address answers there."""
+    url = resolve(written, base)
+    if url is None or "{" in url.partition("?")[0] or is_reserved(urls.host_of(url).partition(":")[0]):
+        return
+    inferred = infer(url)
+    if inferred and not (service in SERVICES and inferred[0].rule in GUESSES):
+        yield from map(partial(tell, where=rule), inferred)
+    elif service in SERVICES and not is_document(url):
+        normal = urls.normalise(strip_request(url))
+        if normal:
+            normal = normal.rstrip("?&")
+            yield Hint(ask(normal, service), service, normal, rule, trust)
+    elif service and not is_data(url):
+        normal = urls.normalise(url)
+        if normal:
+            yield Hint(normal, service, normal, rule, trust)
+
+
+def _read_configuration(source: Source, mention: tuple[int, int], script: tuple[int, int], base: str) -> Iterator[Hint]:
+    """The address that stands with the name of a service: assigned to it, given to its maker, or in its object."""
+    text, (at, after) = source.text, mention
+    service = name_service(text[max(script[0], at - 12) : after + 12]) or name_service(text[at:after])
+    if service not in SERVICES:
+        return
+    for written in find_written(text, mention, script):
+        written = _spell(written, source.charset)
+        yield from propose(service, written, base, rule=f"script: {service} configuration", trust=0.7)
+
+
+def _read_anchors(doc: Doc) -> Iterator[Hint]:
+    """Links whose text is the name of a service and whose address is no page's."""
+    for link in doc.links:
+        text = link.text
+        if not 3 <= len(text) <= 120 or _ANCHOR.search(text) is None or _PAGE_END.search(link.href):
+            continue
+        named = set(_ANCHOR.findall(text))
+        if len(named) == 1 and link.kind == "a" and "request=" not in link.href.lower():
+            for hint in propose(named.pop(), link.href, doc.base, rule="link: named by its text", trust=0.4):
+                if not is_same(hint, hint.endpoint) and not is_writing(hint.endpoint):
+                    yield hint
+
+
+def _read_plain(source: Source, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
+    """Addresses in the text of a page that mentions services: only the answer will tell what they are."""
+    text, starts = source.text, [start for start, _ in scripts]
+    count = 0
+    for match in islice(_PLAIN.finditer(text), _MAX_MENTIONS):
+        at = match.start()
+        before = text[at - 1 : at]
+        if before in ("'", '"'):
+            yield from _read_attribute(text, match, source.charset)
+        if before not in ("", ">", " ", "\n", "\t", "(", ":", ";"):
+            continue
+        index = bisect_right(starts, at) - 1
+        if index >= 0 and at < scripts[index][1]:
+            continue
+        low = max(0, at - _REACH)
+        if text.rfind("<", low, at) > text.rfind(">", low, at):
+            continue  # inside a tag
+        url = resolve(_spell(match[0], source.charset).rstrip(").,;:!?'\""), "")
+        if url is None or _PAGE_END.search(url) or is_reserved(urls.host_of(url).partition(":")[0]):
+            continue
+        inferred = infer(url)
+        if inferred:
+            yield from map(partial(tell, where="text"), inferred)
+        elif normal := urls.normalise(url):
+            yield Hint(normal, "", "", "text: an address among services", 0.2)
+        count += 1
+        if count == _MAX_PLAIN:
+            return
+
+
+def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[Hint]:
+    """An address that a page gives to be copied, or to its script: in a field, or in an attribute of its own."""
+    attribute = _ATTRIBUTE.search(text, max(0, match.start() - 60), match.start())
+    name = attribute[1].lower() if attribute else ""
+    if name == "value" or name.startswith("data-"):
+        written, service = _spell(match[0], charset), name_service(name)
+        if service in SERVICES:
+            yield from propose(service, written, "", rule="attribute: named by it", trust=0.6)
+        elif name == "value" and not _PAGE_END.search(written):
+            normal = urls.normalise(unescape(written))
+            if normal and not is_reserved(urls.host_of(normal).partition(":")[0]):
+                yield Hint(normal, "", "", "value: an address among services", 0.2)
+
+
+def _read_extensions(text: str, url: str) -> Iterator[Hint]:
+    """The OGC services that a page of an ArcGIS REST directory lists as extensions of its own."""
+    page = url.partition("?")[0].rstrip("/")
+    if not _REST_PAGE.search(page):
+        return
+    head, _, tail = page.partition("/rest/services/")
+    for service in dict.fromkeys(_EXTENSION.findall(text)):
+        endpoint = f"{head}/services/{tail}/{service}Server"
+        yield Hint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
+    yield from infer(page)
+
+
+def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
+    """Scripts of a page that may hold the configuration of its map; where nothing else speaks of one, fewer do."""
+    host = urls.host_of(base)
+    for match in islice(_SCRIPT_FILE.finditer(text), _MAX_PLAIN):
+        if not is_of_map(match[1]) or (mute and not _CONFIGURED.search(match[1].encode())):
+            continue
+        url = urls.normalise(unescape(match[1]), base)
+        if url and urls.host_of(url) == host:
+            yield Hint(url, "", "", "script of a map", 0.1 if mute else 0.2)
+
+
+def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
+    """What scripts read: the style of a map or another configuration, and the descriptions of its tiles."""
+    tiles = ((written, "tiles of a map", 0.5) for written in find_tiles(text, scripts))
+    files = ((written, "script of a map", 0.3) for written in find_files(text, scripts))
+    for written, rule, trust in (*tiles, *files):
+        url = urls.normalise(written, base)
+        if url and not is_reserved(urls.host_of(url).partition(":")[0]):
+            yield Hint(url, "", "", rule, trust)

@@ -1,0 +1,49 @@
+"""All that a document tells of services elsewhere: a `Doc` flows in, hints flow out, and as links for the crawl."""
+
+from __future__ import annotations
+
+from lycosa import urls
+from lycosa.missions.geo.recognise import document_links, page_scan
+from lycosa.missions.geo.recognise.endpoint_inference import Hint
+from lycosa.missions.geo.recognise.exception_report import COMPLAINTS
+from lycosa.missions.geo.recognise.kinds import recognise
+from lycosa.model import Link
+from lycosa.parse import Doc
+
+#: What the kind of an inferred link begins with; the rest is the rule, which `lycosa why` shows.
+PREFIX = "geo: "
+HOME = "host of a service"
+
+
+def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
+    """The services that a document leads to, other than by links that the core follows; `kind` as recognised."""
+    if doc.kind == "html" or doc.kind == "xhtml":
+        return page_scan.read_page(doc)
+    kind = kind or recognise(doc)
+    if doc.kind == "xml" or doc.kind == "feed":
+        return [*document_links.read_xml(doc, kind), *_go_home(doc, kind)]
+    if doc.kind == "json":
+        return [*document_links.read_json(doc, kind), *_go_home(doc, kind)]
+    if doc.kind == "text":
+        return page_scan.read_script(doc) if "script" in doc.mime else page_scan.read_addresses(doc)
+    return []
+
+
+def _go_home(doc: Doc, kind: str | None) -> list[Hint]:
+    """The first page of a host that has a service: it has more of them, which who linked to this one did not tell."""
+    home = urls.normalise("/", doc.url) if kind else None
+    return [Hint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
+
+
+def links(doc: Doc, kind: str | None = None) -> list[Link]:
+    """The same as links, the likeliest first; the kind of each says by which rule it was inferred."""
+    hints = sorted(find_hints(doc, kind), key=lambda hint: -hint.trust)
+    return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}", trust=hint.trust) for hint in hints]
+
+
+def complaints(doc: Doc) -> list[Link]:
+    """The links of a document that came with an error status: only if it is a service's own complaint."""
+    root = doc.root
+    if root is None or root.name not in COMPLAINTS:
+        return []
+    return links(doc)
