@@ -130,14 +130,14 @@ class Land:
 def ask(task: dict[str, Any], land: Land) -> list[dict[str, Any]]:
     """Each address of the task to a client and a gate of its own or, within one `round`, of all: what it made of it."""
     from lycosa import urls
-    from lycosa.config.settings import Fetch, Mission
-    from lycosa.fetch.address_guard import Gate
+    from lycosa.config.settings import FetchSettings, Mission
+    from lycosa.fetch.address_guard import AddressGuard
     from lycosa.fetch.client import Client
     from lycosa.judge.admission.rules import Rules
     from lycosa.model import Target
 
-    mission = Mission(scope="free", fetch=Fetch(connect_timeout_s=5, idle_timeout_s=5))
-    gate, rules = Gate(seed_hosts=task.get("seeds", ())), Rules(mission, [])
+    mission = Mission(scope="free", fetch=FetchSettings(connect_timeout_s=5, idle_timeout_s=5))
+    gate, rules = AddressGuard(seed_hosts=task.get("seeds", ())), Rules(mission, [])
     rows = []
     for written in task["ask"]:
         before = len(land.hits)

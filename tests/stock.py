@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
+from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.urls import host_of, url_id
 
 AT = 1_000_000_000.0
@@ -23,14 +23,14 @@ def stock(folder: Path, pages: Pages, *, mission: str = "", redirects: dict[str,
     frontier = SqliteFrontier(folder / "crawl.db")
     frontier.lease("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     source, n = iter(pages), 0
-    with Archive(folder / "archive", prefix="test-00", max_bytes=0, software="test", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix="test-00", max_bytes=0, software="test", info={}) as archive:
         while batch := list(islice(source, 200)):
             n = _commit(frontier, archive, batch, n)
         for address, target in (redirects or {}).items():
             n += 1
             host = host_of(address)
-            frontier.commit(Batch([Found(url_id(address), address, host)], [], [], [], {}), owner="test:0", now=0.0)
-            moved = Done(n, host, int(State.MOVED_FOR_GOOD), http=301, redirect=target, at=AT)
+            frontier.commit(Batch([Discovery(url_id(address), address, host)], [], [], [], {}), owner="test:0", now=0.0)
+            moved = Outcome(n, host, int(State.MOVED_FOR_GOOD), http=301, redirect=target, at=AT)
             frontier.commit(Batch([], [moved], [], [], {}), owner="test:0", now=0.0)
     frontier.close()
     return folder
@@ -41,7 +41,7 @@ def add(folder: Path, pages: Pages) -> None:
     frontier = SqliteFrontier(folder / "crawl.db")
     frontier.lease("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     have = sum(1 for _ in _numbers(folder))
-    with Archive(folder / "archive", prefix=f"test-{have:02}", max_bytes=0, software="test", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix=f"test-{have:02}", max_bytes=0, software="test", info={}) as archive:
         _commit(frontier, archive, list(pages), have)
     frontier.close()
 
@@ -53,7 +53,7 @@ def _numbers(folder: Path) -> Iterator[int]:
         yield from (row[0] for row in collection.query("SELECT n FROM url"))
 
 
-def _commit(frontier: SqliteFrontier, archive: Archive, batch: list[tuple[str, str, bytes]], n: int) -> int:
+def _commit(frontier: SqliteFrontier, archive: ArchiveWriter, batch: list[tuple[str, str, bytes]], n: int) -> int:
     founds, dones = [], []
     for url, mime, body in batch:
         n += 1
@@ -66,8 +66,8 @@ def _commit(frontier: SqliteFrontier, archive: Archive, batch: list[tuple[str, s
         warc, offset, length = archive.add(answer, digest=digest, mime=mime)
         row = PageRow(AT, 200, mime.partition(";")[0], size=len(body), digest=digest, warc=warc, offset=offset)
         row.length = length
-        founds.append(Found(url_id(url), url, host))
-        dones.append(Done(n, host, int(State.FETCHED), http=200, page=row, at=AT))
+        founds.append(Discovery(url_id(url), url, host))
+        dones.append(Outcome(n, host, int(State.FETCHED), http=200, page=row, at=AT))
     name, size = archive.flush()
     frontier.commit(Batch(founds, [], [], [], {}, warc=name, warc_size=size), owner="test:0", now=0.0)
     frontier.commit(Batch([], dones, [], [], {}, warc=name, warc_size=size), owner="test:0", now=0.0)

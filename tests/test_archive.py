@@ -21,7 +21,7 @@ from lycosa.archive import http_head as head_block
 from lycosa.archive import unstored_log
 from lycosa.archive.gzip_members import pack
 from lycosa.archive.reader import StoredAnswer, iter_records, read_record
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import DiskFull
 from lycosa.model import Answer, Target, WarcRow
 
@@ -52,12 +52,12 @@ def make_answer(body: bytes = BODY, *, head: bytes | None = None, url: str = "ht
     )
 
 
-def make_archive(folder: Path, *, max_bytes: int = 1 << 30, prefix: str = "test") -> Archive:
+def make_archive(folder: Path, *, max_bytes: int = 1 << 30, prefix: str = "test") -> ArchiveWriter:
     info = {"robots": "obey", "http-header-user-agent": "lycosa/0.1", "operator": "ana@example.org", "bad name": "x"}
-    return Archive(folder, prefix=prefix, max_bytes=max_bytes, software="lycosa/0.1", info=info)
+    return ArchiveWriter(folder, prefix=prefix, max_bytes=max_bytes, software="lycosa/0.1", info=info)
 
 
-def add(archive: Archive, answer: Answer, **more: str) -> tuple[str, int, int]:
+def add(archive: ArchiveWriter, answer: Answer, **more: str) -> tuple[str, int, int]:
     body = Path(answer.spool).read_bytes() if answer.spool else answer.body
     return archive.add(answer, digest=hashlib.sha1(body).digest(), mime="text/html", **more)
 
@@ -559,7 +559,7 @@ def test_reading_needs_no_order(tmp_path: Path) -> None:
 def test_a_conversion_refers_to_the_answer_behind_it(tmp_path: Path) -> None:
     """What was made of an answer stands before it; both are read back, by us and by others, at one place."""
     made = "<html>gemacht für Leser</html>".encode()
-    with Archive(tmp_path, prefix="t", max_bytes=0, software="lycosa/0.1", info={}) as archive:
+    with ArchiveWriter(tmp_path, prefix="t", max_bytes=0, software="lycosa/0.1", info={}) as archive:
         for _ in range(70):  # more than the ids that are made at once
             digest = hashlib.sha1(made).digest()
             name, offset, length = archive.add_conversion(
@@ -594,7 +594,9 @@ def test_a_dense_archive_is_smaller_and_reads_the_same(tmp_path: Path, coding: s
     for dense in (False, True):
         folder = tmp_path / f"{dense}"
         folder.mkdir()
-        with Archive(folder, prefix="t", max_bytes=0, software="", info={}, dense=dense, requests=not dense) as archive:
+        with ArchiveWriter(
+            folder, prefix="t", max_bytes=0, software="", info={}, dense=dense, requests=not dense
+        ) as archive:
             name, offset, length = add(archive, answer)
         sizes.append(length)
         record = read_record(folder / name, offset, length=length)
@@ -611,9 +613,9 @@ def lines_of(path: Path) -> list[list[str]]:
     return [[entry.url for entry in unstored_log.decode(record.body_raw) if entry] for record in records]
 
 
-def note(archive: Archive, *names: str) -> None:
+def note(archive: ArchiveWriter, *names: str) -> None:
     for name in names:
-        archive.note(unstored_log.encode(unstored_log.Entry(f"http://a/{name}", 1.0, 404)))
+        archive.note(unstored_log.encode(unstored_log.UnstoredAnswer(f"http://a/{name}", 1.0, 404)))
 
 
 def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 
 
 def test_permits_never_exceed_the_limit(tmp_path: Path) -> None:
     """Stored pages and pages under way together stay within the limit; returned permits are given again."""
-    board = Board(2, folder=str(tmp_path))
+    board = SharedState(2, folder=str(tmp_path))
     board.set_limit(3, 5)
     assert board.take_permit(0)
     assert board.take_permit(1)
@@ -23,7 +23,7 @@ def test_permits_never_exceed_the_limit(tmp_path: Path) -> None:
 
 def test_a_dead_workers_permits_return(tmp_path: Path) -> None:
     """What a worker held when it died is free again, and the frontier's count is the truth."""
-    board = Board(2, folder=str(tmp_path))
+    board = SharedState(2, folder=str(tmp_path))
     board.set_limit(0, 1)
     assert board.take_permit(0)
     board.forget(0, stored=0)
@@ -32,7 +32,7 @@ def test_a_dead_workers_permits_return(tmp_path: Path) -> None:
 
 def test_processes_share_permits(tmp_path: Path) -> None:
     """Many processes that take permits at once take exactly as many as there are."""
-    board = Board(4, folder=str(tmp_path))
+    board = SharedState(4, folder=str(tmp_path))
     board.set_limit(0, 100)
     pids = []
     for slot in range(4):

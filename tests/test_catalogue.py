@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lycosa.archive.answer_catalogue import Catalogue
-from lycosa.archive.writer import Archive
+from lycosa.archive.answer_catalogue import AnswerCatalogue
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.model import Answer, Target
 
 
@@ -24,7 +24,7 @@ def digest(body: bytes) -> bytes:
 
 def test_the_newest_answer_of_each_url(tmp_path: Path) -> None:
     """In the order of their dates; not what says that nothing changed, nor what a browser asked for on the way."""
-    with Archive(tmp_path, prefix="t", max_bytes=1 << 30, software="", info={}) as archive:
+    with ArchiveWriter(tmp_path, prefix="t", max_bytes=1 << 30, software="", info={}) as archive:
         old = archive.add(make_answer("a", b"old", began=1.0), digest=digest(b"old"), mime="text/html")
         archive.add(make_answer("b", b"b", began=2.0), digest=digest(b"b"), mime="text/html")
         archive.add(make_answer("script", b"js", began=2.5), digest=digest(b"js"), mime="")
@@ -38,7 +38,7 @@ def test_the_newest_answer_of_each_url(tmp_path: Path) -> None:
         archive.add_conversion(shell, b"<p>made", mime="text/html", digest=digest(b"<p>made"))
         archive.add(shell, digest=digest(b"<div>"), mime="text/html")
         name, _ = archive.flush()
-    catalogue = Catalogue(tmp_path, tmp_path / "records.db")
+    catalogue = AnswerCatalogue(tmp_path, tmp_path / "records.db")
     assert catalogue.read(name) == 6
     catalogue.finish()
     catalogue.reopen()
@@ -55,12 +55,12 @@ def test_the_newest_answer_of_each_url(tmp_path: Path) -> None:
 
 def test_what_refers_to_nothing_says_so(tmp_path: Path) -> None:
     """A copy of which the body is not in the archive has a problem, and what is no archive has no answers."""
-    with Archive(tmp_path, prefix="t", max_bytes=1 << 30, software="", info={}) as archive:
+    with ArchiveWriter(tmp_path, prefix="t", max_bytes=1 << 30, software="", info={}) as archive:
         copy = make_answer("copy", b"", began=5.0)
         archive.add_revisit(copy, refers_to_url="", refers_to_date=None, digest=digest(b"x"), profile="identical")
         name, size = archive.flush()
     (tmp_path / "rubbish").write_bytes(b"\0" * 1000)
-    catalogue = Catalogue(tmp_path, tmp_path / "records.db")
+    catalogue = AnswerCatalogue(tmp_path, tmp_path / "records.db")
     assert (catalogue.read(name), catalogue.read(name, start=size), catalogue.read("rubbish")) == (1, 0, 0)
     catalogue.finish()
     catalogue.reopen()

@@ -12,11 +12,11 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.model import Answer, Batch, Done, Found, PageRow, Past, State, Target
+from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target, VisitHistory
 from lycosa.urls import host_of, url_id
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=1000.0)
     frontier = SqliteFrontier(folder / "crawl.db")
     frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
-    with Archive(folder / "archive", prefix="test", max_bytes=10**9, software="test", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix="test", max_bytes=10**9, software="test", info={}) as archive:
         for number in range(4):
             if number:
                 frontier.end_round(now=1000.0 * number + 10, why="")
@@ -53,21 +53,23 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def play(frontier: SqliteFrontier, archive: Archive, number: int) -> None:
+def play(frontier: SqliteFrontier, archive: ArchiveWriter, number: int) -> None:
     """One round of the story."""
     known = [SITE + name for name in STORY if any(STORY[name][: number + 1])]
     batch = Batch(
-        found=[Found(url_id(url), url, host_of(url)) for url in known], done=[], hosts=[], robots=[], tallies={}
+        found=[Discovery(url_id(url), url, host_of(url)) for url in known], done=[], hosts=[], robots=[], tallies={}
     )
     frontier.commit(batch, owner="here:0", now=0.0)
     dones = []
     for target in frontier.load("a.test", limit=99):
         text = STORY[target.url.removeprefix(SITE)][number]
-        done = Done(target.n, target.host, State.GONE, "http-404", http=404, at=1.0, past=Past())
+        done = Outcome(target.n, target.host, State.GONE, "http-404", http=404, at=1.0, past=VisitHistory())
         if text == ">":
-            done = Done(target.n, target.host, State.MOVED, http=302, at=1.0, redirect="http://b.test/", past=Past())
+            done = Outcome(
+                target.n, target.host, State.MOVED, http=302, at=1.0, redirect="http://b.test/", past=VisitHistory()
+            )
         elif text:
-            done = Done(target.n, target.host, State.FETCHED, http=200, at=1.0, past=Past())
+            done = Outcome(target.n, target.host, State.FETCHED, http=200, at=1.0, past=VisitHistory())
             keep(frontier, archive, target, done, f"{target.url} {text}".encode())
         dones.append(done)
     name, size = archive.flush()
@@ -76,7 +78,7 @@ def play(frontier: SqliteFrontier, archive: Archive, number: int) -> None:
     )
 
 
-def keep(frontier: SqliteFrontier, archive: Archive, target: Target, done: Done, body: bytes) -> None:
+def keep(frontier: SqliteFrontier, archive: ArchiveWriter, target: Target, done: Outcome, body: bytes) -> None:
     answer = Answer(target, 200, head=HEAD, body=body, size=len(body), began=1e9, request=b"GET / HTTP/1.1\r\n\r\n")
     digest = body.rjust(20)[-20:]
     if digest == target.digest:

@@ -370,7 +370,7 @@ def test_the_crawl_function_survives_its_namesake(web: Web, tmp_path: Path) -> N
     """`from lycosa import crawl` is the function, also after the sub-package of that name was loaded."""
     site(web)
     code = f"""
-import lycosa.crawl.run
+import lycosa.crawler.run
 from lycosa import crawl, Collection
 settings = dict(delay=0, workers=1, connect_to={web.connect_to!r}, limits={{"depth": 1}})
 pages = crawl("http://site.test/", collection="c", **settings)

@@ -15,8 +15,8 @@ from islet import PUBLIC, on_islet
 from loopback import Reply, Web, html
 
 from lycosa import urls
-from lycosa.config.settings import Agent, Fetch, HostRule, Limits, Mission
-from lycosa.fetch.address_guard import Gate
+from lycosa.config.settings import AgentSettings, FetchSettings, HostRule, LimitSettings, Mission
+from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header, find_rule
 from lycosa.model import Answer, Target
 
@@ -38,7 +38,7 @@ def fetch_all(client: Client, targets: list[Target]) -> list[Answer]:
 def make_client(web: Web, tmp_path: Path) -> Callable[..., Client]:
     def make(mission: Mission | None = None, *, connect_to: tuple[str, ...] | None = None) -> Client:
         rules = (web.connect_to,) if connect_to is None else connect_to
-        return Client(mission or Mission(), Gate(connect_to=rules), spool_folder=str(tmp_path))
+        return Client(mission or Mission(), AddressGuard(connect_to=rules), spool_folder=str(tmp_path))
 
     return make
 
@@ -85,7 +85,7 @@ def test_a_body_over_the_limit_is_cut(web: Web, make_client: Callable[..., Clien
     """HTML and other types have limits of their own; what came before the limit is kept, with the reason."""
     web["a.test/page"] = Reply(b"x" * 5000, headers={"Content-Type": "text/html"})
     web["a.test/file"] = Reply(b"x" * 5000, headers={"Content-Type": "application/pdf"})
-    mission = Mission(limits=Limits(html_bytes=1000, body_bytes=3000))
+    mission = Mission(limits=LimitSettings(html_bytes=1000, body_bytes=3000))
     answers = fetch_all(make_client(mission), [make_target("http://a.test/page"), make_target("http://a.test/file")])
     assert {(a.target.url[-4:], a.failure, a.size, len(a.body)) for a in answers} == {
         ("page", "too-large", 1000, 1000),
@@ -97,7 +97,7 @@ def test_the_type_of_an_answer_tells_its_limit(web: Web, make_client: Callable[.
     """Not the type of something that another field speaks of."""
     headers = {"Content-Type": "application/pdf", "Link": '</record>; rel="collection"; type="text/html"'}
     web["a.test/file"] = Reply(b"x" * 5000, headers=headers)
-    mission = Mission(limits=Limits(html_bytes=1000, body_bytes=9000))
+    mission = Mission(limits=LimitSettings(html_bytes=1000, body_bytes=9000))
     (answer,) = fetch_all(make_client(mission), [make_target("http://a.test/file")])
     assert (answer.failure, answer.size) == ("", 5000)
 
@@ -105,7 +105,7 @@ def test_the_type_of_an_answer_tells_its_limit(web: Web, make_client: Callable[.
 def test_a_handshake_that_is_never_answered_is_no_slow_page(make_client: Callable[..., Client]) -> None:
     """The port is at fault, and of pages on others nothing is said."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        mission = Mission(fetch=Fetch(connect_timeout_s=0.5))
+        mission = Mission(fetch=FetchSettings(connect_timeout_s=0.5))
         client = make_client(mission, connect_to=(f"*=127.0.0.1:{listener.getsockname()[1]}",))
         (answer,) = fetch_all(client, [make_target("https://a.test/")])
     assert answer.failure == "connect-timeout"
@@ -186,7 +186,7 @@ def test_broken_answers_have_names(make_client: Callable[..., Client], raw: byte
 def test_a_silent_server_is_given_up(make_client: Callable[..., Client]) -> None:
     """A server that accepts and says nothing runs into the deadline."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        mission = Mission(fetch=Fetch(total_timeout_s=0.5))
+        mission = Mission(fetch=FetchSettings(total_timeout_s=0.5))
         client = make_client(mission, connect_to=(f"*=127.0.0.1:{listener.getsockname()[1]}",))
         (answer,) = fetch_all(client, [make_target("http://a.test/")])
     assert answer.failure == "timeout"
@@ -240,7 +240,9 @@ def test_ways_may_have_international_names(web: Web, tmp_path: Path, make_client
     web["xn--bcher-kva.test/"] = html()
     authorities = tmp_path / "größe.pem"
     authorities.write_text("")
-    client = make_client(Mission(fetch=Fetch(ca=str(authorities))), connect_to=(f"bücher.test=127.0.0.1:{web.port}",))
+    client = make_client(
+        Mission(fetch=FetchSettings(ca=str(authorities))), connect_to=(f"bücher.test=127.0.0.1:{web.port}",)
+    )
     (answer,) = fetch_all(client, [make_target("http://xn--bcher-kva.test/")])
     assert (answer.status, answer.failure) == (200, "")
 
@@ -249,7 +251,7 @@ def test_a_proxy_that_is_down_is_not_taken_for_the_host(make_client: Callable[..
     """What cannot be reached is the proxy, and that is said."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and never listens
-        mission = Mission(fetch=Fetch(proxy=f"http://127.0.0.1:{closed.getsockname()[1]}"))
+        mission = Mission(fetch=FetchSettings(proxy=f"http://127.0.0.1:{closed.getsockname()[1]}"))
         (answer,) = fetch_all(make_client(mission, connect_to=()), [make_target("http://a.test/")])
     assert answer.failure == "proxy"
 
@@ -266,7 +268,7 @@ def test_conditional_requests(web: Web, make_client: Callable[..., Client]) -> N
 
 def test_the_crawler_names_itself_and_its_contact() -> None:
     """Name, version and contact stand in the User-Agent header."""
-    header = agent_header(Mission(agent=Agent(name="wolf", contact="mailto:a@b.test")))
+    header = agent_header(Mission(agent=AgentSettings(name="wolf", contact="mailto:a@b.test")))
     assert header.startswith("wolf/") and header.endswith("(+mailto:a@b.test)")
 
 
@@ -282,7 +284,9 @@ def test_the_most_specific_host_rule_wins() -> None:
 
 def test_a_proxy_for_some_hosts_opens_no_address_to_others(web: Web, make_client: Callable[..., Client]) -> None:
     """Where a host rule takes the proxy away, the address is checked as without one."""
-    mission = Mission(fetch=Fetch(proxy=f"http://127.0.0.1:{web.port}"), hosts={"localhost": HostRule(proxy="")})
+    mission = Mission(
+        fetch=FetchSettings(proxy=f"http://127.0.0.1:{web.port}"), hosts={"localhost": HostRule(proxy="")}
+    )
     client = make_client(mission, connect_to=())
     (answer,) = fetch_all(client, [make_target(f"http://localhost:{web.port}/")])
     assert answer.failure == "address"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.config.crawler_conf import KEYS, looks_like_conf
-from lycosa.config.loading import Settled, load
+from lycosa.config.loading import LoadedMission, load
 from lycosa.errors import UsageError
 
 SAMPLE = r"""# A sample of the older form.
@@ -182,7 +182,7 @@ def test_arbitrary_text_never_breaks_the_parser(tmp_path_factory: pytest.TempPat
     path = tmp_path_factory.getbasetemp() / "any.conf"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
-        assert isinstance(load(path), Settled)
+        assert isinstance(load(path), LoadedMission)
     except UsageError as error:
         assert "any.conf" in str(error)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.analysis.analyzer import Case, Part
-from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.analyzer import Analyzer, Case
+from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.parse import Doc, read
 
 
-class Boxes(Part):
+class Boxes(Analyzer):
     """Takes every line of a text for a member, and counts how often it is opened."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Boxes(Part):
 def test_an_archive_is_opened_once_in_a_row() -> None:
     """And again when another one was asked for in between; what it lacks is not looked for again."""
     part = Boxes()
-    crate = Crate(part)
+    crate = ArchiveMembers(part)
 
     def ask(url: str, member: str) -> bytes | None:
         case = crate.find(url, lambda: read(url, {}, f"a b {url[-1]}".encode()), member)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import UsageError
-from lycosa.extract.job_runner import NURSERY
-from lycosa.extract.messages import Frames, Item, Job, Result, Setup, frame
+from lycosa.extract.job_runner import FORK_SERVER
+from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, frame
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name, load_quarry
 from lycosa.extract.worker import dig
@@ -64,11 +64,11 @@ class Wild(Quarry):
 """
 
 
-def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/plain") -> list[Job]:
+def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/plain") -> list[ExtractJob]:
     """An archive of small documents, as jobs."""
     folder.mkdir(parents=True, exist_ok=True)
     jobs = []
-    with Archive(folder, prefix="test-00", max_bytes=0, software="test", info={}) as archive:
+    with ArchiveWriter(folder, prefix="test-00", max_bytes=0, software="test", info={}) as archive:
         for key, body in enumerate(bodies, 1):
             head = f"HTTP/1.1 200 OK\r\nContent-Type: {mime}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
             answer = Answer(
@@ -76,14 +76,14 @@ def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/pl
                 body=body, size=len(body), began=1e9,
             )  # fmt: skip
             name, offset, length = archive.add(answer, digest=hashlib.sha1(body).digest(), mime=mime)
-            jobs.append(Job(key, str(folder / name), offset, length))
+            jobs.append(ExtractJob(key, str(folder / name), offset, length))
     return jobs
 
 
-def run(pool: Pool, jobs: list[Job], *, limit_s: float = 60) -> dict[int, Result]:
+def run(pool: Pool, jobs: list[ExtractJob], *, limit_s: float = 60) -> dict[int, ExtractResult]:
     """What became of each job; strikes are not an end."""
     pool.give(jobs)
-    found: dict[int, Result] = {}
+    found: dict[int, ExtractResult] = {}
     limit = time.monotonic() + limit_s
     while not pool.idle:
         found |= {result.key: result for result in pool.wait(0.5) if result.outcome != "strike"}
@@ -110,7 +110,7 @@ def test_whatever_a_document_does_it_ends_alone(tmp_path: Path, wild: str) -> No
     words = [word for deed in fates for word in (deed, *["good"] * 5)]
     jobs = write_archive(tmp_path / "archive", [f"{word} {n}".encode() for n, word in enumerate(words)])
     setup = Setup(wild, timeout_s=25, cpu_s=1, memory_bytes=256 << 20)
-    pool = Pool(NURSERY, setup, workers=2)
+    pool = Pool(FORK_SERVER, setup, workers=2)
     try:
         assert (pool.ready.name, pool.ready.version) == ("Wild", "7")
         results = run(pool, jobs)
@@ -131,7 +131,7 @@ def test_whatever_a_document_does_it_ends_alone(tmp_path: Path, wild: str) -> No
 def test_a_document_that_only_waits_ends_too(tmp_path: Path, wild: str) -> None:
     """The clock counts as well as the processor."""
     jobs = write_archive(tmp_path / "archive", [b"wait", b"good"])
-    pool = Pool(NURSERY, Setup(wild, timeout_s=0.5), workers=1)
+    pool = Pool(FORK_SERVER, Setup(wild, timeout_s=0.5), workers=1)
     try:
         results = run(pool, jobs)
     finally:
@@ -144,7 +144,7 @@ def test_a_worker_that_no_timer_reaches_is_killed(tmp_path: Path, wild: str, mon
     """Where the signals are blocked, the pool itself ends the process."""
     monkeypatch.setattr("lycosa.extract.pool.GRACE_S", 0.1)
     jobs = write_archive(tmp_path / "archive", [b"mask", b"good"])
-    pool = Pool(NURSERY, Setup(wild, timeout_s=0.3, cpu_s=0.3), workers=1)
+    pool = Pool(FORK_SERVER, Setup(wild, timeout_s=0.3, cpu_s=0.3), workers=1)
     try:
         results = run(pool, jobs)
     finally:
@@ -155,7 +155,7 @@ def test_a_worker_that_no_timer_reaches_is_killed(tmp_path: Path, wild: str, mon
 def test_workers_are_replaced_after_their_share_and_when_they_leak(tmp_path: Path, wild: str) -> None:
     """No process lives longer than `recycle` documents, nor on half of its memory; nobody is blamed for it."""
     jobs = write_archive(tmp_path / "archive", [b"good %d" % n for n in range(40)] + [b"leak"] + [b"good"] * 2)
-    pool = Pool(NURSERY, Setup(wild, recycle=10, memory_bytes=384 << 20), workers=1)
+    pool = Pool(FORK_SERVER, Setup(wild, recycle=10, memory_bytes=384 << 20), workers=1)
     pool._doc_s = 1.0  # batches of one document
     try:
         results = run(pool, jobs)
@@ -172,9 +172,9 @@ def test_workers_are_replaced_after_their_share_and_when_they_leak(tmp_path: Pat
 def test_an_unreadable_place_is_told(tmp_path: Path, wild: str) -> None:
     """A file that is gone, an offset where no record begins."""
     (job,) = write_archive(tmp_path / "archive", [b"good"])
-    lost = Job(2, str(tmp_path / "none.warc.gz"), 0)
-    astray = Job(3, job.path, job.offset + 1)
-    pool = Pool(NURSERY, Setup(wild), workers=1)
+    lost = ExtractJob(2, str(tmp_path / "none.warc.gz"), 0)
+    astray = ExtractJob(3, job.path, job.offset + 1)
+    pool = Pool(FORK_SERVER, Setup(wild), workers=1)
     try:
         results = run(pool, [job, lost, astray])
     finally:
@@ -191,7 +191,7 @@ def test_a_quarry_whose_module_has_threads_is_loaded_by_each_worker(tmp_path: Pa
         "MADE_IN = os.getpid()\nWild.extract = lambda self, doc: [Record('pid', {'own': MADE_IN == os.getpid()})]\n"
     )
     jobs = write_archive(tmp_path / "archive", [b"good 1", b"good 2"])
-    pool = Pool(NURSERY, Setup(f"{path}:Wild"), workers=2)
+    pool = Pool(FORK_SERVER, Setup(f"{path}:Wild"), workers=2)
     try:
         results = run(pool, jobs)
     finally:
@@ -207,7 +207,7 @@ import os, time
 from lycosa.extract.job import Job, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.worker import dig
-pool = Pool({NURSERY!r}, Setup({wild!r}), workers=1)
+pool = Pool({FORK_SERVER!r}, Setup({wild!r}), workers=1)
 pool.give([Job(1, {job.path!r}, {job.offset})])
 while not next(iter(pool._hands.values())).pid: pool.wait(0.1)
 print(pool._process.pid, next(iter(pool._hands.values())).pid, flush=True)
@@ -280,10 +280,10 @@ def test_a_refused_quarry_ends_the_pool_with_its_reason(tmp_path: Path) -> None:
     path = tmp_path / "q.py"
     path.write_text("x = 1")
     with pytest.raises(UsageError, match="has no class that is a Quarry"):
-        Pool(NURSERY, Setup(str(path)), workers=1)
+        Pool(FORK_SERVER, Setup(str(path)), workers=1)
     path.write_text("import os; os.abort()")
     with pytest.raises(UsageError, match="cannot be loaded: the process was ended by SIGABRT"):
-        Pool(NURSERY, Setup(str(path)), workers=1)
+        Pool(FORK_SERVER, Setup(str(path)), workers=1)
 
 
 class Topmost(Quarry):
@@ -320,10 +320,10 @@ def test_frames_come_out_whole() -> None:
 def test_any_text_becomes_json() -> None:
     """Half characters are replaced; what JSON has no form for is an error of the quarry."""
 
-    def give(data: object) -> Result:
-        return dig(Job(1, "x", 0), lambda job: [Record("k\ud800", data)])  # type: ignore[arg-type]
+    def give(data: object) -> ExtractResult:
+        return dig(ExtractJob(1, "x", 0), lambda job: [Record("k\ud800", data)])  # type: ignore[arg-type]
 
-    assert give({"a": ["x\ud800y"], "n": float("nan")}).items == [Item("k?", '{"a":["x?y"],"n":null}')]
+    assert give({"a": ["x\ud800y"], "n": float("nan")}).items == [ExtractedRecord("k?", '{"a":["x?y"],"n":null}')]
     assert give({"when": datetime(2026, 1, 2, tzinfo=UTC), "raw": b"ab"}).outcome == "done"
     assert give({"odd": object()}).outcome == "error"
     assert give(["no", "dict"]).error == "TypeError: a record's data is a list, not a dict"

@@ -21,8 +21,8 @@ from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFr
 from lycosa.frontier.partitions import host_key, spans
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.integrity import find_harm
-from lycosa.frontier.sqlite.key_index import Filter
-from lycosa.model import Batch, Done, Found, Hint, PageRow, Past, State, WarcRow
+from lycosa.frontier.sqlite.key_index import KeyFilter
+from lycosa.model import Batch, Discovery, LastmodHint, Outcome, PageRow, State, VisitHistory, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -35,11 +35,11 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def found(url: str, *, score: float = 0.0, depth: int = 0, state: int = 0, reason: str = "") -> Found:
-    return Found(url_id(url), url, host_of(url), state, reason, score, depth)
+def found(url: str, *, score: float = 0.0, depth: int = 0, state: int = 0, reason: str = "") -> Discovery:
+    return Discovery(url_id(url), url, host_of(url), state, reason, score, depth)
 
 
-def batch(founds: list[Found], dones: list[Done] | None = None) -> Batch:
+def batch(founds: list[Discovery], dones: list[Outcome] | None = None) -> Batch:
     return Batch(found=founds, done=dones or [], hosts=[], robots=[], tallies={})
 
 
@@ -58,7 +58,9 @@ def test_what_is_known_stays_known_after_a_transaction_that_was_rolled_back(path
     frontier = leased(path, recent_max=100)
     frontier.commit(batch(addresses[:100]), owner=ME, now=0.0)
     page = PageRow(5.0, 200, digest=b"1" * 20, title="\ud800")  # half a character: it is written a second time, without
-    frontier.commit(batch(addresses[100:], [Done(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0)
+    frontier.commit(
+        batch(addresses[100:], [Outcome(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0
+    )
     frontier.commit(batch(addresses), owner=ME, now=0.0)
     assert apsw.Connection(str(path)).execute("SELECT count(*), count(DISTINCT id) FROM url").fetchall() == [(140, 140)]
 
@@ -69,7 +71,7 @@ def test_everything_is_there_after_opening_again(path: Path) -> None:
     first.add_seeds([found("http://a.test/")])
     first.commit(batch([found(f"http://a.test/{n}") for n in range(20)]), owner=ME, now=0.0)
     page = PageRow(5.0, 200, digest=b"d", etag='"1"', links=b"x")
-    first.commit(batch([], [Done(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0)
+    first.commit(batch([], [Outcome(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0)
     first.close()
     second = leased(path, recent_max=4)
     assert second.seeds() == ["http://a.test/"]
@@ -83,7 +85,7 @@ def test_everything_is_there_after_opening_again(path: Path) -> None:
 KILLED = """
 import sys
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.model import Batch, Done, Found, PageRow
+from lycosa.model import Batch, Discovery, Outcome, PageRow
 from lycosa.urls import url_id
 
 frontier = SqliteFrontier(sys.argv[1], recent_max=64)
@@ -92,10 +94,10 @@ frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
 start = int(sys.argv[2])
 for number in range(start, start + 100_000):
     urls = [f"http://host{link % 5}.test/{number}/{link}" for link in range(10)]
-    found = [Found(url_id(url), url, url.split("/")[2]) for url in urls]
+    found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
     targets = frontier.load("host1.test", limit=3)
     page = lambda n: PageRow(1.0, 200, digest=n.to_bytes(20, "big"), links=b"links" * 100)
-    done = [Done(target.n, target.host, 1, page=page(target.n)) for target in targets]
+    done = [Outcome(target.n, target.host, 1, page=page(target.n)) for target in targets]
     batch = Batch(found=found, done=done, hosts=[], robots=[], tallies={}, warc="w", warc_size=number)
     frontier.commit(batch, owner="here:0", now=0.0)
     print(number, *(target.n for target in targets), flush=True)
@@ -138,7 +140,8 @@ def test_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
 
 OPENER = """
 import sys
-from lycosa.frontier import SqliteFrontier, rounds
+from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite import rounds
 rounds.CHUNK = 20
 frontier = SqliteFrontier(sys.argv[1])
 if len(frontier.rounds()) == 1:
@@ -155,7 +158,13 @@ def test_the_start_of_a_round_is_killed_and_goes_on(path: Path) -> None:
     urls = [found(f"http://host{number % 7}.test/{number}") for number in range(4000)]
     frontier.commit(batch(urls), owner=ME, now=0.0)
     dones = [
-        Done(n, host_of(url.url), State.FETCHED if n % 3 else State.GONE, http=200, past=Past(interval=n % 2 * 1e6))
+        Outcome(
+            n,
+            host_of(url.url),
+            State.FETCHED if n % 3 else State.GONE,
+            http=200,
+            past=VisitHistory(interval=n % 2 * 1e6),
+        )
         for n, url in enumerate(urls, 1)
     ]
     frontier.commit(batch([], dones), owner=ME, now=0.0)
@@ -202,7 +211,7 @@ def assert_consistent(db: apsw.Connection) -> None:
 CROWD = """
 import random, sys
 from lycosa.frontier import SqliteFrontier
-from lycosa.model import Batch, Done, Found, PageRow
+from lycosa.model import Batch, Discovery, Outcome, PageRow
 from lycosa.urls import url_id
 
 owner = sys.argv[2]
@@ -216,9 +225,9 @@ for turn in range(60):
     targets = [target for host in set(hosts) for target in frontier.load(host, limit=2)]
     numbers = [randomness.randrange(3000) for _ in range(60)]
     urls = [f"http://host{number % 50}.test/{number}" for number in numbers]
-    found = [Found(url_id(url), url, url.split("/")[2]) for url in urls]
+    found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
     page = lambda n: PageRow(1.0, 200, digest=(n % 500).to_bytes(20, "big"))
-    done = [Done(target.n, target.host, 1, page=page(target.n)) for target in targets]
+    done = [Outcome(target.n, target.host, 1, page=page(target.n)) for target in targets]
     batch = Batch(found=found, done=done, hosts=[], robots=[], tallies={("h.test", "k"): 1})
     hosts += frontier.commit(batch, owner=owner, now=0.0).hosts
     fetched += len(done)
@@ -321,7 +330,7 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
         return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
     if verb == "hint":
-        hints = [Hint(url_id(URLS[number]), host_of(URLS[number]), float(date)) for number, date in rest[0]]
+        hints = [LastmodHint(url_id(URLS[number]), host_of(URLS[number]), float(date)) for number, date in rest[0]]
         told = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints)
         return frontier.commit(told, owner=ME, now=0.0).hosts
     if verb == "seed":
@@ -340,8 +349,8 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
             if redirect:
                 founds.append(found(redirect))
                 founds[-1].seed = target.seed
-            past = Past(interval=digest * 10.0)
-            dones.append(Done(target.n, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
+            past = VisitHistory(interval=digest * 10.0)
+            dones.append(Outcome(target.n, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
     committed = frontier.commit(batch(founds, dones), owner=ME, now=0.0, max_depth=max_depth)
     return committed.hosts, committed.duplicates, committed.stored
 
@@ -430,7 +439,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     assert frontier.host("a.test").pages == 0
     targets = frontier.load("a.test", limit=9)
     assert [target.etag for target in targets] == ['"e1"', "", "", ""]
-    unchanged = [Done(target.n, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
+    unchanged = [Outcome(target.n, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
     frontier.commit(batch([], unchanged), owner=ME, now=0.0)
     assert frontier.counts() == {State.PENDING: 1, State.UNCHANGED: 2, State.DUPLICATE: 1, State.REJECTED: 1}
     assert (frontier.rounds()[1].unchanged, frontier.pages(), frontier.stored()) == (2, 1, 1)
@@ -513,7 +522,7 @@ def test_people_can_read_the_tables(path: Path) -> None:
         batch([found("http://a.test/"), found("http://a.test/x", state=8, reason="scope")]), owner=ME, now=0
     )
     page = PageRow(5.0, 200, "text/html", title="T", digest=b"\x01\xff")
-    frontier.commit(batch([], [Done(1, "a.test", State.FETCHED, http=200, at=5.0, page=page)]), owner=ME, now=0)
+    frontier.commit(batch([], [Outcome(1, "a.test", State.FETCHED, http=200, at=5.0, page=page)]), owner=ME, now=0)
     db = frontier._at.db
     assert db.execute("SELECT host, state, reason FROM urls ORDER BY n").fetchall() == [
         ("a.test", "fetched", ""),
@@ -538,7 +547,7 @@ def test_partitions_are_ranges_of_keys() -> None:
 def test_a_filter_never_forgets() -> None:
     """What was added is always found; of the rest nearly nothing."""
     keys = [random.Random(5).getrandbits(64) - 2**63 for _ in range(1)] + [url_id(str(n)) for n in range(2000)]
-    filter_ = Filter(bits=16)
+    filter_ = KeyFilter(bits=16)
     filter_.add(keys)
     assert all(key in filter_ for key in keys)
     assert sum(url_id(f"other {n}") in filter_ for n in range(2000)) < 150

@@ -18,7 +18,7 @@ from lycosa.cli.main import main
 from lycosa.collection import graph
 from lycosa.export.graphml import write_graphml
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.model import Batch, Done, Found, PageRow, State
+from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 
 AT = 1_700_000_000.0
 Pages = dict[str, list[tuple[str, str, bool]]]
@@ -39,7 +39,7 @@ def make(folder: Path, pages: Pages, *, moved: dict[str, str] | None = None) -> 
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
     frontier = SqliteFrontier(folder / "crawl.db")
     every = dict.fromkeys((*pages, *(moved or {}), *(row[0] for rows in pages.values() for row in rows if row[2])))
-    frontier.add_seeds([Found(urls.url_id(url), url, urls.host_of(url), seed=True) for url in every])
+    frontier.add_seeds([Discovery(urls.url_id(url), url, urls.host_of(url), seed=True) for url in every])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
     done = []
     for url in [*pages, *(moved or {})]:
@@ -49,7 +49,7 @@ def make(folder: Path, pages: Pages, *, moved: dict[str, str] | None = None) -> 
         state = State.MOVED if url in (moved or {}) else State.FETCHED
         onward = (moved or {}).get(url, "")
         kept = page if state == State.FETCHED else None
-        done.append(Done(row.n, urls.host_of(url), int(state), http=200, at=AT, page=kept, redirect=onward))
+        done.append(Outcome(row.n, urls.host_of(url), int(state), http=200, at=AT, page=kept, redirect=onward))
     frontier.commit(Batch([], done, hosts=[], robots=[], tallies={}), owner="me:0", now=AT)
     frontier.close()
     (folder / "lycosa.toml").write_text("")

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("playwright")
 
-from lycosa.config.settings import Render  # noqa: E402
-from lycosa.render.broker import Hub, Plan  # noqa: E402
+from lycosa.config.settings import RenderSettings  # noqa: E402
+from lycosa.render.broker import Broker, BrokerSettings  # noqa: E402
 from lycosa.render.browser_pool import explain_launch  # noqa: E402
 from lycosa.render.messages import (
     HEAD,
@@ -21,17 +21,17 @@ from lycosa.render.messages import (
     Begin,
     Drop,
     Forget,
-    Given,
     Hello,
-    Job,
-    Result,
+    RenderJob,
+    RenderResult,
+    Resource,
     Sheet,
     ToHub,
     _to_worker,
     listen,
     pack,
 )
-from lycosa.render.page_session import Bounds, Supply  # noqa: E402
+from lycosa.render.page_session import RenderLimits, Supply  # noqa: E402
 
 Page = Callable[[str, Supply], Awaitable[object]]
 
@@ -42,8 +42,8 @@ class Stage:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    async def render(self, url: str, sheet: Sheet, supply: Supply) -> Result:
-        return Result(0, json.dumps(await self.page(url, supply)).encode())
+    async def render(self, url: str, sheet: Sheet, supply: Supply) -> RenderResult:
+        return RenderResult(0, json.dumps(await self.page(url, supply)).encode())
 
     async def watch(self) -> None:
         await asyncio.sleep(3600)
@@ -52,11 +52,11 @@ class Stage:
 class Worker:
     """A worker as the hub sees one: answers what it has, says `not-mine` of what it has not."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, web: dict[str, Given]) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, web: dict[str, Resource]) -> None:
         self.reader, self.writer, self.web = reader, writer, web
         self.asked: list[Ask] = []
         self.forgotten: list[int] = []
-        self.results: asyncio.Queue[Result] = asyncio.Queue()
+        self.results: asyncio.Queue[RenderResult] = asyncio.Queue()
 
     def say(self, message: ToHub) -> None:
         self.writer.write(pack(message))
@@ -69,28 +69,32 @@ class Worker:
                 self.say(Sheet(message.job, 200, {}, b"<p>"))
             elif isinstance(message, Forget):
                 self.forgotten.append(message.ticket)
-            elif isinstance(message, Result):
+            elif isinstance(message, RenderResult):
                 self.results.put_nowait(message)
             else:
                 self.asked.append(message)
-                given = self.web.get(message.url, Given(0, failure="not-mine"))
+                given = self.web.get(message.url, Resource(0, failure="not-mine"))
                 if given.failure != "silence":
-                    self.say(Given(message.ticket, given.status, given.headers, given.body, given.failure))
+                    self.say(Resource(message.ticket, given.status, given.headers, given.body, given.failure))
 
     async def render(self, *urls: str) -> list[Any]:
         for job, url in enumerate(urls, 1):
-            self.say(Job(job, url))
+            self.say(RenderJob(job, url))
         results = [await asyncio.wait_for(self.results.get(), 10) for _ in urls]
         return [json.loads(result.html or b"null") for result in sorted(results, key=lambda result: result.job)]
 
 
-def play(folder: Path, page: Page, scene: Callable[[Worker, Worker], Awaitable[None]], *webs: dict[str, Given]) -> None:
+def play(
+    folder: Path, page: Page, scene: Callable[[Worker, Worker], Awaitable[None]], *webs: dict[str, Resource]
+) -> None:
     """A hub with two workers: the first owns hosts that begin with `a`, the second those that begin with `b`."""
 
     async def run() -> None:
-        bounds = Bounds(Render(tabs=4), 1 << 20, "lycosa")
-        plan = Plan("", str(folder), bounds, redirects=2, part_of=lambda host: ord(host[0]), beat=lambda: None)
-        hub = Hub(plan)
+        bounds = RenderLimits(RenderSettings(tabs=4), 1 << 20, "lycosa")
+        plan = BrokerSettings(
+            "", str(folder), bounds, redirects=2, part_of=lambda host: ord(host[0]), beat=lambda: None
+        )
+        hub = Broker(plan)
         hub.studio._nowhere.close()
         hub.studio = Stage(page)  # type: ignore[assignment]
         serving = asyncio.create_task(hub.run(listen(str(folder / "hub"))))
@@ -117,8 +121,8 @@ async def ask(supply: Supply, url: str) -> list[object]:
     return [given.status, given.body.decode(), given.failure]
 
 
-def ok(text: str, **headers: str) -> Given:
-    return Given(0, 200, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
+def ok(text: str, **headers: str) -> Resource:
+    return Resource(0, 200, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
 
 
 def test_an_address_is_asked_for_once(tmp_path: Path) -> None:
@@ -141,7 +145,7 @@ def test_an_address_is_asked_for_once(tmp_path: Path) -> None:
     web = {
         "http://b.test/app.js": ok("code"),
         "http://b.test/now": ok("now", cache_control="private, no-store"),
-        "http://b.test/busy": Given(0, 503),
+        "http://b.test/busy": Resource(0, 503),
     }
     play(tmp_path, page, scene, {}, web)
 
@@ -161,8 +165,8 @@ def test_redirects_go_to_their_own_worker(tmp_path: Path) -> None:
         assert one.asked[0].own
         assert one.asked[0].headers == ("Accept: */*", "x-own: 1")
 
-    hop = {"http://a.test/hop": Given(0, 302, {"location": "//b.test/end"})}
-    loop = {"http://a.test/loop": Given(0, 302, {"location": "/loop"})}
+    hop = {"http://a.test/hop": Resource(0, 302, {"location": "//b.test/end"})}
+    loop = {"http://a.test/loop": Resource(0, 302, {"location": "/loop"})}
     play(tmp_path, page, scene, hop | loop, {"http://b.test/end": ok("there")})
 
 
@@ -181,7 +185,7 @@ def test_a_host_that_changes_hands_is_asked_of_its_new_owner(tmp_path: Path) -> 
         one.say(Hello(0, [ord("a"), ord("b")]))
         assert await rendering == [[200, "taken over", ""]]
 
-    play(tmp_path, page, scene, {}, {"http://b.test/x": Given(0, failure="silence")})
+    play(tmp_path, page, scene, {}, {"http://b.test/x": Resource(0, failure="silence")})
 
 
 def test_nobody_is_asked_for_a_page_that_is_not_wanted(tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_nobody_is_asked_for_a_page_that_is_not_wanted(tmp_path: Path) -> None:
         return await ask(supply, "http://b.test/x")
 
     async def scene(one: Worker, two: Worker) -> None:
-        one.say(Job(1, "http://a.test/"))
+        one.say(RenderJob(1, "http://a.test/"))
         while not two.asked:
             await asyncio.sleep(0.01)
         one.say(Drop(1))
@@ -200,7 +204,7 @@ def test_nobody_is_asked_for_a_page_that_is_not_wanted(tmp_path: Path) -> None:
         assert two.forgotten == [two.asked[0].ticket]
         assert one.results.empty()
 
-    play(tmp_path, page, scene, {}, {"http://b.test/x": Given(0, failure="silence")})
+    play(tmp_path, page, scene, {}, {"http://b.test/x": Resource(0, failure="silence")})
 
 
 def test_what_is_too_large_for_a_page_is_refused(tmp_path: Path) -> None:

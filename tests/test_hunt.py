@@ -7,9 +7,9 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import crawl, rows
 
-from lycosa.config.settings import Limits
+from lycosa.config.settings import LimitSettings
 from lycosa.judge.admission.traps import Tallies
-from lycosa.judge.admission.yield_quota import Quota
+from lycosa.judge.admission.yield_quota import HostQuota
 
 NOTES = """
 from lycosa.model import Link
@@ -44,7 +44,7 @@ def note(text: str = "") -> Reply:
 
 def test_a_quota_grows_with_finds_up_to_its_ceiling() -> None:
     """So many at first, more with each find, never beyond the ceiling."""
-    quota = Quota(Limits(host_urls=2, host_urls_growth=3, host_urls_max=6), Tallies())
+    quota = HostQuota(LimitSettings(host_urls=2, host_urls_growth=3, host_urls_max=6), Tallies())
     assert (quota.room("a"), quota.judge("a").ok) == (2, True)
     quota.try_one("a")
     quota.try_one("a")

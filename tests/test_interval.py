@@ -7,13 +7,13 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.config.settings import Recrawl
-from lycosa.crawler.intake.revisits import DAY_S, HOUR_S, Visits, step_of
+from lycosa.config.settings import RecrawlSettings
+from lycosa.crawler.intake.revisits import DAY_S, HOUR_S, Revisits, step_of
 from lycosa.frontier import RoundRow
-from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
-from lycosa.model import Answer, Past, Target
+from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
+from lycosa.model import Answer, Target, VisitHistory
 
-BOUNDS = Bounds(least_s=HOUR_S, most_s=30 * DAY_S, step_s=DAY_S)
+BOUNDS = IntervalBounds(least_s=HOUR_S, most_s=30 * DAY_S, step_s=DAY_S)
 
 
 def visit(changes: list[bool], *, quiet_s: float = 0.0) -> list[float]:
@@ -52,7 +52,7 @@ def test_an_old_page_is_believed_in_part() -> None:
 )
 def test_intervals_stay_within_their_bounds(visits: list[tuple[float, bool, float]], least: float, most: float) -> None:
     """Whatever happens, and whatever dates a server makes up."""
-    bounds = Bounds(least_s=min(least, most), most_s=most, step_s=DAY_S)
+    bounds = IntervalBounds(least_s=min(least, most), most_s=most, step_s=DAY_S)
     rate = Rate()
     for gap_s, changed, quiet_s in visits:
         rate = learn(rate, gap_s, changed=changed, quiet_s=quiet_s, bounds=bounds)
@@ -94,30 +94,30 @@ def target(**more: object) -> Target:
 
 def test_a_first_visit_leaves_the_next_to_the_next_round() -> None:
     """Nothing is known yet of how often the page changes."""
-    visits = Visits(Recrawl(), rounds(0.0))
-    assert visits.after_page(target(round=0)) == Past(checked=1)
-    assert visits.after_redirect(target(round=0), "http://b.test/") == Past(checked=1)
+    visits = Revisits(RecrawlSettings(), rounds(0.0))
+    assert visits.after_page(target(round=0)) == VisitHistory(checked=1)
+    assert visits.after_redirect(target(round=0), "http://b.test/") == VisitHistory(checked=1)
 
 
 def test_what_is_gone_is_looked_at_ever_more_seldom() -> None:
     """After two rounds, then after twice as long each time, up to the bound."""
-    gone = Visits(Recrawl(), rounds(0.0)).after_refusal(target(round=0))
+    gone = Revisits(RecrawlSettings(), rounds(0.0)).after_refusal(target(round=0))
     assert gone.interval == 2 * DAY_S
-    later = Visits(Recrawl(max_h=24 * 10), rounds(0.0, 4 * DAY_S, 5 * DAY_S))
+    later = Revisits(RecrawlSettings(max_h=24 * 10), rounds(0.0, 4 * DAY_S, 5 * DAY_S))
     assert later.after_refusal(target(round=2)).interval == 2 * DAY_S
     assert later.after_refusal(target(round=1)).interval == 10 * DAY_S
 
 
 def test_without_adaptation_every_round_visits_all() -> None:
     """The evidence is still gathered."""
-    visits = Visits(Recrawl(adapt=False), rounds(0.0, DAY_S))
+    visits = Revisits(RecrawlSettings(adapt=False), rounds(0.0, DAY_S))
     past = visits.after_unchanged(Answer(target(), status=200))
     assert (past.interval, past.checked) == (0.0, 2) and past.watched > DAY_S
 
 
 def test_a_redirect_changes_when_it_leads_elsewhere() -> None:
     """The same place again counts as unchanged."""
-    visits = Visits(Recrawl(), rounds(0.0, DAY_S))
+    visits = Revisits(RecrawlSettings(), rounds(0.0, DAY_S))
     same = visits.after_redirect(target(redirect="http://b.test/"), "http://b.test/")
     other = visits.after_redirect(target(redirect="http://b.test/"), "http://c.test/")
     assert other.interval < same.interval
@@ -125,11 +125,11 @@ def test_a_redirect_changes_when_it_leads_elsewhere() -> None:
 
 def test_content_is_seen_whole_within_the_longest_interval() -> None:
     """If nothing but a date vouched for a page that long, it is asked for without; an ETag is believed."""
-    visits = Visits(Recrawl(max_h=24), rounds(0.0, DAY_S, 3 * DAY_S))
-    old, new = Past(checked=1), Past(checked=2)
+    visits = Revisits(RecrawlSettings(max_h=24), rounds(0.0, DAY_S, 3 * DAY_S))
+    old, new = VisitHistory(checked=1), VisitHistory(checked=2)
     assert visits.ask(target(modified="date", past=old)).whole
-    assert visits.ask(target(modified="date", past=Past())).whole
-    assert not Visits(Recrawl(), rounds(0.0, DAY_S)).ask(target(modified="date", past=old)).whole
+    assert visits.ask(target(modified="date", past=VisitHistory())).whole
+    assert not Revisits(RecrawlSettings(), rounds(0.0, DAY_S)).ask(target(modified="date", past=old)).whole
     assert not visits.ask(target(etag='"1"', modified="date", past=old)).whole
     assert visits.ask(target(modified="date", past=new)).whole
     unmodified = visits.after_unchanged(Answer(target(past=new), status=304))
@@ -138,5 +138,5 @@ def test_content_is_seen_whole_within_the_longest_interval() -> None:
 
 def test_what_a_round_stands_for() -> None:
     """The period, or a day where there is none."""
-    assert step_of(Recrawl(period_h=72)) == 72 * HOUR_S
-    assert step_of(Recrawl()) == DAY_S
+    assert step_of(RecrawlSettings(period_h=72)) == 72 * HOUR_S
+    assert step_of(RecrawlSettings()) == DAY_S

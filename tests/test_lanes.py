@@ -5,17 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, Lane, Lanes
+from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue, HostScheduler
 from lycosa.model import HostRow, Target
 
 
-def make_lane(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> Lane:
-    return Lane(HostRow(host), delay_s=delay_s, per_host=per_host)
+def make_lane(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> HostQueue:
+    return HostQueue(HostRow(host), delay_s=delay_s, per_host=per_host)
 
 
 def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
     """With one request at a time the delay counts from the end of the last one."""
-    lanes, lane = Lanes(64), make_lane(delay_s=2.0)
+    lanes, lane = HostScheduler(64), make_lane(delay_s=2.0)
     lanes.enlist(lane)
     assert lanes.ready(100.0) is lane
     lane.begin(100.0)
@@ -28,7 +28,7 @@ def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
 
 def test_a_lane_at_its_limit_is_not_listed() -> None:
     """A host with as many requests under way as allowed does not stand in the heap."""
-    lanes, lane = Lanes(64), make_lane(delay_s=0.0, per_host=2)
+    lanes, lane = HostScheduler(64), make_lane(delay_s=0.0, per_host=2)
     for _ in range(2):
         lanes.enlist(lane)
         assert lanes.ready(0.0) is lane
@@ -42,7 +42,7 @@ def test_a_lane_at_its_limit_is_not_listed() -> None:
 
 def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
     """A lane may be listed again while its next request is being chosen; it still starts one at a time."""
-    lanes, lane = Lanes(64), make_lane(delay_s=0.0)
+    lanes, lane = HostScheduler(64), make_lane(delay_s=0.0)
     lanes.enlist(lane)
     assert lanes.ready(0.0) is lane
     lanes.enlist(lane)
@@ -55,7 +55,7 @@ def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
 
 def test_lanes_take_turns() -> None:
     """Equal times are served first come, first served, so no host starves."""
-    lanes = Lanes(64)
+    lanes = HostScheduler(64)
     all_lanes = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)]
     for lane in all_lanes:
         lanes.enlist(lane)
@@ -64,7 +64,7 @@ def test_lanes_take_turns() -> None:
 
 def test_hosts_that_never_answered_leave_connections_to_the_others() -> None:
     """Of four connections three go to hosts of which nothing is known; more of these wait until one of them ends."""
-    lanes = Lanes(4)
+    lanes = HostScheduler(4)
     dead, good = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)], make_lane("good.test", delay_s=0.0)
     good.ease("http://good.test/")
     for lane in [*dead, good]:
@@ -174,7 +174,7 @@ def test_a_pause_that_is_long_over_is_forgotten() -> None:
         (HostRow("a.test", next_at=1000.0, delay_s=BACK_OFF_MAX_S), 87_400.0, 0.0),
         (HostRow("a.test", next_at=1000.0, delay_s=0.5), 1060.0, 0.25),
     ):
-        lane = Lane(row, delay_s=1.0, per_host=1)
+        lane = HostQueue(row, delay_s=1.0, per_host=1)
         lane.recover(now, longest_s=600.0)
         assert lane.back_off_s == expected
         assert lane.next_at == 1000.0
@@ -197,7 +197,7 @@ def test_a_closed_port_costs_a_host_nothing() -> None:
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 5)), max_size=30), st.floats(0.01, 3))
 def test_no_gap_is_ever_under_the_delay(steps: list[tuple[float, float]], delay_s: float) -> None:
     """Whatever the timing of requests and answers, the rest between two requests is at least the delay."""
-    lanes, lane = Lanes(64), make_lane(delay_s=delay_s)
+    lanes, lane = HostScheduler(64), make_lane(delay_s=delay_s)
     now, ended = 0.0, None
     lanes.enlist(lane)
     for wait, length in steps:

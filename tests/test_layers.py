@@ -9,9 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.config.fields import all_fields, dotted, env_name
-from lycosa.config.loading import OPTIONS, Settled, describe, load
+from lycosa.config.loading import OPTIONS, LoadedMission, describe, load
 from lycosa.config.secrets import MASK, without_secrets
-from lycosa.config.settings import Agent, Extract, Fetch, HostRule, Keep, Limits, Log, Mission, Recrawl, Traps, Urls
+from lycosa.config.settings import (
+    AgentSettings,
+    ExtractSettings,
+    FetchSettings,
+    HostRule,
+    KeepSettings,
+    LimitSettings,
+    LogSettings,
+    Mission,
+    RecrawlSettings,
+    TrapSettings,
+    UrlSettings,
+)
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
 
@@ -57,7 +69,7 @@ def test_every_layer_wins_over_the_one_before(tmp_path: Path) -> None:
     )
     mission = settled.mission
     assert (mission.scope, mission.order, mission.workers) == ("host", "bfs", 4)
-    assert mission.limits == Limits(pages=1, depth=2, host_pages=3)
+    assert mission.limits == LimitSettings(pages=1, depth=2, host_pages=3)
     assert settled.origin["limits.pages"] == f"{file}:4"
     assert settled.origin["limits.depth"] == "LYCOSA_LIMITS_DEPTH"
     assert settled.origin["limits.host_pages"] == "--set"
@@ -78,7 +90,7 @@ def test_environment_variables(tmp_path: Path) -> None:
             "LYCOSA_HOSTS": '{ "a.org" = { password = "x" } }',
         }
     ).mission
-    assert mission.fetch == Fetch(verify=False, delay_s=0.25)
+    assert mission.fetch == FetchSettings(verify=False, delay_s=0.25)
     assert mission.seeds == ("a.org", "http://b.org/?x=1,2")
     assert mission.accept == ("[0-9]{1,3}[a-z]",)
     assert mission.urls.drop == ("ref", "lang")
@@ -229,16 +241,16 @@ _missions = st.builds(
     quarry=st.sampled_from(["", "/a b/q.py:Q", "/q.py", "package.module:Q"]),
     workers=st.integers(0, 256),
     limits=st.builds(
-        Limits, pages=_whole, time_s=st.floats(-(2**53), 2**53), depth=_whole, html_bytes=st.integers(1, 2**53)
+        LimitSettings, pages=_whole, time_s=st.floats(-(2**53), 2**53), depth=_whole, html_bytes=st.integers(1, 2**53)
     ),
-    agent=st.builds(Agent, name=st.just("bot"), contact=st.sampled_from(["", "a@b.org"])),
-    fetch=st.builds(Fetch, delay_s=_span, connect_to=st.just(("*=[::1]:80",)), robots=st.just("ignore")),
-    urls=st.builds(Urls, drop_session=st.booleans(), drop=_items),
-    traps=st.builds(Traps, calendar=st.integers(0, 2**53)),
-    keep=st.builds(Keep, collection=_text.filter(str.strip), mirror=_text, index=_text),
-    log=st.builds(Log, file=_text, level=st.integers(0, 2)),
-    extract=st.builds(Extract, workers=st.integers(0, 256), timeout_s=st.floats(0.1, 1e6)),
-    recrawl=st.builds(Recrawl, period_h=_span),
+    agent=st.builds(AgentSettings, name=st.just("bot"), contact=st.sampled_from(["", "a@b.org"])),
+    fetch=st.builds(FetchSettings, delay_s=_span, connect_to=st.just(("*=[::1]:80",)), robots=st.just("ignore")),
+    urls=st.builds(UrlSettings, drop_session=st.booleans(), drop=_items),
+    traps=st.builds(TrapSettings, calendar=st.integers(0, 2**53)),
+    keep=st.builds(KeepSettings, collection=_text.filter(str.strip), mirror=_text, index=_text),
+    log=st.builds(LogSettings, file=_text, level=st.integers(0, 2)),
+    extract=st.builds(ExtractSettings, workers=st.integers(0, 256), timeout_s=st.floats(0.1, 1e6)),
+    recrawl=st.builds(RecrawlSettings, period_h=_span),
     hosts=st.dictionaries(st.sampled_from(["a.org", "*.b.org", "::1", "localhost"]), _rules, max_size=3),
 )
 
@@ -283,7 +295,7 @@ def test_arbitrary_text_never_breaks_the_loader(tmp_path_factory: pytest.TempPat
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
-        assert isinstance(load(path), Settled)
+        assert isinstance(load(path), LoadedMission)
     except UsageError as error:
         assert str(error)
 

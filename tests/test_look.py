@@ -16,13 +16,13 @@ import msgspec
 import pytest
 
 from lycosa import Collection, urls
-from lycosa.archive.writer import Archive
-from lycosa.collection.listing import Filter, list_rows, state_name
+from lycosa.archive.writer import ArchiveWriter
+from lycosa.collection.listing import RowFilter, list_rows, state_name
 from lycosa.collection.query import select
 from lycosa.collection.status import read_status, tell
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
+from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.output.table import FORMATS, Format, printable, write
 
 HOME = "http://site.test/"
@@ -35,8 +35,8 @@ AT = 1_700_000_000.0
 HOME_BODY = b"<html><title>=HYPERLINK(1)</title><p>Hello <b>world</b> <a href=/notes.txt>Notes</a></p></html>"
 
 
-def found(url: str, *, state: State = State.PENDING, reason: str = "", parent: int = 0) -> Found:
-    return Found(
+def found(url: str, *, state: State = State.PENDING, reason: str = "", parent: int = 0) -> Discovery:
+    return Discovery(
         urls.url_id(url), url, urls.host_of(url), state=int(state), reason=reason, depth=int(parent > 0), parent=parent
     )
 
@@ -49,7 +49,9 @@ def answer(target: Target, body: bytes, *, mime: str, coding: str = "") -> Answe
     return Answer(target, status=200, head=head.encode(), headers=fields, body=body, size=len(body), began=AT)
 
 
-def keep(archive: Archive, got: Answer, *, title: str = "", rows: list[tuple[str, str, bool]] | None = None) -> Done:
+def keep(
+    archive: ArchiveWriter, got: Answer, *, title: str = "", rows: list[tuple[str, str, bool]] | None = None
+) -> Outcome:
     digest = hashlib.sha1(got.body).digest()
     mime = got.headers["content-type"].partition(";")[0]
     warc, offset, length = archive.add(got, digest=digest, mime=mime)
@@ -57,16 +59,16 @@ def keep(archive: Archive, got: Answer, *, title: str = "", rows: list[tuple[str
         AT, 200, mime=mime, charset="utf-8", title=title, size=got.size, digest=digest, warc=warc, offset=offset,
         length=length, links=link_codec.pack(rows or []),
     )  # fmt: skip
-    return Done(got.target.n, got.target.host, int(State.FETCHED), http=200, at=AT, page=page)
+    return Outcome(got.target.n, got.target.host, int(State.FETCHED), http=200, at=AT, page=page)
 
 
-def keep_copy(archive: Archive, got: Answer, first: Done) -> Done:
+def keep_copy(archive: ArchiveWriter, got: Answer, first: Outcome) -> Outcome:
     assert first.page is not None
     warc, offset, length = archive.add_revisit(
         got, refers_to_url=HOME, refers_to_date=AT, digest=first.page.digest, profile="identical"
     )
     page = msgspec.structs.replace(first.page, warc=warc, offset=offset, length=length, links=b"")
-    return Done(got.target.n, got.target.host, int(State.DUPLICATE), http=200, at=AT, page=page)
+    return Outcome(got.target.n, got.target.host, int(State.DUPLICATE), http=200, at=AT, page=page)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
     (seed,) = frontier.load("site.test", limit=10)
     rest = [found(url, parent=seed.n) for url in (TEXT, COPY, GONE, HOME + "later")]
-    with Archive(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         rows = [(TEXT, "Notes", True), (FAR, "Far \u202e\x1b[31maway", False)]
         home = keep(archive, answer(seed, HOME_BODY, mime="text/html; charset=utf-8"), title="=HYPERLINK(1)", rows=rows)
         outside = found(FAR, state=State.REJECTED, reason="scope", parent=seed.n)
@@ -91,14 +93,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         packed = gzip.compress("Plain text, größer".encode())
         text = keep(archive, answer(targets[TEXT], packed, mime="text/plain; charset=utf-8", coding="gzip"))
         copy = keep_copy(archive, answer(targets[COPY], HOME_BODY, mime="text/html; charset=utf-8"), home)
-        gone = Done(targets[GONE].n, "site.test", int(State.GONE), reason="http-404", http=404, at=AT)
+        gone = Outcome(targets[GONE].n, "site.test", int(State.GONE), reason="http-404", http=404, at=AT)
         commit(frontier, archive, [], [text, copy, gone])
     frontier.set_meta("last_run", '{"pages": 3, "seconds": 1.5, "requests": 4, "ended_by": "", "stored": 3}')
     frontier.close()
     return folder
 
 
-def commit(frontier: SqliteFrontier, archive: Archive, founds: list[Found], dones: list[Done]) -> None:
+def commit(frontier: SqliteFrontier, archive: ArchiveWriter, founds: list[Discovery], dones: list[Outcome]) -> None:
     name, size = archive.flush()
     batch = Batch(founds, dones, hosts=[], robots=[], tallies={}, warc=name, warc_size=size)
     frontier.commit(batch, owner="me:0", now=AT)
@@ -260,13 +262,13 @@ def test_hosts_are_asked_for_in_any_spelling(tmp_path: Path) -> None:
     frontier.add_seeds([msgspec.structs.replace(found(url), seed=True)])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
     (seed,) = frontier.load("www.xn--bcher-kva.test", limit=10)
-    with Archive(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         got = answer(seed, HOME_BODY, mime="text/html")
         commit(frontier, archive, [], [keep(archive, got, rows=[(url, "Home", True)])])
     frontier.close()
     with Collection(folder) as made:
         for host in ("www.bücher.test", "WWW.BÜCHER.test", "*.bücher.test", "www.bücher.*", "www.xn--bcher-kva.test"):
-            assert [row[0] for row in list_rows(folder, "urls", Filter(host=host)).rows] == [url]
+            assert [row[0] for row in list_rows(folder, "urls", RowFilter(host=host)).rows] == [url]
             assert [page.url for page in made.pages(host=host)] == [url]
             assert [change.url for change in made.changes(0, host=host)] == [url]
             assert [edge.target for edge in made.graph(host=host)] == [url]
@@ -275,11 +277,15 @@ def test_hosts_are_asked_for_in_any_spelling(tmp_path: Path) -> None:
 
 def test_listings_take_filters(made: Path) -> None:
     """`*` stands for anything; a filter that does not fit the list is refused."""
-    assert [row[0] for row in list_rows(made, "pages", Filter(mime="text/*", host="*.test")).rows] == [HOME, TEXT, COPY]
-    assert [row[0] for row in list_rows(made, "urls", Filter(state="gone")).rows] == [GONE]
-    assert [row[1] for row in list_rows(made, "links", Filter(host="site.test")).rows] == [TEXT, FAR]
+    assert [row[0] for row in list_rows(made, "pages", RowFilter(mime="text/*", host="*.test")).rows] == [
+        HOME,
+        TEXT,
+        COPY,
+    ]
+    assert [row[0] for row in list_rows(made, "urls", RowFilter(state="gone")).rows] == [GONE]
+    assert [row[1] for row in list_rows(made, "links", RowFilter(host="site.test")).rows] == [TEXT, FAR]
     with pytest.raises(UsageError, match="--mime goes with pages"):
-        list_rows(made, "urls", Filter(mime="text/html"))
+        list_rows(made, "urls", RowFilter(mime="text/html"))
 
 
 def test_status_tells_what_is_there(made: Path) -> None:
@@ -302,7 +308,7 @@ def test_a_sitemap_is_kept_but_is_no_page(tmp_path: Path) -> None:
     listed = msgspec.structs.replace(found(address), via="sitemap")
     frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True, via="seed")])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
-    with Archive(tmp_path / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
+    with ArchiveWriter(tmp_path / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         commit(frontier, archive, [listed], [])
         bodies = {HOME: HOME_BODY, address: b"<urlset/>"}
         targets = frontier.load("site.test", limit=10)

@@ -23,16 +23,16 @@ from msgspec.structs import replace
 
 from lycosa import Collection, urls
 from lycosa.archive.repair import inspect, mend
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
-from lycosa.config.settings import Limits, Mission
+from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite import merge as merging
 from lycosa.frontier.sqlite import schema
-from lycosa.model import Answer, Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Target
+from lycosa.model import Answer, Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Target
 from lycosa.repair.crash_recovery import clear_merge
 from lycosa.repair.merge import merge_collections
 
@@ -59,9 +59,9 @@ class Half:
         SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=at)
         (folder / "lycosa.toml").write_text(to_toml(replace(mission, seeds=(SEED,))))
         self.frontier = SqliteFrontier(folder / "crawl.db")
-        self.frontier.add_seeds([Found(urls.url_id(SEED), SEED, urls.host_of(SEED), seed=True, via="seed")])
+        self.frontier.add_seeds([Discovery(urls.url_id(SEED), SEED, urls.host_of(SEED), seed=True, via="seed")])
         self.frontier.lease("me:0", want=256, now=at, ttl_s=1e9)
-        self.archive = Archive(folder / "archive", prefix="half", max_bytes=1 << 30, software="test", info={})
+        self.archive = ArchiveWriter(folder / "archive", prefix="half", max_bytes=1 << 30, software="test", info={})
 
     def fetch(self, n: int, fate: str = "fetched") -> None:
         """Take the page in if it is known: its links become known, and its body is kept once."""
@@ -92,14 +92,16 @@ class Half:
                 length=length, links=link_codec.pack(rows),
             )  # fmt: skip
             founds = [
-                Found(urls.url_id(to), to, urls.host_of(to), depth=row.depth + 1, parent=row.n, via="a", anchor=text)
+                Discovery(
+                    urls.url_id(to), to, urls.host_of(to), depth=row.depth + 1, parent=row.n, via="a", anchor=text
+                )
                 for to, text, _ in rows
             ]
         else:
             state = {"gone": State.GONE, "failed": State.FAILED, "rejected": State.REJECTED}[fate]
         name, size = self.archive.flush()
         reason = "" if fate == "fetched" else {"gone": "http-404", "failed": "timeout", "rejected": "robots"}[fate]
-        done = Done(row.n, host, int(state), reason=reason, http=200 * (fate == "fetched"), at=self.at, page=page)
+        done = Outcome(row.n, host, int(state), reason=reason, http=200 * (fate == "fetched"), at=self.at, page=page)
         self.pages[host] += state == State.FETCHED
         hosts = [HostRow(host, pages=self.pages[host])]
         batch = Batch(founds, [done], hosts=hosts, robots=[], tallies={}, warc=name, warc_size=size)
@@ -278,7 +280,7 @@ def test_small_things_are_united(tmp_path: Path) -> None:
 
 def test_depths_are_exact_after_a_merge(tmp_path: Path) -> None:
     """Under a depth limit a shorter way in one collection opens what the other one had refused."""
-    mission = Mission(limits=Limits(depth=2))
+    mission = Mission(limits=LimitSettings(depth=2))
     one = Half(tmp_path / "a", at=AT, mission=mission)
     two = Half(tmp_path / "b", at=AT, mission=mission)
     for n in (0, 1, 3):
@@ -289,7 +291,7 @@ def test_depths_are_exact_after_a_merge(tmp_path: Path) -> None:
     with closing(apsw.Connection(str(one.folder / "crawl.db"))) as db:
         db.execute("UPDATE url SET state = 8, reason = 'depth' WHERE n = ?", (row.n,))
     three = url_of(3)
-    two.frontier.add_seeds([Found(urls.url_id(three), three, urls.host_of(three), seed=True, via="seed")])
+    two.frontier.add_seeds([Discovery(urls.url_id(three), three, urls.host_of(three), seed=True, via="seed")])
     merge_collections([one.close(), two.close()], into=tmp_path / "c")
     check(tmp_path / "c")
     merged = {url: (state, depth) for url, state, *_, depth, _, _ in dump(tmp_path / "c")["url"]}
@@ -418,7 +420,7 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from lycosa.crawl import merge
+from lycosa.repair import merge
 merge.merge = lambda *_, **__: os._exit(9)
 merge.merge_collections([Path(word) for word in sys.argv[1:]])"""
 

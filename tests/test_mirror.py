@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lycosa.errors import DiskFull, UsageError
 from lycosa.export.file_types import type_of
-from lycosa.export.mirror import MANIFEST, MirrorCount, Plan, write_mirror
+from lycosa.export.mirror import MANIFEST, MirrorCount, MirrorPlan, write_mirror
 from lycosa.export.mirror_paths import MAX_NAME, MAX_PATH, add_suffix, fold, path_of
 
 HTML = "text/html"
@@ -40,7 +40,7 @@ def check_path(path: str) -> None:
 
 
 def place(*urls: str, mime: str = HTML) -> dict[str, str]:
-    plan = Plan()
+    plan = MirrorPlan()
     for url in urls:
         plan.add(url, mime)
     return {url: path for url, path, _, _ in plan}

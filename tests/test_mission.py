@@ -10,10 +10,10 @@ from lycosa.config.fields import all_fields, dotted, env_name, host_fields, spli
 from lycosa.config.loading import load
 from lycosa.config.mission_files import built_in, find_mission
 from lycosa.config.setting_docs import meanings, table
-from lycosa.config.settings import Limits, Mission
+from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml_reader import find_lines
 from lycosa.config.value_parsers import (
-    Detour,
+    ConnectTo,
     Wrong,
     check_hint,
     check_term,
@@ -75,7 +75,7 @@ def test_a_toml_mission_is_read(tmp_path: Path) -> None:
     assert mission.seeds == ("http://www.example.org/", "example.com")
     assert mission.scope == "host"
     assert mission.accept == (r"\.html$",)
-    assert mission.limits == Limits(pages=100, time_s=5400.0, html_bytes=2_000_000)
+    assert mission.limits == LimitSettings(pages=100, time_s=5400.0, html_bytes=2_000_000)
     assert mission.fetch.delay_s == 0.0
     assert mission.fetch.allow_private == ("10.0.0.0/8", "::1/128")
     rule = mission.hosts["www.example.org"]
@@ -284,9 +284,9 @@ def test_sizes(text: str, size: int) -> None:
 
 def test_connect_to() -> None:
     """HOST[:PORT]=ADDRESS:PORT with stars and IPv6."""
-    assert parse_connect_to("*=127.0.0.1:80") == Detour("*", 0, "127.0.0.1", 80)
-    assert parse_connect_to("A.org:443=[::1]:8443") == Detour("a.org", 443, "::1", 8443)
-    assert parse_connect_to("[::2]:80=backend:81") == Detour("::2", 80, "backend", 81)
+    assert parse_connect_to("*=127.0.0.1:80") == ConnectTo("*", 0, "127.0.0.1", 80)
+    assert parse_connect_to("A.org:443=[::1]:8443") == ConnectTo("a.org", 443, "::1", 8443)
+    assert parse_connect_to("[::2]:80=backend:81") == ConnectTo("::2", 80, "backend", 81)
     for bad in (
         "",
         "a",
@@ -306,7 +306,7 @@ def test_connect_to() -> None:
 
 def test_hosts_on_the_way_have_the_form_of_the_network() -> None:
     """International names in connect-to and of proxies, of all hosts and of one, are written as they are looked up."""
-    assert parse_connect_to("Bücher.test=größe.test:81") == Detour("xn--bcher-kva.test", 0, "xn--gre-6ka8i.test", 81)
+    assert parse_connect_to("Bücher.test=größe.test:81") == ConnectTo("xn--bcher-kva.test", 0, "xn--gre-6ka8i.test", 81)
     for bad in ("a\ufffd.test=127.0.0.1:1", "a.test=\ufffd:1"):
         with pytest.raises(Wrong, match="the name of a host"):
             parse_connect_to(bad)
@@ -356,4 +356,6 @@ def test_every_setting_has_a_meaning_and_a_variable_of_its_own() -> None:
 def test_every_setting_is_documented() -> None:
     """docs/settings.md holds the table that the settings themselves make."""
     text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert table() in text, "docs/settings.md is out of date: python -m lycosa.mission.meaning prints the new tables"
+    assert table() in text, (
+        "docs/settings.md is out of date: python -m lycosa.config.setting_docs prints the new tables"
+    )

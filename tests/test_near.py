@@ -15,8 +15,8 @@ import pytest
 from loopback import Reply, Web
 
 from lycosa import Collection
-from lycosa.collection.fingerprint_store import NAME, Prints
-from lycosa.collection.near_duplicates import Kin
+from lycosa.collection.fingerprint_store import NAME, FingerprintStore
+from lycosa.collection.near_duplicates import NearDuplicate
 from lycosa.collection.status import read_status, tell
 
 SITE = "http://a.test"
@@ -82,12 +82,12 @@ def mine(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "c"))
 
 
-def find(folder: Path, host: str = "") -> list[Kin]:
+def find(folder: Path, host: str = "") -> list[NearDuplicate]:
     with Collection(folder) as collection:
         return list(collection.near_duplicates(host=host))
 
 
-def grouped(found: list[Kin]) -> dict[str, set[str]]:
+def grouped(found: list[NearDuplicate]) -> dict[str, set[str]]:
     groups: dict[str, set[str]] = {}
     for kin in found:
         groups.setdefault(kin.representative.removeprefix(SITE), set()).add(kin.url.removeprefix(SITE))
@@ -111,7 +111,7 @@ def test_fingerprints_are_made_once(mine: Path) -> None:
     """What is known is not read again, whether the run before came to its end or not."""
     first = find(mine)
     with Collection(mine) as collection:
-        prints = Prints(collection)
+        prints = FingerprintStore(collection)
         assert prints.update() == 0
         prints.database.execute("DELETE FROM print WHERE n % 2; DELETE FROM meta; DELETE FROM kin")
         assert prints.update() > 0
@@ -124,7 +124,7 @@ def test_a_page_that_changed_is_read_again(mine: Path) -> None:
     """A fingerprint belongs to the content that it was made of; that of no page is dropped."""
     find(mine)
     with Collection(mine) as collection:
-        prints = Prints(collection)
+        prints = FingerprintStore(collection)
         prints.database.execute(
             "UPDATE print SET digest = x'00' WHERE n = 3; INSERT INTO print VALUES (999, x'', 0, x'')"
         )

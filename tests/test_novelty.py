@@ -10,8 +10,8 @@ from hashlib import md5
 
 import pytest
 
-from lycosa.config.settings import Mission, Traps
-from lycosa.judge.admission.repetition import CODE, Novelty, keys_of
+from lycosa.config.settings import Mission, TrapSettings
+from lycosa.judge.admission.repetition import CODE, Repetition, keys_of
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.model import Target
@@ -57,7 +57,7 @@ def make_target(path: str, n: int, parent: int) -> Target:
 
 def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> list[str]:
     """The addresses that a crawl asks for, breadth first, with no other bound than this one."""
-    novelty, queue, seen, asked = Novelty(BOUND, Tallies()), deque([make_target(start, 1, 0)]), {start}, []
+    novelty, queue, seen, asked = Repetition(BOUND, Tallies()), deque([make_target(start, 1, 0)]), {start}, []
     while queue and len(asked) < most:
         target = queue.popleft()
         if not novelty.judge(target.url, HOST).ok:
@@ -73,7 +73,7 @@ def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> lis
     return asked
 
 
-def repeat(novelty: Novelty, form: str, times: int) -> None:
+def repeat(novelty: Repetition, form: str, times: int) -> None:
     """Pages of identical bytes, each found on the one before."""
     for n in range(1, times + 2):  # the first was found elsewhere, and does not count
         novelty.see(make_target(form.format(n), n, n - 1), Page("x", links=["y"]), repeated=True)
@@ -192,7 +192,7 @@ def test_pages_met_under_other_addresses_do_not_count_as_new() -> None:
 
 def test_equal_bytes_count_without_being_read() -> None:
     """The caller knows of identical content; nothing of the page is looked at."""
-    novelty = Novelty(BOUND, Tallies())
+    novelty = Repetition(BOUND, Tallies())
     repeat(novelty, "/m/{}", BOUND - 1)
     assert novelty.judge(f"http://{HOST}/m/new", HOST).ok
     repeat(novelty, "/m/{}", 1)
@@ -205,7 +205,7 @@ def test_equal_bytes_count_without_being_read() -> None:
 
 def test_what_only_repeats_itself_goes_last() -> None:
     """From a quarter of the bound on, until something new comes."""
-    novelty = Novelty(BOUND, Tallies())
+    novelty = Repetition(BOUND, Tallies())
     repeat(novelty, "/m/{}", BOUND // 4 - 1)
     assert not novelty.is_dull(f"http://{HOST}/m/x", HOST)
     repeat(novelty, "/m/{}", 1)
@@ -219,7 +219,7 @@ def test_what_only_repeats_itself_goes_last() -> None:
 def test_spent_folders_survive_a_restart() -> None:
     """They are tallies, handed over with the next commit and read again; a higher bound opens them."""
     tallies = Tallies()
-    novelty = Novelty(BOUND, tallies, stored=False)
+    novelty = Repetition(BOUND, tallies, stored=False)
     repeat(novelty, "/m/{}", BOUND)
     assert novelty.fresh
     stored = {key: count for (_, key), count in tallies.drain().items()}
@@ -227,7 +227,7 @@ def test_spent_folders_survive_a_restart() -> None:
 
     def judge(bound: int, *, spent: bool = True) -> bool:
         rules = Rules(
-            Mission(scope="free", traps=Traps(near_duplicates=bound)),
+            Mission(scope="free", traps=TrapSettings(near_duplicates=bound)),
             [],
             tallies=Tallies(lambda _: stored),
             spent=spent,
@@ -276,7 +276,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, value in (("_FOLDERS", 200), ("_SHAPES", 100), ("_RUNS", 300), ("_ALL_RUNS", 2000)):
         monkeypatch.setattr(module, name, value)
-    novelty = Novelty(BOUND, Tallies())
+    novelty = Repetition(BOUND, Tallies())
     for number in range(1500):
         target = make_target(f"/f{words(number % 50, 1)}/x/{number}.html", number, number - 1)
         novelty.see(target, Page(f"{FRAME}\n{words(number)}", links=["y"]), repeated=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from lycosa.config.settings import Fetch
+from lycosa.config.settings import FetchSettings
 from lycosa.crawler.politeness.disposition import settle
 from lycosa.model import Answer, State, Target
 
-FETCH = Fetch(retries=2, retry_delay_s=10.0)
+FETCH = FetchSettings(retries=2, retry_delay_s=10.0)
 
 
 def answer(status: int = 0, *, failure: str = "", retries: int = 0, size: int = 0, **headers: str) -> Answer:

@@ -11,8 +11,8 @@ from loopback import Web, html
 
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.single_requests import Patrol, Reply
-from lycosa.fetch.address_guard import Gate
+from lycosa.crawler.politeness.single_requests import Reply, SingleRequests
+from lycosa.fetch.address_guard import AddressGuard
 from lycosa.model import RobotsRow
 from lycosa.urls import origin_of
 
@@ -24,8 +24,8 @@ def settle(web: Web, **fetch: object) -> Mission:
 
 def ask(mission: Mission, folder: Path, *urls: str, rows: dict[str, RobotsRow] | None = None) -> dict[object, Reply]:
     """The replies by address."""
-    gate = Gate(connect_to=mission.fetch.connect_to)
-    patrol = Patrol(mission, gate, spool_folder=str(folder), robots=(rows or {}).get)
+    gate = AddressGuard(connect_to=mission.fetch.connect_to)
+    patrol = SingleRequests(mission, gate, spool_folder=str(folder), robots=(rows or {}).get)
     replies: dict[object, Reply] = {}
     try:
         for url in urls:
@@ -103,8 +103,8 @@ def test_a_wish_to_stop_is_heard(web: Web, tmp_path: Path) -> None:
     for number in range(5):
         web[f"a.test/{number}"] = html()
     mission = settle(web, delay_s=0.05)
-    patrol = Patrol(
-        mission, Gate(connect_to=mission.fetch.connect_to), spool_folder=str(tmp_path), robots=lambda _: None
+    patrol = SingleRequests(
+        mission, AddressGuard(connect_to=mission.fetch.connect_to), spool_folder=str(tmp_path), robots=lambda _: None
     )
     replies: list[Reply] = []
     try:

@@ -7,25 +7,25 @@ from struct import Struct
 import pytest
 
 from lycosa.config.settings import Mission
-from lycosa.config.settings import Policy as Steer
-from lycosa.judge.priority.learning import UNTRIED, Learn
+from lycosa.config.settings import PolicySettings as Steer
+from lycosa.judge.priority.learning import UNTRIED, LearningPolicy
 from lycosa.judge.priority.policy import Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, settle_order
-from lycosa.judge.priority.relevance import Taste
-from lycosa.judge.priority.shark_search import Fish, Shark, Terms
-from lycosa.model import Link, Sight
+from lycosa.judge.priority.relevance import Relevance
+from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, SharkSearch
+from lycosa.model import Link, Observation
 
 ANCHORS = ("services", "servicios web", "ogc")
 ADDRESSES = ("wms", "wfs", "capabilities=10")
 HOST = "a.test"
 
 
-def taste() -> Taste:
-    return Taste(ANCHORS, ADDRESSES)
+def taste() -> Relevance:
+    return Relevance(ANCHORS, ADDRESSES)
 
 
-def sight(url: str = "http://a.test/", *, relevance: float = 0.0, kind: str = "", lore: bytes = b"") -> Sight:
-    return Sight(url, HOST, lore, form="html", kind=kind, relevance=relevance)
+def sight(url: str = "http://a.test/", *, relevance: float = 0.0, kind: str = "", lore: bytes = b"") -> Observation:
+    return Observation(url, HOST, lore, form="html", kind=kind, relevance=relevance)
 
 
 def score(policy: Policy, text: str = "", url: str = "http://a.test/x", context: str = "") -> tuple[float, bytes]:
@@ -51,14 +51,19 @@ def test_key_terms_weigh_as_they_should() -> None:
 @pytest.mark.parametrize("context", ["", "of the city", "our WEB SERVICES here", "geoservices", "ogc \ud800 \u212a"])
 def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
     """The anchor or the address, whichever says more; the context where both say nothing."""
-    for known in (taste(), Taste(ANCHORS, ["ogc=2", "f"]), Taste((), ()), Taste(shorts=lambda text, language: 0.25)):
+    for known in (
+        taste(),
+        Relevance(ANCHORS, ["ogc=2", "f"]),
+        Relevance((), ()),
+        Relevance(shorts=lambda text, language: 0.25),
+    ):
         anchor = max(known.short(text), known.url(url))
         assert known.link(text, url, context) == (anchor, 1.0 if anchor > 0 else known.near(context))
 
 
 def test_shark_search_is_as_described() -> None:
     """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
-    policy = Shark(taste(), Steer())
+    policy = SharkSearch(taste(), Steer())
     policy.enter(sight(relevance=0.8))
     plain, noted = score(policy, "here", context="nothing")
     assert plain == pytest.approx(0.5 * 0.4)
@@ -73,7 +78,7 @@ def test_shark_search_is_as_described() -> None:
 
 def test_fish_search_knows_yes_and_no() -> None:
     """A page and an anchor are relevant or not."""
-    policy = Fish(taste(), Steer())
+    policy = FishSearch(taste(), Steer())
     policy.enter(sight(relevance=0.9))
     assert score(policy, "here")[0] == pytest.approx(0.25)
     assert score(policy, "OGC services")[0] == score(policy, "OGC")[0] == pytest.approx(0.75)
@@ -81,7 +86,7 @@ def test_fish_search_knows_yes_and_no() -> None:
 
 def test_key_terms_alone() -> None:
     """Nothing is inherited; anchor and address add up to no more than 1."""
-    policy = Terms(taste(), Steer())
+    policy = KeyTermsPolicy(taste(), Steer())
     policy.enter(sight(relevance=1.0))
     assert score(policy, "here")[0] == 0.0
     assert score(policy, "OGC", "http://a.test/wms")[0] == 0.75
@@ -89,10 +94,10 @@ def test_key_terms_alone() -> None:
 
 def test_a_quarry_of_a_user_still_counts() -> None:
     """What its score says is the least that any policy gives, and part of what the learning one begins with."""
-    for policy in (Shark(taste(), Steer()), Terms(taste(), Steer())):
+    for policy in (SharkSearch(taste(), Steer()), KeyTermsPolicy(taste(), Steer())):
         policy.enter(sight())
         assert policy.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] == 0.9
-    learning = Learn(taste(), Steer())
+    learning = LearningPolicy(taste(), Steer())
     learning.enter(sight())
     assert learning.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] > score(learning)[0]
 
@@ -110,7 +115,7 @@ def teach(policy: Policy, *, rounds: int = 30) -> None:
 
 def test_it_learns_from_what_was_found() -> None:
     """Words, addresses and pages that led to quarry make links promising, on other hosts as well."""
-    policy = Learn(taste(), Steer())
+    policy = LearningPolicy(taste(), Steer())
     teach(policy)
     policy.enter(sight("http://b.test/"))
     good = policy.score(Link("/1", "new maps"), "http://b.test/1", host="b.test")
@@ -133,18 +138,18 @@ def test_what_is_remembered_of_addresses_changes_nothing() -> None:
         "/x?y",
     ]
     places = [(host, f"http://{host}{path}") for host in ("a.test", "b.test") for path in paths]
-    old = Learn(taste(), Steer())
+    old = LearningPolicy(taste(), Steer())
     for _ in range(2):
         for host, url in places:
             noted = old.score(Link(url), url, host=host)
-            assert noted == Learn(taste(), Steer()).score(Link(url), url, host=host)
+            assert noted == LearningPolicy(taste(), Steer()).score(Link(url), url, host=host)
     assert len({old.score(Link(url), url, host=host)[1] for host, url in places}) == len(places)
 
 
 def test_hints_speak_for_a_link_until_more_is_known() -> None:
     """In the name of a host they count double; what is learned is added to them, here and in whoever goes on."""
     steer = Steer(hint_terms=("geoportal", "atlas=2"))
-    policy = Learn(taste(), steer)
+    policy = LearningPolicy(taste(), steer)
     policy.enter(sight())
 
     def note(host: str, text: str = "x") -> bytes:
@@ -158,14 +163,14 @@ def test_hints_speak_for_a_link_until_more_is_known() -> None:
         policy.enter(sight(f"http://geoportal.b.test/{n}", lore=named))
         policy.leave([])
     assert policy.explain(named, HOST)["address"] < 1.0
-    heir = Learn(taste(), steer)
+    heir = LearningPolicy(taste(), steer)
     heir.study(policy.drain())
     assert heir.explain(named, HOST) == pytest.approx(policy.explain(named, HOST), abs=1e-6)
 
 
 def test_what_was_never_tried_is_worth_a_try() -> None:
     """Kinds of addresses gain while little like them was asked for, on whatever host; `explain` tells by how much."""
-    policy = Learn(taste(), Steer())
+    policy = LearningPolicy(taste(), Steer())
     teach(policy)
     policy.enter(sight("http://b.test/"))
     known, fresh = (score(policy, "x", f"http://b.test/{path}")[1] for path in ("shop/99", "records/99.xml"))
@@ -176,14 +181,14 @@ def test_what_was_never_tried_is_worth_a_try() -> None:
         policy.enter(sight(f"http://c.test/records/{n}.xml", lore=lore))
         policy.leave([])
     assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED / 4
-    heir = Learn(taste(), Steer())
+    heir = LearningPolicy(taste(), Steer())
     heir.study(policy.drain())
     assert heir.explain(fresh, "b.test") == pytest.approx(policy.explain(fresh, "b.test"), abs=1e-6)
 
 
 def test_lore_of_an_older_version_is_understood() -> None:
     """What was noted before shapes of addresses were has one feature less: it is scored, explained and learned from."""
-    policy = Learn(taste(), Steer())
+    policy = LearningPolicy(taste(), Steer())
     policy.enter(sight())
     _, lore = score(policy, "maps")
     at = Struct("<5f4B").size
@@ -199,7 +204,7 @@ def test_lore_of_an_older_version_is_understood() -> None:
 
 def test_a_page_is_worth_what_it_opens() -> None:
     """A page that is no quarry but has new promising links is rewarded; one without them is not."""
-    policies = [Learn(taste(), Steer()), Learn(taste(), Steer())]
+    policies = [LearningPolicy(taste(), Steer()), LearningPolicy(taste(), Steer())]
     for policy, opened in zip(policies, ([(0.95, "b.test")] * 10, []), strict=True):
         policy.enter(sight())
         _, lore = score(policy, "catalogue")
@@ -213,7 +218,7 @@ def test_a_page_is_worth_what_it_opens() -> None:
 
 def test_a_host_that_brings_nothing_sinks() -> None:
     """Many pages and no finds lower what a host promises; a host that nobody saw yet has the better chances."""
-    policy = Learn(taste(), Steer())
+    policy = LearningPolicy(taste(), Steer())
     policy.enter(sight())
     _, lore = score(policy, "page")
     before = policy.promise(0.0, HOST, lore=lore)
@@ -226,7 +231,7 @@ def test_a_host_that_brings_nothing_sinks() -> None:
 
 def test_where_all_promise_little_unknown_hosts_come_first() -> None:
     """A link that much speaks against, to a host never asked, goes before better ones to a host known to be dry."""
-    policy = Learn(taste(), Steer())
+    policy = LearningPolicy(taste(), Steer())
     policy.enter(sight())
     _, lore = score(policy, "page")
     for n in range(2000):
@@ -240,7 +245,7 @@ def test_where_all_promise_little_unknown_hosts_come_first() -> None:
 
 def test_what_was_learned_can_be_handed_on() -> None:
     """Another worker that studies the sums of all lessons scores as the first does."""
-    first, second = Learn(taste(), Steer()), Learn(taste(), Steer())
+    first, second = LearningPolicy(taste(), Steer()), LearningPolicy(taste(), Steer())
     teach(first)
     sums: dict[int, tuple[float, float]] = {}
     for key, weight, energy in first.drain():
@@ -267,4 +272,4 @@ def test_a_mission_names_its_policy() -> None:
     assert settle_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
     steered = settle_order(Mission(policy=Steer(name="shark")))
     assert is_steered(steered) and steered.order == "best"
-    assert isinstance(make_policy(steered, taste()), Shark)
+    assert isinstance(make_policy(steered, taste()), SharkSearch)

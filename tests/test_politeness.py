@@ -7,9 +7,9 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import chain, crawl, states, stored
 
-from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, Abroad
-from lycosa.crawler.politeness.host_queue import Lane, Lanes
-from lycosa.crawler.shared_state import Board
+from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
+from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.shared_state import SharedState
 from lycosa.frontier import part_of
 from lycosa.model import HostRow, Target
 
@@ -46,13 +46,13 @@ def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -
 
 def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
     """The owner lets one guest go when it could ask itself, counts it, and goes on when the guest is back."""
-    board = Board(2, folder="")
+    board = SharedState(2, folder="")
     host = next(f"h{n}.test" for n in range(1000) if part_of(f"h{n}.test") < 128)
-    lanes = [Lanes(8), Lanes(8)]
-    lane = Lane(HostRow(host), delay_s=1.0, per_host=1)
-    away = Lane(HostRow(host), delay_s=1.0, per_host=1)
-    owner = Abroad(board, 0, lanes=lanes[0], lane_of=lambda name: lane, parts=lambda: list(range(128)))
-    guest = Abroad(board, 1, lanes=lanes[1], lane_of=lambda name: away, parts=lambda: list(range(128, 256)))
+    lanes = [HostScheduler(8), HostScheduler(8)]
+    lane = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
+    away = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
+    owner = ForeignHosts(board, 0, lanes=lanes[0], lane_of=lambda name: lane, parts=lambda: list(range(128)))
+    guest = ForeignHosts(board, 1, lanes=lanes[1], lane_of=lambda name: away, parts=lambda: list(range(128, 256)))
     assert guest.covers(host) and not owner.covers(host)
     lane.begin(10.0)
     target = Target(0, 0, f"http://{host}/robots.txt", host)
@@ -77,15 +77,15 @@ class Pair:
     """A worker that has hosts, and one that wishes to ask them; lanes of a host are the owner's and the guest's."""
 
     def __init__(self, *hosts: str) -> None:
-        self.board = Board(2, folder="")
-        self.lanes = {host: Lane(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
-        self.away = {host: Lane(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.board = SharedState(2, folder="")
+        self.lanes = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.away = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
         self.owner = self.make_owner()
-        self.guest = Abroad(self.board, 1, lanes=Lanes(8), lane_of=self.away.__getitem__, parts=list)
+        self.guest = ForeignHosts(self.board, 1, lanes=HostScheduler(8), lane_of=self.away.__getitem__, parts=list)
 
-    def make_owner(self) -> Abroad:
+    def make_owner(self) -> ForeignHosts:
         parts = [part_of(host) for host in self.lanes]
-        return Abroad(self.board, 0, lanes=Lanes(8), lane_of=self.lanes.__getitem__, parts=lambda: parts)
+        return ForeignHosts(self.board, 0, lanes=HostScheduler(8), lane_of=self.lanes.__getitem__, parts=lambda: parts)
 
     def turn(self, now: float) -> set[str]:
         """Both have their turn; the hosts that the guest has leave to ask."""
@@ -147,7 +147,7 @@ def test_leave_that_a_worker_gave_holds_for_its_successor() -> None:
     pair = Pair("a.test")
     pair.guest.ask(errand("a.test"))
     assert pair.turn(10.0)
-    pair.lanes["a.test"] = Lane(HostRow("a.test"), delay_s=1.0, per_host=1)
+    pair.lanes["a.test"] = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
     pair.owner = pair.make_owner()
     pair.turn(11.0)
     assert pair.lanes["a.test"].active == 1
@@ -158,8 +158,8 @@ def test_leave_that_a_worker_gave_holds_for_its_successor() -> None:
 
 def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     """A worker that hangs must not keep others from their work."""
-    lane = Lane(HostRow("a.test"), delay_s=1.0, per_host=1)
-    guest = Abroad(Board(2, folder=""), 1, lanes=Lanes(8), lane_of=lambda name: lane, parts=list)
+    lane = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
+    guest = ForeignHosts(SharedState(2, folder=""), 1, lanes=HostScheduler(8), lane_of=lambda name: lane, parts=list)
     guest.ask(Target(0, 0, "http://a.test/robots.txt", "a.test"))
     for now in (0.0, PATIENCE_S - 1):
         guest.turn(now)
@@ -182,7 +182,7 @@ def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> 
 
 def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
     """A host that refuses whoever comes within 0.2 s is soon asked at that pace: few refusals, little time lost."""
-    lane = Lane(HostRow("a.test"), delay_s=0.05, per_host=1)
+    lane = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
     now = last = 0.0
     refused = 0
     for _ in range(300):
@@ -201,7 +201,7 @@ def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
 
 def test_a_host_that_recovered_is_asked_as_before() -> None:
     """The pause is given up again in the end."""
-    lane = Lane(HostRow("a.test"), delay_s=0.05, per_host=1)
+    lane = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
     lane.slow_down(0.0, wait_s=None)
     for _ in range(500):
         lane.ease("http://a.test/")

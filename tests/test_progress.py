@@ -9,8 +9,8 @@ import pytest
 
 from lycosa.config.settings import Mission
 from lycosa.crawler import progress
-from lycosa.crawler.progress import Progress
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.shared_state import Cell, SharedState
 
 
 class Screen(io.StringIO):
@@ -19,11 +19,11 @@ class Screen(io.StringIO):
 
 
 def show(output: io.StringIO, tmp_path: Path) -> str:
-    board = Board(1, folder=str(tmp_path))
+    board = SharedState(1, folder=str(tmp_path))
     board.waiting = 1204
     board.put(0, Cell.PAGES, 412)
     board.put(0, Cell.BACKING_OFF, 3)
-    Progress(output, quiet=False, mission=Mission()).tell(board, at_end=False)
+    CrawlProgress(output, quiet=False, mission=Mission()).tell(board, at_end=False)
     return output.getvalue()
 
 
@@ -48,10 +48,10 @@ def test_a_crawl_that_has_nothing_yet_says_why(
 ) -> None:
     """Once, and only if no host has answered: trying again takes a minute in which nothing else would be said."""
     monkeypatch.setattr(progress, "SILENCE_S", 0.0)
-    output, board = io.StringIO(), Board(1, folder=str(tmp_path))
+    output, board = io.StringIO(), SharedState(1, folder=str(tmp_path))
     board.put(0, Cell.PAGES, pages)
     board.put(0, Cell.BACKING_OFF, off)
-    shown = Progress(output, quiet=False, mission=Mission())
+    shown = CrawlProgress(output, quiet=False, mission=Mission())
     for _ in range(3):
         shown.tell(board, at_end=False)
     assert output.getvalue().count("No page yet: 1 host does not answer") == told

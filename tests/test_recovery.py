@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from lycosa.archive.record_stream import Tape
+from lycosa.archive.record_stream import RecordStream
 from lycosa.archive.repair import Repair, _make_plug, damaged_spans, inspect, mend, settle
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.model import Answer, Target, WarcRow
 
 with warnings.catch_warnings():
@@ -26,12 +26,12 @@ with warnings.catch_warnings():
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
 
-def make_archive(folder: Path, *, max_bytes: int = 1 << 30) -> Archive:
+def make_archive(folder: Path, *, max_bytes: int = 1 << 30) -> ArchiveWriter:
     folder.mkdir(exist_ok=True)
-    return Archive(folder, prefix="test", max_bytes=max_bytes, software="lycosa/test", info={})
+    return ArchiveWriter(folder, prefix="test", max_bytes=max_bytes, software="lycosa/test", info={})
 
 
-def add(archive: Archive, body: bytes) -> tuple[str, int, int]:
+def add(archive: ArchiveWriter, body: bytes) -> tuple[str, int, int]:
     url = "http://example.org/"
     answer = Answer(
         Target(1, 1, url, "example.org"), status=200, head=HEAD, body=body, size=len(body), request=b"GET / HTTP/1.1"
@@ -161,7 +161,7 @@ def test_a_record_is_known_however_little_of_it_was_read(tmp_path: Path) -> None
     row, places = write_file(tmp_path)
     for chunk in (3, 11, 13, 100, 1000):
         with FileIO(tmp_path / row.name) as file:
-            tape, found = Tape(file, chunk=chunk), 0
+            tape, found = RecordStream(file, chunk=chunk), 0
             while tape.more():
                 if tape.at_member_start():
                     found += tape.begins(b"WARC/")

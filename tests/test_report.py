@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
-from lycosa.output.html_page import Link, Section, fold, table, text, tiles, write_page
+from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles, write_page
 
 EVIL = "</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b\u202e"
 
@@ -14,7 +14,9 @@ def test_text_of_strangers_is_escaped_everywhere() -> None:
         text(EVIL),
         tiles([(EVIL, EVIL)]),
         table(
-            (EVIL, "n"), [(EVIL, 1), (Link("http://x.test/" + EVIL), 2), (Link("javascript:alert(1)"), 3)], caption=EVIL
+            (EVIL, "n"),
+            [(EVIL, 1), (TableLink("http://x.test/" + EVIL), 2), (TableLink("javascript:alert(1)"), 3)],
+            caption=EVIL,
         ),
         fold(EVIL, text(EVIL)),
         draw_bars([Bar(EVIL, (1, 2), EVIL)], series=(EVIL, EVIL), title=EVIL),

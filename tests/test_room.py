@@ -11,9 +11,9 @@ import pytest
 from loopback import Reply, Web, html
 from test_crawl import chain, command, crawl, rows, stored
 
-from lycosa.config.settings import Keep
+from lycosa.config.settings import KeepSettings
 from lycosa.crawler import disk_guard
-from lycosa.crawler.disk_guard import Room
+from lycosa.crawler.disk_guard import DiskGuard
 
 MB = 1_000_000
 
@@ -32,7 +32,7 @@ def test_the_reserve_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less than the reserve there is a lack, until there is a little more than it."""
     monkeypatch.setattr(disk_guard, "LOOK_S", 0.0)
     disk = Disk(300 * MB)
-    watch = Room(Path("c"), Keep(reserve_bytes=200 * MB), measure=disk.measure)
+    watch = DiskGuard(Path("c"), KeepSettings(reserve_bytes=200 * MB), measure=disk.measure)
     assert watch.lack() == "" and not watch.is_hopeless
     disk.free = 199 * MB
     assert watch.lack() == "Only 199.0 MB of room are left on the disk of c, and 200.0 MB must stay free."
@@ -46,11 +46,11 @@ def test_the_reserve_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for room does so for as long as the mission says; a small disk has a small reserve."""
     monkeypatch.setattr(disk_guard, "LOOK_S", 0.0)
-    watch = Room(Path("c"), Keep(wait_s=0.05), measure=lambda _: (0, MB))
+    watch = DiskGuard(Path("c"), KeepSettings(wait_s=0.05), measure=lambda _: (0, MB))
     assert "0.1 MB must stay free" in watch.lack() and not watch.is_hopeless
     time.sleep(0.06)
     assert watch.lack() and watch.is_hopeless
-    assert Room(Path("c"), Keep(), measure=lambda _: (MB, MB)).lack() == ""
+    assert DiskGuard(Path("c"), KeepSettings(), measure=lambda _: (MB, MB)).lack() == ""
 
 
 def bound(size: int) -> None:

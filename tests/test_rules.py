@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.config.settings import Limits, Mission, Traps
+from lycosa.config.settings import LimitSettings, Mission, TrapSettings
 from lycosa.errors import UsageError
 from lycosa.judge.admission.rules import Patterns, Rules
 from lycosa.judge.priority.policy import score_of
@@ -61,7 +61,7 @@ def test_reject_wins_over_accept() -> None:
 
 def test_seeds_are_always_visited() -> None:
     """No list, depth or trap keeps a seed out; a scheme that cannot be fetched does."""
-    mission = Mission(accept=("never",), reject=(".",), limits=Limits(depth=0), traps=Traps(url_length=5))
+    mission = Mission(accept=("never",), reject=(".",), limits=LimitSettings(depth=0), traps=TrapSettings(url_length=5))
     assert judge(mission, SEED, seed=True).ok
     assert judge(mission, "ftp://www.sample.com/", seed=True).reason == "scheme"
 
@@ -69,7 +69,7 @@ def test_seeds_are_always_visited() -> None:
 @pytest.mark.parametrize(("limit", "deepest"), [(-1, 10_000), (0, 0), (1, 1), (7, 7)])
 def test_depth(limit: int, deepest: int) -> None:
     """A depth of 0 is the seeds alone; a negative one has no limit."""
-    mission = Mission(limits=Limits(depth=limit))
+    mission = Mission(limits=LimitSettings(depth=limit))
     assert judge(mission, SEED + "a", depth=deepest).ok
     if limit >= 0:
         assert judge(mission, SEED + "a", depth=deepest + 1).reason == "depth"
@@ -77,8 +77,8 @@ def test_depth(limit: int, deepest: int) -> None:
 
 def test_the_first_refusal_in_the_fixed_order_is_given() -> None:
     """With everything wrong at once, mending one thing after the other shows the order."""
-    bounds = Traps(url_length=60, path_depth=2)
-    mission = Mission(accept=("good",), reject=("bad",), limits=Limits(depth=3), traps=bounds)
+    bounds = TrapSettings(url_length=60, path_depth=2)
+    mission = Mission(accept=("good",), reject=("bad",), limits=LimitSettings(depth=3), traps=bounds)
     worst = "//elsewhere.test/bad/" + "x/" * 40
     steps = [
         ("ftp:" + worst, 9, "scheme"),
@@ -96,7 +96,7 @@ def test_the_first_refusal_in_the_fixed_order_is_given() -> None:
 
 def test_every_refusal_has_a_known_code_and_tells_the_setting() -> None:
     """Codes come from one table; the detail names what was found and what is allowed."""
-    mission = Mission(accept=("good",), limits=Limits(depth=3), traps=Traps(url_length=60))
+    mission = Mission(accept=("good",), limits=LimitSettings(depth=3), traps=TrapSettings(url_length=60))
     cases = [
         (SEED + "x" * 99, 1, "traps.url_length = 60"),
         (SEED + "good", 4, "limits.depth = 3"),
@@ -118,7 +118,10 @@ LATER = [
 def test_explain_evaluates_every_rule() -> None:
     """In the order of judging, refused or not, and each with its grounds; nothing is counted."""
     mission = Mission(
-        accept=(r"\.html$",), reject=("/private/",), limits=Limits(depth=3), traps=Traps(queries_per_path=1)
+        accept=(r"\.html$",),
+        reject=("/private/",),
+        limits=LimitSettings(depth=3),
+        traps=TrapSettings(queries_per_path=1),
     )
     rules = Rules(mission, [SEED])
     url = "http://elsewhere.test/private/a.pdf?x"
@@ -136,7 +139,10 @@ def test_explain_evaluates_every_rule() -> None:
 def test_explain_agrees_with_judge() -> None:
     """The first refusal that explain lists is the one that judge gives."""
     mission = Mission(
-        scope="path", accept=(r"\.html$", "cal"), limits=Limits(depth=3), traps=Traps(calendar=2, repeats=2)
+        scope="path",
+        accept=(r"\.html$", "cal"),
+        limits=LimitSettings(depth=3),
+        traps=TrapSettings(calendar=2, repeats=2),
     )
     rules = Rules(mission, [SEED + "docs/"])
     urls = [f"{SEED}docs/cal/2024/0{n}/" for n in range(1, 6)]

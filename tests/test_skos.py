@@ -10,7 +10,7 @@ import pytest
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.text import thesaurus_library
-from lycosa.text.compiled_thesaurus import Volume
+from lycosa.text.compiled_thesaurus import CompiledThesaurus
 
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <http://e.org/a> a skos:Concept ; skos:prefLabel "lake"@en, "lago"@es .
@@ -49,8 +49,8 @@ def write(folder: Path, text: str, name: str) -> Path:
     return file
 
 
-def compiled(*files: Path) -> Volume:
-    return Volume(thesaurus_library.compile_files(files, name="t"), source="test")
+def compiled(*files: Path) -> CompiledThesaurus:
+    return CompiledThesaurus(thesaurus_library.compile_files(files, name="t"), source="test")
 
 
 @pytest.mark.parametrize(

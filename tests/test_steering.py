@@ -12,11 +12,11 @@ from pathlib import Path
 from loopback import Reply, Web, html
 from test_crawl import command, crawl, rows
 
-from lycosa.config.settings import Mission, Policy
-from lycosa.crawler.best_first_scheduler import Pilot
-from lycosa.crawler.intake.link_scoring import Helm
-from lycosa.crawler.politeness.host_queue import Lane
-from lycosa.crawler.ranks import Ranks
+from lycosa.config.settings import Mission, PolicySettings
+from lycosa.crawler.best_first_scheduler import BestFirstScheduler
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.ranks import BestFirstHosts
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target
@@ -29,8 +29,8 @@ COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
 <ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""
 
 
-def lane(host: str, promise: float, next_at: float = 0.0) -> Lane:
-    made = Lane(HostRow(host, next_at=next_at), delay_s=1.0, per_host=1)
+def lane(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
+    made = HostQueue(HostRow(host, next_at=next_at), delay_s=1.0, per_host=1)
     made.promise = promise
     return made
 
@@ -38,7 +38,7 @@ def lane(host: str, promise: float, next_at: float = 0.0) -> Lane:
 def test_the_most_promising_host_goes_first() -> None:
     """Of the hosts that may be asked; one that must wait does not hold up the others."""
     promises = {"low": 0.1, "high": 0.9, "late": 1.0, "idle": None}
-    ranks = Ranks(64, lambda lane: promises[lane.host])
+    ranks = BestFirstHosts(64, lambda lane: promises[lane.host])
     for host, told in (("low", 0.1), ("high", 0.9), ("idle", 0.95)):
         ranks.enlist(lane(host, told))
     ranks.enlist(lane("late", 1.0, next_at=5.0))
@@ -52,7 +52,7 @@ def test_the_most_promising_host_goes_first() -> None:
 def test_a_promise_that_was_too_high_is_seen_through() -> None:
     """What a lane was taken for is looked at when its turn comes; then another may go first."""
     promises = {"boast": 0.2, "true": 0.5}
-    ranks = Ranks(64, lambda lane: promises[lane.host])
+    ranks = BestFirstHosts(64, lambda lane: promises[lane.host])
     ranks.enlist(lane("boast", float("inf")))
     ranks.enlist(lane("true", 0.5))
     order = [ranks.ready(1.0), ranks.ready(1.0)]
@@ -168,8 +168,10 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
 
 def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
-    mission = settle_order(Mission(policy=Policy(name="terms", focus=1.0)))
-    pilot = Pilot(Helm(mission, None), MemoryFrontier(), mission, workers=1, refill=lambda lane: bool(lane.queue))
+    mission = settle_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
+    pilot = BestFirstScheduler(
+        LinkScoring(mission, None), MemoryFrontier(), mission, workers=1, refill=lambda lane: bool(lane.queue)
+    )
     best, poor = lane("best", 0.9), lane("poor", 0.1)
     for each in (best, poor):
         each.queue.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))

@@ -14,8 +14,8 @@ from test_crawl import states
 POISON = """
 import hashlib, os, sys
 from lycosa.quarry import Quarry
-from lycosa.crawl.run import CrawlOptions, run
-from lycosa.mission.settings import Fetch, Keep, Limits, Mission
+from lycosa.crawler.run import CrawlOptions, run
+from lycosa.config.settings import FetchSettings, KeepSettings, LimitSettings, Mission
 
 class Poison(Quarry):
     def links(self, doc):
@@ -29,9 +29,9 @@ class Poison(Quarry):
         return ()
 
 seed, connect_to, folder = sys.argv[1:]
-limits = Limits(page_cpu_s=0.3, memory_bytes=400 << 20)
-fetch = Fetch(delay_s=0, connect_to=(connect_to,), per_host=4)
-mission = Mission(seeds=(seed,), workers=2, limits=limits, fetch=fetch, keep=Keep(collection=folder))
+limits = LimitSettings(page_cpu_s=0.3, memory_bytes=400 << 20)
+fetch = FetchSettings(delay_s=0, connect_to=(connect_to,), per_host=4)
+mission = Mission(seeds=(seed,), workers=2, limits=limits, fetch=fetch, keep=KeepSettings(collection=folder))
 report = run(mission, CrawlOptions(quiet=True, quarry=Poison()))
 print(report.as_json())
 """

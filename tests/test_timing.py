@@ -9,21 +9,21 @@ from loopback import Reply, Web, html
 from test_crawl import crawl, stored
 
 from lycosa.crawler.intake.answer_intake import new_batch
-from lycosa.crawler.politeness.host_queue import Lane
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.crawler.timing import BATCH_PAGES, BATCH_S, EARLY_S, Timing
 from lycosa.frontier import part_of
-from lycosa.model import Batch, Done, Found, HostRow, State
+from lycosa.model import Batch, Discovery, HostRow, Outcome, State
 
 
-def make_found(host: str, state: State = State.PENDING) -> Found:
-    return Found(id=1, url=f"http://{host}/", host=host, depth=1, state=state)
+def make_found(host: str, state: State = State.PENDING) -> Discovery:
+    return Discovery(id=1, url=f"http://{host}/", host=host, depth=1, state=state)
 
 
 def make_batch(*hosts: str) -> Batch:
     batch = new_batch()
     batch.found.extend(make_found(host) for host in hosts)
-    batch.done.append(Done(1, "a.test", State.FETCHED))
+    batch.done.append(Outcome(1, "a.test", State.FETCHED))
     return batch
 
 
@@ -33,7 +33,7 @@ def is_due(timing: Timing, now: float, batch: Batch, *, resting: bool = False) -
 
 def test_a_batch_grows_until_its_time_has_come() -> None:
     """While every host has something to do, a commit comes once in a while; one that is empty never does."""
-    timing = Timing(Board(1, folder=""), 0)
+    timing = Timing(SharedState(1, folder=""), 0)
     timing.commit(10.0)
     assert not is_due(timing, 10.0 + BATCH_S / 2, make_batch("a.test"))
     assert is_due(timing, 10.0 + BATCH_S, make_batch("a.test"))
@@ -42,15 +42,15 @@ def test_a_batch_grows_until_its_time_has_come() -> None:
 
 def test_a_worker_that_can_do_nothing_else_writes() -> None:
     """What was done is not kept back while nothing is under way."""
-    timing = Timing(Board(1, folder=""), 0)
+    timing = Timing(SharedState(1, folder=""), 0)
     timing.commit(10.0)
     assert is_due(timing, 10.0, make_batch(), resting=True)
 
 
 def test_a_host_without_work_does_not_wait_for_the_others() -> None:
     """Links to a new host, or to one that had nothing more to fetch, are written soon; not those to a busy one."""
-    timing = Timing(Board(1, folder=""), 0)
-    busy, dry = (Lane(HostRow(host), delay_s=1.0, per_host=1) for host in ("busy.test", "dry.test"))
+    timing = Timing(SharedState(1, folder=""), 0)
+    busy, dry = (HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in ("busy.test", "dry.test"))
     dry.dry = True
     lanes, parts = {"busy.test": busy, "dry.test": dry}, list(range(256))
     for host, hungry in (("busy.test", False), ("dry.test", True), ("new.test", True)):
@@ -66,7 +66,7 @@ def test_a_host_without_work_does_not_wait_for_the_others() -> None:
 
 def test_permits_in_other_hands_are_all_there_is() -> None:
     """The limit is spent when each permit is used or under way, and not any more when one came back."""
-    board = Board(2, folder="")
+    board = SharedState(2, folder="")
     assert not board.spent
     board.set_limit(3, 5)
     assert not board.spent

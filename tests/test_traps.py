@@ -16,15 +16,15 @@ from lycosa.urls import host_of, normalise
 SITE = "http://www.sample.com"
 
 
-def taken(urls: Iterable[str], bounds: mission.Traps | None = None) -> list[str]:
+def taken(urls: Iterable[str], bounds: mission.TrapSettings | None = None) -> list[str]:
     """The URLs that the bounds let through, asked in their order."""
-    traps = Traps(bounds or mission.Traps(), Tallies())
+    traps = Traps(bounds or mission.TrapSettings(), Tallies())
     return [url for url in urls if traps.admit(url, host_of(url)).ok]
 
 
 def crawl(start: str, links: Callable[[str], Iterable[str]], most: int = 5000) -> int:
     """How many pages of an endless site a crawl with the default bounds asks for."""
-    traps = Traps(mission.Traps(), Tallies())
+    traps = Traps(mission.TrapSettings(), Tallies())
     seen, queue, count = {start}, deque([start]), 0
     while queue and count < most:
         url = queue.popleft()
@@ -132,7 +132,7 @@ def test_what_counts_as_a_date(address: str, pattern: str | None) -> None:
 )
 def test_segments_that_keep_recurring_are_a_trap(path: str) -> None:
     """One segment or a group of them, side by side or not; the verdict names the segment, its count and the setting."""
-    verdict = Traps(mission.Traps(), Tallies()).admit(SITE + path, "www.sample.com")
+    verdict = Traps(mission.TrapSettings(), Tallies()).admit(SITE + path, "www.sample.com")
     assert verdict.reason == "trap:repeat"
     assert "times" in verdict.detail
     assert "traps.repeats = 3" in verdict.detail
@@ -160,7 +160,7 @@ def test_deep_paths_end() -> None:
 
 def test_query_strings_are_bounded_for_each_path() -> None:
     """What one path has used up is still free for the others."""
-    bounds = mission.Traps(queries_per_path=10)
+    bounds = mission.TrapSettings(queries_per_path=10)
     urls = [f"{SITE}{path}?q={n}" for path in ("/a", "/b") for n in range(30)]
     assert len(taken(urls, bounds)) == 20
     assert len(taken([f"{SITE}/a/{n}" for n in range(30)], bounds)) == 30
@@ -198,7 +198,7 @@ def test_other_parameters_are_no_session_ids(address: str) -> None:
 
 def test_hosts_below_one_domain_are_bounded() -> None:
     """Endless subdomains end; hosts that were taken, the domain itself and other domains stay open."""
-    bounds = mission.Traps(hosts_per_domain=5)
+    bounds = mission.TrapSettings(hosts_per_domain=5)
     first = [f"http://h{n}.sample.co.uk/" for n in range(5)]
     more = [f"http://h{n}.sample.co.uk/" for n in range(5, 50)]
     open_still = [url + "x" for url in first] + ["http://sample.co.uk/", "http://h1.other.co.uk/", "http://10.0.0.1/"]
@@ -207,17 +207,17 @@ def test_hosts_below_one_domain_are_bounded() -> None:
 
 def test_names_in_one_folder_are_bounded_where_asked() -> None:
     """Ever new pages in one folder end, and ever new folders with a page each; queries have their own bound."""
-    bounds = mission.Traps(names_per_folder=5)
+    bounds = mission.TrapSettings(names_per_folder=5)
     pages = [f"{SITE}/new/{n}" for n in range(50)]
     folders = [f"{SITE}/deep/{n}/page" for n in range(50)]
     others = [f"{SITE}/q?x={n}" for n in range(50)] + [f"{SITE}/a", f"{SITE}/deep/1/another"]
     assert taken(pages + folders + others, bounds) == pages[:5] + folders[:5] + others
-    assert taken(pages + folders, mission.Traps()) == pages + folders
+    assert taken(pages + folders, mission.TrapSettings()) == pages + folders
 
 
 def test_a_refusal_tells_count_and_setting() -> None:
     """A person learns what was counted, where, and which setting to change."""
-    traps = Traps(mission.Traps(calendar=2, queries_per_path=3, hosts_per_domain=1, sessions=1), Tallies())
+    traps = Traps(mission.TrapSettings(calendar=2, queries_per_path=3, hosts_per_domain=1, sessions=1), Tallies())
     for url in (
         [f"{SITE}/cal/2024/{n}/" for n in (1, 2)] + [f"{SITE}/q?x={n}" for n in (1, 2, 3)] + [f"{SITE}/?sid=0123abcd"]
     ):
@@ -237,7 +237,9 @@ def test_a_refusal_tells_count_and_setting() -> None:
 
 def test_zero_means_no_bound() -> None:
     """Every bound can be lifted by itself."""
-    bounds = mission.Traps(path_depth=0, repeats=0, queries_per_path=0, calendar=0, sessions=0, hosts_per_domain=0)
+    bounds = mission.TrapSettings(
+        path_depth=0, repeats=0, queries_per_path=0, calendar=0, sessions=0, hosts_per_domain=0
+    )
     urls = [SITE + "/x" * 50] + [f"{SITE}/cal?y=2024&m=1&d={n}&PHPSESSID=1" for n in range(6000)]
     urls += [f"http://h{n}.sample.com/" for n in range(1100)]
     assert taken(urls, bounds) == urls
@@ -245,7 +247,7 @@ def test_zero_means_no_bound() -> None:
 
 def test_a_refused_address_is_not_counted() -> None:
     """What one bound refuses does not use up another."""
-    traps = Traps(mission.Traps(calendar=1, queries_per_path=5), Tallies())
+    traps = Traps(mission.TrapSettings(calendar=1, queries_per_path=5), Tallies())
     for n in range(20):
         traps.admit(f"{SITE}/cal?y=2000&m={n}", "www.sample.com")
     assert traps.tallies.count("www.sample.com", "queries:/cal") == 1
@@ -257,7 +259,7 @@ def test_counts_survive_a_restart() -> None:
     kept = 0
     for run in range(4):
         tallies = Tallies(lambda host: {key: count for (owner, key), count in stored.items() if owner == host})
-        traps = Traps(mission.Traps(calendar=100, hosts_per_domain=3), tallies)
+        traps = Traps(mission.TrapSettings(calendar=100, hosts_per_domain=3), tallies)
         for n in range(60):
             kept += traps.admit(f"{SITE}/cal?y={1900 + run * 60 + n}&m=1", "www.sample.com").ok
             if n % 7 == 0:
@@ -272,7 +274,7 @@ def test_counts_survive_a_restart() -> None:
 
 def test_small_counts_are_not_stored() -> None:
     """A path with one query string is no row in the database; one that nears its bound is, with all it has counted."""
-    traps = Traps(mission.Traps(), Tallies())
+    traps = Traps(mission.TrapSettings(), Tallies())
     for n in range(1000):
         traps.admit(f"http://sample.com/{n}?q", "sample.com")
     assert not traps.tallies.drain()
@@ -301,7 +303,7 @@ def test_tallies_stay_small() -> None:
 
 def test_long_patterns_make_short_keys() -> None:
     """A hostile path does not become a hostile row; two of them stay apart."""
-    traps = Traps(mission.Traps(queries_per_path=1), Tallies())
+    traps = Traps(mission.TrapSettings(queries_per_path=1), Tallies())
     for end in ("a", "b"):
         assert traps.admit(f"{SITE}/{'x' * 1900}{end}?q", "www.sample.com").ok
         assert not traps.admit(f"{SITE}/{'x' * 1900}{end}?r", "www.sample.com").ok
@@ -338,7 +340,7 @@ ODD = st.lists(
 @given(st.lists(ODD, max_size=20))
 def test_no_address_breaks_the_rules(tails: list[str]) -> None:
     """Whatever a page links to, there is a verdict, and explaining it first changes nothing."""
-    traps = Traps(mission.Traps(calendar=2, queries_per_path=3, sessions=1), Tallies())
+    traps = Traps(mission.TrapSettings(calendar=2, queries_per_path=3, sessions=1), Tallies())
     for tail in tails:
         url = normalise(f"{SITE}/{tail}")
         assert url is not None

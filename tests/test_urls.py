@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.config.settings import Urls
+from lycosa.config.settings import UrlSettings
 from lycosa.urls import (
     MAX_CHARS,
     Cleaner,
@@ -315,14 +315,14 @@ def test_registered_domains() -> None:
 def test_session_ids_are_dropped(written: str, cleaned: str) -> None:
     """By the names that servers use, and short names only with the value of a token."""
     url = "http://example.com" + written
-    assert Cleaner(Urls(drop_session=True)).clean(normalise(url) or "") == "http://example.com" + cleaned
+    assert Cleaner(UrlSettings(drop_session=True)).clean(normalise(url) or "") == "http://example.com" + cleaned
     if written == cleaned:
         assert strip_session(url) is url
 
 
 def test_tracking_and_named_parameters_are_dropped() -> None:
     """Names match whatever their case; the question mark goes with the last parameter."""
-    clean = Cleaner(Urls(drop_tracking=True, drop=("Ref",))).clean
+    clean = Cleaner(UrlSettings(drop_tracking=True, drop=("Ref",))).clean
     assert clean("http://a.example/?utm_source=x&b=2&fbclid=y&UTM_medium=z&ref=q&a=1") == "http://a.example/?b=2&a=1"
     assert clean("http://a.example/?gclid=1") == "http://a.example/"
     assert clean("http://a.example/?preference=1") == "http://a.example/?preference=1"
@@ -330,20 +330,23 @@ def test_tracking_and_named_parameters_are_dropped() -> None:
 
 def test_parameters_are_sorted_by_name() -> None:
     """Values under one name keep their order; empty parameters go."""
-    assert Cleaner(Urls(sort_query=True)).clean("http://a.example/?b=1&&a=2&a=1&") == "http://a.example/?a=2&a=1&b=1"
+    assert (
+        Cleaner(UrlSettings(sort_query=True)).clean("http://a.example/?b=1&&a=2&a=1&")
+        == "http://a.example/?a=2&a=1&b=1"
+    )
 
 
 def test_without_settings_nothing_is_cleaned() -> None:
     """The default mission keeps every parameter."""
     url = "http://a.example/;jsessionid=1?utm_source=x&b&&a"
-    assert Cleaner(Urls()).clean(url) is url
-    assert Cleaner(Urls()).idle
-    assert not Cleaner(Urls(drop=("x",))).idle
+    assert Cleaner(UrlSettings()).clean(url) is url
+    assert Cleaner(UrlSettings()).idle
+    assert not Cleaner(UrlSettings(drop=("x",))).idle
 
 
 def test_the_resolver_cleans() -> None:
     """A cleaner given to the resolver acts on every form of link."""
-    resolver = Resolver(Cleaner(Urls(drop_session=True)))
+    resolver = Resolver(Cleaner(UrlSettings(drop_session=True)))
     base = "http://a.example/d/p"
     for href in ("http://a.example/d/q;jsessionid=1", "/d/q?sid=0a0b0c0d", "q?sid=0a0b0c0e", "q?PHPSESSID=1"):
         assert resolver.resolve(href, base) == "http://a.example/d/q"
@@ -379,7 +382,7 @@ NOISY = st.lists(
 @given(NOISY, st.booleans(), st.booleans(), st.booleans())
 def test_cleaning_is_idempotent(tail: str, session: bool, tracking: bool, sort: bool) -> None:
     """A cleaned address is normalised, and cleaning it again changes nothing."""
-    clean = Cleaner(Urls(drop_session=session, drop_tracking=tracking, sort_query=sort, drop=("b",))).clean
+    clean = Cleaner(UrlSettings(drop_session=session, drop_tracking=tracking, sort_query=sort, drop=("b",))).clean
     url = normalise("http://a.example/" + tail)
     assert url is not None
     cleaned = clean(url)

@@ -14,7 +14,7 @@ from test_crawl import crawl, rows, states
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.collection.listing import Filter
+from lycosa.collection.listing import RowFilter
 from lycosa.crawler.politeness.disposition import truncation_of
 from lycosa.export.files import export_index, export_wacz, export_warc
 from lycosa.export.page_index import read_index
@@ -147,7 +147,7 @@ def copies(web: Web, tmp_path: Path) -> Path:
 def test_no_record_is_exported_twice(copies: Path, tmp_path: Path) -> None:
     """A page that holds the bytes of others is one record in a part of the archive, as it is in the whole."""
     with Collection(copies) as collection, (tmp_path / "part.warc.gz").open("wb") as out:
-        export_warc(collection, out, Filter(host="a.test"))
+        export_warc(collection, out, RowFilter(host="a.test"))
     idents = [record.ident for record in read(tmp_path / "part.warc.gz")]
     assert len(idents) == len(set(idents)) == 5
 

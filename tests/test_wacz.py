@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import CollectionError, UsageError
 from lycosa.export.surt import surt_of
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
@@ -27,7 +27,7 @@ def warcs(tmp_path: Path) -> list[tuple[Path, int]]:
     """Two archive files with three pages, a missing one and a revisit; one has a tail that was never committed."""
     folder = tmp_path / "archive"
     folder.mkdir()
-    archive = Archive(folder, prefix="test", max_bytes=1, software="lycosa/0.1", info={})
+    archive = ArchiveWriter(folder, prefix="test", max_bytes=1, software="lycosa/0.1", info={})
     sizes = {}
     for batch in (("/b", "/a?z=1&b=2"), ("/", "/gone")):
         for path in batch:

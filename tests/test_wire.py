@@ -8,19 +8,35 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.render.messages import HEAD, Ask, Begin, Given, Hello, Job, Line, Result, listen, pack, unpack_for_hub
+from lycosa.render.messages import (
+    HEAD,
+    Ask,
+    Begin,
+    Hello,
+    RenderJob,
+    RenderResult,
+    Resource,
+    WorkerConnection,
+    listen,
+    pack,
+    unpack_for_hub,
+)
 
 
 def test_messages_survive_the_way(tmp_path: Path) -> None:
     """In both directions, also in pieces of one byte."""
     with listen(str(tmp_path / "hub")) as listener:
-        line = Line(str(tmp_path / "hub"))
+        line = WorkerConnection(str(tmp_path / "hub"))
         peer, _ = listener.accept()
-        for message in (Hello(1, [3, 4]), Job(7, "http://a.test/ü"), Given(9, 200, {"a": "b"}, b"\0body")):
+        for message in (Hello(1, [3, 4]), RenderJob(7, "http://a.test/ü"), Resource(9, 200, {"a": "b"}, b"\0body")):
             line.say(message)
             size = int.from_bytes(peer.recv(HEAD, socket.MSG_WAITALL), "big")
             assert unpack_for_hub(peer.recv(size, socket.MSG_WAITALL)) == message
-        said = [Begin(7), Ask(1, "http://a.test/x", True, ("Accept: */*",), 10), Result(7, b"<p>", ["http://a.test/y"])]
+        said = [
+            Begin(7),
+            Ask(1, "http://a.test/x", True, ("Accept: */*",), 10),
+            RenderResult(7, b"<p>", ["http://a.test/y"]),
+        ]
         heard = []
         for byte in b"".join(map(pack, said)):
             peer.send(bytes((byte,)))
@@ -36,9 +52,9 @@ def test_a_hub_that_does_not_listen_does_not_stop_a_worker(tmp_path: Path) -> No
     """What cannot be sent waits, and goes out when there is room."""
     body = b"x" * (4 << 20)
     with listen(str(tmp_path / "hub")) as listener:
-        line = Line(str(tmp_path / "hub"))
+        line = WorkerConnection(str(tmp_path / "hub"))
         peer, _ = listener.accept()
-        line.say(Given(1, 200, {}, body))
+        line.say(Resource(1, 200, {}, body))
         assert line.waiting
         got = bytearray()
         reading = threading.Thread(target=lambda: got.extend(peer.recv(len(body) + 1000, socket.MSG_WAITALL)))
@@ -48,10 +64,10 @@ def test_a_hub_that_does_not_listen_does_not_stop_a_worker(tmp_path: Path) -> No
         line.close()
         reading.join()
         peer.close()
-        assert unpack_for_hub(bytes(got[HEAD:])) == Given(1, 200, {}, body)
+        assert unpack_for_hub(bytes(got[HEAD:])) == Resource(1, 200, {}, body)
 
 
 def test_nobody_at_the_other_end(tmp_path: Path) -> None:
     """A hub that is not there yet is an error to try again after."""
     with pytest.raises(OSError):
-        Line(str(tmp_path / "hub"))
+        WorkerConnection(str(tmp_path / "hub"))

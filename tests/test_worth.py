@@ -19,15 +19,15 @@ from test_rebuild import holdings
 
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
-from lycosa.config.settings import Keep, Mission
+from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.frontier import SqliteFrontier
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.model import WarcRow
 from lycosa.repair.crash_recovery import LOOKED_AT, _gather_notes, mend_archive
-from lycosa.repair.folder import Plan
+from lycosa.repair.folder import ReplaySettings
 
 NOTES = """
 from lycosa.quarry import Quarry
@@ -162,14 +162,14 @@ def test_a_white_list_needs_a_quarry() -> None:
     """Without one nothing would ever be stored."""
     assert make_worth(Mission()) is None
     with pytest.raises(UsageError, match="there is none"):
-        make_worth(Mission(keep=Keep(what="recognised")))
+        make_worth(Mission(keep=KeepSettings(what="recognised")))
     with pytest.raises(UsageError, match="keep.drop"):
-        make_worth(Mission(keep=Keep(drop=("(",))))
+        make_worth(Mission(keep=KeepSettings(drop=("(",))))
 
 
 def test_lines_survive_what_the_network_writes() -> None:
     """Half a surrogate pair, a line that is none."""
-    entry = unstored_log.Entry("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
+    entry = unstored_log.UnstoredAnswer("http://a/", 1.0, 200, links=[("http://b/", "half \ud800", "")])
     assert unstored_log.decode(unstored_log.encode(entry) + b"nonsense\n\xff\n")[1:] == [None, None]
     assert unstored_log.decode(unstored_log.encode(entry))[0].links == [("http://b/", "half ?", "")]
 
@@ -182,7 +182,7 @@ def test_lines_of_both_forms_are_read() -> None:
         ("http://a.bc/", "", ""),
         ("https://a.b/", "", ""),
     ]
-    entry = unstored_log.Entry("http://a.b/", 1.0625, 200, "not-quarry", "text/html", "", 7, "", links)
+    entry = unstored_log.UnstoredAnswer("http://a.b/", 1.0625, 200, "not-quarry", "text/html", "", 7, "", links)
     line = unstored_log.encode(entry)
     assert b'["/c","one",""]' in line
     (row,) = unstored_log.decode(line)
@@ -236,8 +236,10 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     """Whenever that is killed in its turn, the next run has every line, and knows the same of each address."""
     folder = stock(tmp_path / "c", [(f"http://a.test/{n}", "text/html", b"x") for n in range(count)])
     known_urls = rows(folder, "SELECT url, state, reason, http, fetched FROM urls ORDER BY n")
-    wanted = [unstored_log.encode(unstored_log.Entry(f"http://a.test/{n}", float(n), 404)) for n in range(count)]
-    side = Archive(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
+    wanted = [
+        unstored_log.encode(unstored_log.UnstoredAnswer(f"http://a.test/{n}", float(n), 404)) for n in range(count)
+    ]
+    side = ArchiveWriter(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
     for line in wanted:
         side.note(line)
     name, size = side.flush(last=True)
@@ -257,7 +259,7 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     with pytest.raises(Killed):
         _gather_notes(folder / "archive", frontier)
     del frontier.note_warcs
-    plan = Plan(folder, Mission(), None, SqliteFrontier)
+    plan = ReplaySettings(folder, Mission(), None, SqliteFrontier)
     mend_archive(plan, frontier)
     known = {row.name for row in frontier.warcs()}
     frontier.close()

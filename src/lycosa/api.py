@@ -21,7 +21,7 @@ from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.crawler.summary import Report
+    from lycosa.crawler.summary import CrawlReport
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
@@ -99,7 +99,7 @@ def _listed(seeds: str | Iterable[str]) -> list[str]:
     return [word for word in words if isinstance(word, str)]
 
 
-def _export(mission: Mission, report: Report) -> None:
+def _export(mission: Mission, report: CrawlReport) -> None:
     if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
         finish(mission)
 

@@ -1,7 +1,8 @@
 """The nouns that flow between the stages: plain structs, no behaviour.
 
 A `Target` leaves the frontier, `fetch` turns it into an `Answer`, `parse` reads that into a `Doc`, `judge` gives each
-link a `Verdict`, and one `Batch` of `Found` and `Done` rows goes back to the frontier when the archive holds the bytes.
+link a `Verdict`, and one `Batch` of `Discovery` and `Outcome` rows goes back to the frontier when the archive holds
+the bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ STATE_NAMES = {
 }
 
 
-class Past(Struct, frozen=True, gc=False):
+class VisitHistory(Struct, frozen=True, gc=False):
     """What the visits to a URL have taught: how often it changes, and so when to come back. Times in seconds."""
 
     interval: float = 0.0  # to the next visit; 0: in the next round
@@ -73,7 +74,7 @@ class Target(Struct, frozen=True, gc=False):
     modified: str = ""  # the date to ask with; empty where the host's dates are not to be trusted
     digest: bytes = b""  # content digest of the copy we hold
     round: int = 0  # of the last visit; 0: never visited
-    past: Past = Past()
+    past: VisitHistory = VisitHistory()
     redirect: str = ""  # where it led at the last visit
     whole: bool = False  # to be asked for without a date, so that its content can be seen
     lore: bytes = b""  # what the policy noted of it when it was found
@@ -109,7 +110,7 @@ class Link(Struct, gc=False):
     trust: float = 0.0  # how often such a hypothesis of a quarry holds, 0 to 1; 0: it is no hypothesis
 
 
-class Sight(Struct, gc=False):
+class Observation(Struct, gc=False):
     """An answer as a policy sees it: what a URL turned out to be."""
 
     url: str
@@ -133,7 +134,7 @@ class Verdict(Struct, frozen=True, gc=False):
     detail: str = ""
 
 
-class Found(Struct, gc=False):
+class Discovery(Struct, gc=False):
     """A URL seen for the first time by this worker, on its way into the frontier."""
 
     id: int
@@ -179,7 +180,7 @@ class PageRow(Struct, gc=False):
     links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
 
 
-class Glimpse(Struct, gc=False):
+class UnstoredPage(Struct, gc=False):
     """What is remembered of a page that was read for its links and not stored."""
 
     mime: str
@@ -188,7 +189,7 @@ class Glimpse(Struct, gc=False):
     links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
 
 
-class Done(Struct, gc=False):
+class Outcome(Struct, gc=False):
     """The outcome of one target."""
 
     n: int
@@ -201,10 +202,10 @@ class Done(Struct, gc=False):
     retries: int = 0
     page: PageRow | None = None  # what was stored; None: nothing new
     redirect: str = ""  # normalised address of a redirect's target
-    past: Past | None = None  # what this visit taught; None: nothing
+    past: VisitHistory | None = None  # what this visit taught; None: nothing
     place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
     keys: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
-    glimpse: Glimpse | None = None  # of a page that was read and not stored
+    glimpse: UnstoredPage | None = None  # of a page that was read and not stored
 
 
 class HostRow(Struct, gc=False):
@@ -235,7 +236,7 @@ class WarcRow(Struct, gc=False):
     stamp: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
 
 
-class Hint(Struct, gc=False):
+class LastmodHint(Struct, gc=False):
     """A host's word on one of its own pages, in a sitemap or feed: when it last changed, by that host's clock."""
 
     id: int
@@ -246,8 +247,8 @@ class Hint(Struct, gc=False):
 class Batch(Struct, gc=False):
     """What one worker commits at once; the archive already holds its bytes."""
 
-    found: list[Found]
-    done: list[Done]
+    found: list[Discovery]
+    done: list[Outcome]
     hosts: list[HostRow]
     robots: list[RobotsRow]
     tallies: dict[tuple[str, str], int]  # (host, trap pattern) -> newly counted
@@ -255,7 +256,7 @@ class Batch(Struct, gc=False):
     warc_size: int = 0
     warc_synced: int = 0
     warcs: list[WarcRow] = []  # other archive files that have changed; without a size: to be forgotten
-    hints: list[Hint] = []
+    hints: list[LastmodHint] = []
     lessons: list[Lesson] = []
     lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 

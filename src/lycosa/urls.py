@@ -17,7 +17,7 @@ import xxhash
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-    from lycosa.config.settings import Urls
+    from lycosa.config.settings import UrlSettings
 
 #: Characters of an address, as written, beyond which it is none: browsers and servers end far below.
 MAX_CHARS = 65_536
@@ -231,7 +231,7 @@ class Cleaner:
 
     __slots__ = ("_named", "_prefixes", "_session", "_sort")
 
-    def __init__(self, settings: Urls) -> None:
+    def __init__(self, settings: UrlSettings) -> None:
         self._session = settings.drop_session
         self._sort = settings.sort_query
         self._named = frozenset(name.lower() for name in settings.drop)

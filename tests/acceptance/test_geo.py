@@ -21,7 +21,7 @@ from planet import Planet
 
 from lycosa import Collection
 from lycosa.missions.geo.inventory.identity import find_key, spell
-from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 
 pytestmark = pytest.mark.acceptance
 
@@ -45,7 +45,7 @@ class Atlas:
 
     truth: dict[str, Any]
     early: dict[Key, int]  # services of the inventory when the crawl was killed, with their layers
-    entries: dict[Key, Entry]
+    entries: dict[Key, ServiceEntry]
     layers: dict[str, list[Layer]]
     seconds: float
 
@@ -88,11 +88,11 @@ def count_services(folder: Path) -> int:
     return 0
 
 
-def read_stock(folder: Path) -> tuple[dict[Key, Entry], dict[str, list[Layer]]]:
+def read_stock(folder: Path) -> tuple[dict[Key, ServiceEntry], dict[str, list[Layer]]]:
     """Services by type and endpoint, layers by service."""
     layers: dict[str, list[Layer]] = {}
     with Collection(folder) as collection, collection.snapshot():
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         for layer in stock.layers():
             layers.setdefault(layer.entry.id, []).append(layer)
     entries = {}

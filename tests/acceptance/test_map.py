@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lycosa.missions.geo.export.map_page import write_map
-from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source
-from lycosa.missions.geo.model import Item, Service
+from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
+from lycosa.missions.geo.model import LayerItem, Service
 from lycosa.render.browser_discovery import find_browser
 
 SEAT = find_browser()
@@ -23,7 +23,7 @@ KINDS = ("WMS", "WFS", "WCS", "WMTS")
 NASTY = "</script><img src=http://evil.example/x onerror=alert(1)><b>bold</b>"
 
 
-def make_world() -> tuple[list[Entry], list[Layer]]:
+def make_world() -> tuple[list[ServiceEntry], list[Layer]]:
     """Services all over the world with twenty layers each; the first is hostile, the last crosses 180 degrees."""
     entries, layers = [], []
     for n in range(SERVICES):
@@ -31,16 +31,18 @@ def make_world() -> tuple[list[Entry], list[Layer]]:
         service = Service(KINDS[n % 4], "1.0.0", endpoint=f"http://s{n}.example.org/ows", title=title, items=20)
         service.provider = f"Provider {n % 7}"
         service.endpoint = "javascript:alert(1)" if n == 0 else service.endpoint
-        source = Source(n, 1, f"{service.endpoint}?request=GetCapabilities", service, 1.7e9, "", {})
-        entry = Entry(f"{n:016x}", service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source])
+        source = DescriptionSource(n, 1, f"{service.endpoint}?request=GetCapabilities", service, 1.7e9, "", {})
+        entry = ServiceEntry(
+            f"{n:016x}", service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source]
+        )
         entries.append(entry)
         for m in range(LAYERS // SERVICES):
             west, south = (n * 37 + m * 3) % 350 - 180.0, (n * 17 + m * 5) % 160 - 85.0
             box = (176.0, -20.0, -178.0, -12.0) if n == SERVICES - 1 else (west, south, west + 3, south + 2)
-            item = Item("layer", f"l{m}", f"Layer {m} of {title}", box=box, language="en")
+            item = LayerItem("layer", f"l{m}", f"Layer {m} of {title}", box=box, language="en")
             layers.append(Layer(f"{n * 100 + m:016x}", entry, item, "", (entry.id,)))
     dead = Service("WMS", endpoint="http://dead.example.org/wms")
-    entries.append(Entry("f" * 16, dead, "dead", "http-404", (dead.endpoint,), (dead.endpoint,)))
+    entries.append(ServiceEntry("f" * 16, dead, "dead", "http-404", (dead.endpoint,), (dead.endpoint,)))
     return entries, layers
 
 

@@ -11,7 +11,7 @@ import pytest
 from planet import Crawl, Planet
 
 from lycosa import Collection
-from lycosa.collection.near_duplicates import Kin
+from lycosa.collection.near_duplicates import NearDuplicate
 
 pytestmark = pytest.mark.acceptance
 
@@ -25,7 +25,7 @@ class Found:
     """A crawl with no bound on traps but this one, and the clusters of its collection."""
 
     crawl: Crawl
-    kin: list[Kin]
+    kin: list[NearDuplicate]
 
     def together(self, pairs: list[tuple[str, str]]) -> int:
         cluster = {kin.url: kin.cluster for kin in self.kin}

@@ -16,7 +16,7 @@ from lycosa.missions.geo import find_hints, infer, recognise, take_stock
 from lycosa.missions.geo.export import geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.identity import make_id
-from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source
+from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
 from lycosa.parse import Doc, read
 
 pytestmark = pytest.mark.acceptance
@@ -123,17 +123,17 @@ def test_exports(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) -> N
     assert len(boxed) > 0.75 * len(features)
 
 
-def _list_all(rows: list[tuple[Row, bytes]]) -> tuple[list[Entry], list[Layer]]:
+def _list_all(rows: list[tuple[Row, bytes]]) -> tuple[list[ServiceEntry], list[Layer]]:
     """The services and layers of all descriptions, as the inventory of a collection holds them."""
-    entries: list[Entry] = []
+    entries: list[ServiceEntry] = []
     layers: list[Layer] = []
     for row, body in rows:
         inventory = take_stock(_read(body)) if row["is_service"] else None
         if inventory is None:
             continue
         service, name = inventory.service, make_id(row["file"])
-        source = Source(1, 1, service.endpoint, service, 1.7e9, "", {})
-        entries.append(Entry(name, service, endpoints=(service.endpoint,), sources=[source], at=1.7e9))
+        source = DescriptionSource(1, 1, service.endpoint, service, 1.7e9, "", {})
+        entries.append(ServiceEntry(name, service, endpoints=(service.endpoint,), sources=[source], at=1.7e9))
         for number, item in enumerate(inventory.items):
             layers.append(Layer(make_id(name, str(number)), entries[-1], item, "", (name,)))
     return entries, layers

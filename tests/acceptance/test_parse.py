@@ -13,7 +13,7 @@ import pytest
 from turbohtml import Comment, Doctype, DocumentFragment, Element, Namespace, Node, ProcessingInstruction, Text
 
 from lycosa.parse import read, read_sitemap
-from lycosa.parse.charset import Decoded, find_declared, resolve_label
+from lycosa.parse.charset import DecodedText, find_declared, resolve_label
 from lycosa.parse.html import read_html
 from lycosa.parse.mime import Mime, extract_mime, parse_mime
 
@@ -146,7 +146,7 @@ def test_tree_construction(shared: Path, say: Callable[[str], None]) -> None:
     pages = [case for case in cases if not case["fragment"] and case["script"] != "on"]
     right = 0
     for case in pages:
-        page = read_html(Decoded("utf-8", case["data"]), b"", agent="lycosa", max_links=6000)
+        page = read_html(DecodedText("utf-8", case["data"]), b"", agent="lycosa", max_links=6000)
         right += "\n".join(_dump(page.tree)) == case["tree"]
     say(f"tree construction: {len(cases)} read, equal trees {right}/{len(pages)}")
     assert right == len(pages)

@@ -12,10 +12,10 @@ import pytest
 from test_extract import run, write_archive
 
 from lycosa.config.settings import Mission
-from lycosa.extract.job_runner import NURSERY
+from lycosa.extract.job_runner import FORK_SERVER
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool
-from lycosa.extract.run import Errand, extract_files
+from lycosa.extract.run import ExtractOptions, extract_files
 
 pytestmark = pytest.mark.acceptance
 
@@ -41,7 +41,7 @@ def test_broken_pdfs_are_survived(shared: Path, tmp_path: Path, texts: str) -> N
     """Each gives its text or its problem within 30 s of processor time and 1 GiB, or its process is killed."""
     files = sorted((shared / "data/conformance/pdf").iterdir())
     jobs = write_archive(tmp_path / "archive", [file.read_bytes() for file in files], mime="application/pdf")
-    pool = Pool(NURSERY, Setup(texts, cpu_s=30, timeout_s=60, memory_bytes=1 << 30), workers=2)
+    pool = Pool(FORK_SERVER, Setup(texts, cpu_s=30, timeout_s=60, memory_bytes=1 << 30), workers=2)
     try:
         results = run(pool, jobs, limit_s=600)
     finally:
@@ -62,7 +62,7 @@ def test_whole_pdfs_have_their_text(shared: Path, tmp_path: Path, texts: str) ->
     """Those of the documents corpus are read without a problem, and nearly all of them have text."""
     files = sorted((shared / "data/documents").rglob("*.pdf"))[:25]
     jobs = write_archive(tmp_path / "archive", [file.read_bytes() for file in files], mime="application/pdf")
-    pool = Pool(NURSERY, Setup(texts), workers=2)
+    pool = Pool(FORK_SERVER, Setup(texts), workers=2)
     try:
         results = run(pool, jobs, limit_s=600)
     finally:
@@ -78,7 +78,7 @@ def test_archives_of_other_tools_are_extracted_from(shared: Path, texts: str) ->
     """The conformance archives, broken ones among them: documents come out, and no error stops the rest."""
     files = [str(file) for file in sorted((shared / "data/conformance/warc").iterdir())]
     out = StringIO()
-    tally = extract_files(files, Mission(quarry=texts), Errand(workers=2, quiet=True), out=out)
+    tally = extract_files(files, Mission(quarry=texts), ExtractOptions(workers=2, quiet=True), out=out)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     kinds = Counter(line["kind"] for line in lines)
     print(f"\nother tools' archives: {tally.documents} documents of {len(files)} files, {dict(kinds)}")

@@ -20,10 +20,10 @@ from loopback import Reply, Web, html
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.config.settings import Render
+from lycosa.config.settings import RenderSettings
 from lycosa.render.browser_discovery import find_browser
-from lycosa.render.messages import Given, Sheet
-from lycosa.render.page_session import Bounds
+from lycosa.render.messages import Resource, Sheet
+from lycosa.render.page_session import RenderLimits
 from lycosa.render.process_tree import find_below
 
 MISSING = find_browser().missing
@@ -449,15 +449,15 @@ def test_a_browser_without_work_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
     from lycosa.render import browser_pool as studios
 
     monkeypatch.setattr(studios, "IDLE_S", 0.2)
-    bounds = Bounds(Render(), 1 << 20, "lycosa")
+    bounds = RenderLimits(RenderSettings(), 1 << 20, "lycosa")
     sheet = Sheet(1, 200, PAGE, b"<title>x</title><script>document.title = 'made'</script>")
 
-    async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Given:
-        return Given(0, 404)
+    async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Resource:
+        return Resource(0, 404)
 
     async def try_it() -> list[bytes]:
         before = set(find_below(os.getpid()))
-        studio = studios.Studio(find_browser().path, bounds, folder=str(tmp_path))
+        studio = studios.BrowserPool(find_browser().path, bounds, folder=str(tmp_path))
         watching = asyncio.create_task(studio.watch())
         pages = []
         for _ in range(2):

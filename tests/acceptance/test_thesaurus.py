@@ -12,7 +12,7 @@ from lycosa.missions.geo.check.probe import has_probe, make_probe
 from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.parse import read
 from lycosa.text import Thesaurus, thesaurus_library
-from lycosa.text.compiled_thesaurus import Volume, open_volume, write_volume
+from lycosa.text.compiled_thesaurus import CompiledThesaurus, open_volume, write_volume
 from lycosa.text.sparql import select_rows
 
 pytestmark = pytest.mark.acceptance
@@ -21,7 +21,7 @@ GEMET = "http://www.eionet.europa.eu/gemet"
 
 
 @pytest.fixture(scope="module")
-def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Volume, float]:
+def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[CompiledThesaurus, float]:
     """The compiled thesaurus, and the seconds that it took."""
     files = sorted((shared / "data/thesaurus").glob("gemet*.rdf"))
     file = tmp_path_factory.mktemp("gemet") / "gemet.thesaurus"
@@ -30,7 +30,7 @@ def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Volum
     return open_volume(file), time.process_time() - began
 
 
-def test_gemet_is_imported_whole(gemet: tuple[Volume, float], say: Callable[[str], None]) -> None:
+def test_gemet_is_imported_whole(gemet: tuple[CompiledThesaurus, float], say: Callable[[str], None]) -> None:
     """Every label of ten languages, every relation, every theme and group, in seconds."""
     volume, seconds = gemet
     head = volume.header
@@ -46,7 +46,7 @@ def test_gemet_is_imported_whole(gemet: tuple[Volume, float], say: Callable[[str
     assert seconds < 30
 
 
-def test_gemet_is_asked_in_microseconds(gemet: tuple[Volume, float], say: Callable[[str], None]) -> None:
+def test_gemet_is_asked_in_microseconds(gemet: tuple[CompiledThesaurus, float], say: Callable[[str], None]) -> None:
     """In each language its own labels are relevant; themes restrict; a page costs a fraction of a millisecond."""
     volume, _ = gemet
     thesaurus = Thesaurus(volume)
@@ -63,7 +63,7 @@ def test_gemet_is_asked_in_microseconds(gemet: tuple[Volume, float], say: Callab
     say(f"GEMET: {(time.process_time() - began) / 300 * 1e6:.0f} µs for the relevance of a page, budget 150")
 
 
-def test_gemet_in_sparql(gemet: tuple[Volume, float]) -> None:
+def test_gemet_in_sparql(gemet: tuple[CompiledThesaurus, float]) -> None:
     """The statements are all there, joined over their files."""
     query = f"SELECT ?label {{ <{GEMET}/concept/7244> skos:broader/skos:prefLabel ?label FILTER(lang(?label) = 'en') }}"
     assert list(select_rows(gemet[0], query, seconds=60).rows) == [("watercourse",)]

@@ -11,7 +11,7 @@ from typing import Any
 import ada_url
 import pytest
 
-from lycosa.config.settings import Urls
+from lycosa.config.settings import UrlSettings
 from lycosa.urls import Cleaner, Resolver, normalise, parse, registered_domain
 
 pytestmark = pytest.mark.acceptance
@@ -54,13 +54,13 @@ def _follows_rfc(case: Case) -> bool:
 
 def _commons(case: Case) -> bool:
     url = normalise(case["input"])
-    return url is not None and Cleaner(Urls(drop_session=True, sort_query=True)).clean(url) == case["expect"]
+    return url is not None and Cleaner(UrlSettings(drop_session=True, sort_query=True)).clean(url) == case["expect"]
 
 
 def _w3lib(case: Case) -> bool:
     url, expected = normalise(case["args"][0]), normalise(case["expect"] or "")
     if url is not None and case["fn"] == "canonicalize_url":
-        url = Cleaner(Urls(sort_query=True)).clean(url)
+        url = Cleaner(UrlSettings(sort_query=True)).clean(url)
     return url == expected
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stock import stock  # noqa: E402
 
-from lycosa.analysis.run import Errand, Progress, analyse_collection  # noqa: E402
-from lycosa.missions.xml.analysis import XmlPart  # noqa: E402
+from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection  # noqa: E402
+from lycosa.missions.xml.analysis import XmlAnalyzer  # noqa: E402
 
 XSD = "http://www.w3.org/2001/XMLSchema"
 XSLT = "http://www.w3.org/1999/XSL/Transform"
@@ -66,7 +66,7 @@ def measure(folder: Path, cores: int) -> tuple[float, float]:
     used = cpu_s()
     watch = Watch()
     began = time.monotonic()
-    progress = analyse_collection(folder, XmlPart(), Errand(workers=cores, quiet=True))
+    progress = analyse_collection(folder, XmlAnalyzer(), AnalysisOptions(workers=cores, quiet=True))
     seconds = time.monotonic() - began
     peak = watch.stop()
     os.sched_setaffinity(0, every)
@@ -83,7 +83,7 @@ def measure(folder: Path, cores: int) -> tuple[float, float]:
     return rate, progress.documents / (alone + (ours + theirs - alone) / cores) * 60
 
 
-def tell_phases(progress: Progress) -> None:
+def tell_phases(progress: AnalysisTally) -> None:
     spent = sum(progress.phases.values())
     for phase, seconds in progress.phases.items():
         print(f"  {phase:8} {seconds:8.1f} s {seconds / spent:6.1%}")

@@ -20,21 +20,21 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.frontier import SqliteFrontier, link_codec
-from lycosa.model import Batch, Done, Found, PageRow, State
+from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 
 AT = 1_700_000_000.0
 BATCH = 500
 
 TASKS = {
     "idle": "pass",
-    "merge": "from lycosa.crawl.merge import merge_collections as m; print(m([a, b], into=c).text)",
+    "merge": "from lycosa.repair.merge import merge_collections as m; print(m([a, b], into=c).text)",
     "inlinks": """
-from lycosa.look.graph import list_inlinks
+from lycosa.collection.graph import list_inlinks
 print(sum(1 for _ in list_inlinks(Collection(a).database)), 'links')""",
     "inlinks of one": "print(sum(1 for _ in Collection(a).inlinks('http://h0.test/0')), 'links')",
     "graph of hosts": "print(sum(1 for _ in Collection(a).graph(by='host')), 'edges')",
     "graphml": """
-from lycosa.look.graphml import write_graphml
+from lycosa.export.graphml import write_graphml
 with open(c.with_name('g.graphml'), 'w') as out: print(write_graphml(Collection(a).database, out), 'edges')""",
     "why": "w = Collection(a)\nfor n in range(200): w.why(f'http://h{n % 100}.test/{n}')",
 }  # fmt: skip
@@ -67,7 +67,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
     dice = random.Random(first)
     for start in range(first, first + count, BATCH):
         span = range(start, min(start + BATCH, first + count))
-        founds = [Found(urls.url_id(url), url, urls.host_of(url), via="a", depth=1) for url in map(url_of, span)]
+        founds = [Discovery(urls.url_id(url), url, urls.host_of(url), via="a", depth=1) for url in map(url_of, span)]
         frontier.commit(Batch(founds, [], hosts=[], robots=[], tallies={}), owner="me:0", now=AT)
         done = []
         for n in span:
@@ -76,7 +76,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
             digest = hashlib.sha1(str(n).encode()).digest()
             page = PageRow(AT + first, 200, "text/html", "utf-8", f"Page {n}", digest=digest, size=9999, links=packed)
             host = urls.host_of(url_of(n))  # rows are numbered in the order of their finding
-            done.append(Done(n - first + 1, host, int(State.FETCHED), http=200, at=AT + first, page=page))
+            done.append(Outcome(n - first + 1, host, int(State.FETCHED), http=200, at=AT + first, page=page))
         frontier.commit(Batch([], done, hosts=[], robots=[], tallies={}), owner="me:0", now=AT)
     frontier.close()
 

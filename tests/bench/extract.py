@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
-from lycosa.extract.run import Errand, extract_collection
+from lycosa.extract.run import ExtractOptions, extract_collection
 from lycosa.frontier import PARTITIONS, SqliteFrontier
-from lycosa.model import Answer, Batch, Done, Found, PageRow, State, Target
+from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.urls import url_id
 
 QUARRY = str(Path(__file__).resolve().parents[2] / "examples/outline.py:Outline")
@@ -45,7 +45,7 @@ def main() -> None:
 def measure(folder: Path, workers: int) -> float:
     """Documents a second."""
     began, ours, theirs = time.monotonic(), cpu_s(resource.RUSAGE_SELF), cpu_s(resource.RUSAGE_CHILDREN)
-    tally = extract_collection(folder, Mission(quarry=QUARRY), Errand(workers=workers, again=True, quiet=True))
+    tally = extract_collection(folder, Mission(quarry=QUARRY), ExtractOptions(workers=workers, again=True, quiet=True))
     whole = time.monotonic() - began
     rate = tally.documents / tally.seconds
     assert set(tally.outcomes) == {"done"}, tally.outcomes
@@ -73,7 +73,7 @@ def make_collection(folder: Path, *, count: int, size: int) -> None:
     words = [
         "".join(randomness.choices("abcdefghijklmnopqrstuvwxyz", k=randomness.randint(2, 11))) for _ in range(5000)
     ]
-    with Archive(folder / "archive", prefix="bench-00", max_bytes=0, software="bench", info={}) as archive:
+    with ArchiveWriter(folder / "archive", prefix="bench-00", max_bytes=0, software="bench", info={}) as archive:
         for start in range(0, count, 200):
             numbers = range(start + 1, min(start + 200, count) + 1)
             founds, dones = [], []
@@ -87,8 +87,8 @@ def make_collection(folder: Path, *, count: int, size: int) -> None:
                 place = archive.add(answer, digest=digest, mime="text/html")
                 page = PageRow(1e9, 200, "text/html", size=len(body), digest=digest, warc=place[0], offset=place[1])
                 page.length = place[2]
-                founds.append(Found(url_id(url), url, "bench.test"))
-                dones.append(Done(n, "bench.test", State.FETCHED, http=200, page=page))
+                founds.append(Discovery(url_id(url), url, "bench.test"))
+                dones.append(Outcome(n, "bench.test", State.FETCHED, http=200, page=page))
             archive.flush()
             frontier.commit(Batch(founds, [], [], [], {}), owner="bench:0", now=0.0)
             frontier.commit(Batch([], dones, [], [], {}), owner="bench:0", now=0.0)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lycosa.frontier import PARTITIONS, SqliteFrontier
 from lycosa.frontier.sqlite import schema
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, State
+from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, State
 from lycosa.urls import url_id
 
 OWNER = "bench:0"
@@ -37,21 +37,21 @@ class Maker:
         self.random = random.Random(7)
         self.count = 0
 
-    def found(self, host: str, parent: int) -> Found:
+    def found(self, host: str, parent: int) -> Discovery:
         self.count += 1
         if self.random.random() > self.local:
             host = self.random.choice(self.names)
         url = f"http://{host}/section-{self.count % 97}/some-article-title-{self.count:08d}.html"
-        return Found(url_id(url), url, host, depth=3, parent=parent, via="a", anchor="An anchor text of some words")
+        return Discovery(url_id(url), url, host, depth=3, parent=parent, via="a", anchor="An anchor text of some words")
 
-    def links(self, pages: int, links: int) -> list[Found]:
+    def links(self, pages: int, links: int) -> list[Discovery]:
         return [
             self.found(host, self.count)
             for host in (self.random.choice(self.names) for _ in range(pages))
             for _ in range(links)
         ]
 
-    def done(self, n: int, host: str, at: float) -> Done:
+    def done(self, n: int, host: str, at: float) -> Outcome:
         digest = hashlib.sha1(str(n).encode(), usedforsecurity=False).digest()
         links = self.random.randbytes(900)  # 40 links, packed
         page = PageRow(
@@ -59,10 +59,10 @@ class Maker:
             "Mon, 04 Mar 2024 10:00:00 GMT", "Tue, 05 Mar 2024 10:00:00 GMT", "lycosa-00-00001.warc.gz", n * 6000, 6000,
             links,
         )  # fmt: skip
-        return Done(n, host, State.FETCHED, http=200, at=at, page=page)
+        return Outcome(n, host, State.FETCHED, http=200, at=at, page=page)
 
 
-def batch(found: list[Found], done: list[Done]) -> Batch:
+def batch(found: list[Discovery], done: list[Outcome]) -> Batch:
     hosts = [HostRow(host, 1.7e9, 0.0, 1, 0) for host in {row.host for row in done}]
     return Batch(found, done, hosts, [], {}, "lycosa-00-00001.warc.gz" if done else "", 1)
 

@@ -37,14 +37,14 @@ from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
 from lycosa.crawler.process import tune
 from lycosa.judge.priority.policy_factory import make_policy, make_taste
-from lycosa.lab.recording import Frame, Reel
+from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo import Geo
 from lycosa.missions.geo.inventory.identity import spell
-from lycosa.missions.geo.inventory.inventory import Stock
+from lycosa.missions.geo.inventory.inventory import ServiceInventory
 from lycosa.missions.geo.inventory.service_state import settle
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
-from lycosa.model import Link, Sight
+from lycosa.model import Link, Observation
 from lycosa.parse import Doc, read
 
 POLICIES = ("bfs", "fish", "shark", "learn")
@@ -107,7 +107,7 @@ class World:
         with Collection(self.folder) as collection, collection.snapshot():
             for url, state, reason in collection.rows("SELECT url, state, reason FROM url WHERE state IN (6, 7, 8)"):
                 said.setdefault(place_of(url), set()).add(settle(state, reason or ""))
-            for entry in Stock(collection).entries:
+            for entry in ServiceInventory(collection).entries:
                 for url in (*entry.endpoints, *entry.addresses):
                     said.setdefault(place_of(url), set()).add(entry.state)
         truth = self.truth
@@ -149,7 +149,7 @@ def mission_of(name: str, learned_from: str = "") -> Mission:
     return replace(mission, policy=replace(mission.policy, name=name, learned_from=learned_from))
 
 
-def load_reel(world: World, quarry: Geo) -> tuple[Reel, Key]:
+def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
     """A crawled world for the laboratory, and which of the true services an answer is."""
     taste = make_taste(mission_of("learn"))
 
@@ -157,10 +157,10 @@ def load_reel(world: World, quarry: Geo) -> tuple[Reel, Key]:
         return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
 
     with Collection(world.folder) as collection:
-        reel = Reel(collection, quarry, weigh=weigh)
+        reel = Recording(collection, quarry, weigh=weigh)
     known: dict[str, str] = {}
 
-    def key(frame: Frame) -> str:
+    def key(frame: RecordedAnswer) -> str:
         if frame.url not in known:
             known[frame.url] = world.service(frame.url, frame.kind)
         return known[frame.url]
@@ -277,7 +277,9 @@ def cost(world: World, thesaurus: str) -> None:
             host = urls.host_of(doc.url)
             lore = policy.score(Link(doc.url), doc.url, host=host)[1]  # counted where its link is met as a new one
             clock = time.process_time()
-            policy.enter(Sight(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title))
+            policy.enter(
+                Observation(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title)
+            )
             fresh = []
             for (link, url, _), context in zip(news, contexts, strict=True):
                 target = urls.host_of(url)

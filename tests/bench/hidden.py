@@ -17,14 +17,14 @@ from pathlib import Path
 from harvest import Geo, World, load_reel, mission_of
 
 from lycosa import urls
-from lycosa.lab.recording import Frame, Reel
-from lycosa.lab.simulation import Replay
+from lycosa.lab.recording import RecordedAnswer, Recording
+from lycosa.lab.simulation import Simulation
 
 
 class Graph:
     """Everything that the seeds of a reel lead to, by the ids of addresses."""
 
-    def __init__(self, reel: Reel, key: Callable[[Frame], str]) -> None:
+    def __init__(self, reel: Recording, key: Callable[[RecordedAnswer], str]) -> None:
         self.links: dict[int, list[int]] = {}
         self.services: dict[int, str] = {}
         self.hosts: dict[int, str] = {}
@@ -75,7 +75,7 @@ def tell(world: World, requests: int) -> tuple[int, int]:
     """Print what is missing in one world; returns how much, and how much of it on hosts that are not known."""
     quarry = Geo()
     reel, key = load_reel(world, quarry)
-    replay, found = Replay(reel, mission_of("learn"), same=quarry.same), set[str]()
+    replay, found = Simulation(reel, mission_of("learn"), same=quarry.same), set[str]()
     named = {urls.host_of(seed) for seed in reel.seeds}
     for _, frame in zip(range(requests), replay.run(), strict=False):
         found.add(key(frame) if frame.kind else "")

@@ -13,7 +13,7 @@ import socket
 import time
 
 from lycosa.config.loading import load
-from lycosa.fetch.address_guard import Gate
+from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client
 from lycosa.model import Target
 
@@ -49,7 +49,9 @@ def main() -> None:
         port = listener.getsockname()[1]
         server = multiprocessing.get_context("fork").Process(target=serve, args=(listener,), daemon=True)
         server.start()
-        client = Client(load(text="").mission, Gate(allow_private=["127.0.0.0/8", "::1/128"]), spool_folder="/tmp")
+        client = Client(
+            load(text="").mission, AddressGuard(allow_private=["127.0.0.0/8", "::1/128"]), spool_folder="/tmp"
+        )
         for first in range(0, options.hosts, STEP):
             cpu_us, answered = ask(client, range(first, first + STEP), port)
             print(f"{first + STEP:8,} hosts {cpu_us:8.1f} us of CPU a request, {answered:,} of {STEP:,} answered")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
+from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
 
 DAY_S = 86_400.0
 MOST_S = 30 * DAY_S
@@ -51,7 +51,7 @@ class Nutch:
 
 class Ours:
     def __init__(self, step_s: float) -> None:
-        self._rate, self._bounds = Rate(), Bounds(least_s=3600.0, most_s=MOST_S, step_s=step_s)
+        self._rate, self._bounds = Rate(), IntervalBounds(least_s=3600.0, most_s=MOST_S, step_s=step_s)
 
     def visit(self, gap_s: float, *, changed: bool, quiet_s: float) -> float:
         self._rate = learn(self._rate, gap_s, changed=changed, quiet_s=quiet_s, bounds=self._bounds)

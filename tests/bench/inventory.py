@@ -21,9 +21,9 @@ from lycosa import Collection
 from lycosa.frontier.sqlite import schema
 from lycosa.missions.geo.export import geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
-from lycosa.missions.geo.inventory.inventory import Stock
-from lycosa.missions.geo.inventory.listing import SERVICES, Wanted, layer_rows, list_layers, service_rows
-from lycosa.missions.geo.model import Item, Service
+from lycosa.missions.geo.inventory.inventory import ServiceInventory
+from lycosa.missions.geo.inventory.listing import SERVICES, ServiceFilter, layer_rows, list_layers, service_rows
+from lycosa.missions.geo.model import LayerItem, Service
 
 KINDS = ("WMS", "WFS", "WCS", "WMTS")
 
@@ -77,7 +77,9 @@ def _records(services: int, layers: int) -> Iterator[tuple[int, str, str]]:
         for m in range(layers):
             same = n // 2 if m % 10 == 0 else n
             box = (m % 350 - 180.0, same % 170 - 85.0, m % 350 - 178.0, same % 170 - 84.0)
-            item = Item("layer", f"l{same}_{m}", f"Layer {m} of {same}", "Abstract. " * 20, box=box, box_from="own")
+            item = LayerItem(
+                "layer", f"l{same}_{m}", f"Layer {m} of {same}", "Abstract. " * 20, box=box, box_from="own"
+            )
             item.crs = ("EPSG:4326", "EPSG:3857")
             yield n, "layer", msgspec.json.encode(item).decode()
 
@@ -109,11 +111,11 @@ def main() -> None:
         layers = chosen.services * chosen.layers
         print(f"{chosen.services:,} services, {layers:,} layers, {chosen.urls:,} URLs, {size:.0f} MB")
         with Collection(path) as collection, collection.snapshot():
-            stock: Stock = measure("inventory", lambda: Stock(collection))
+            stock: ServiceInventory = measure("inventory", lambda: ServiceInventory(collection))
             assert len(stock.live) == chosen.services and len(SERVICES) == len(next(service_rows(stock.live)))
             shared = measure("layers, and who else offers them", lambda: sum(len(x.offers) > 1 for x in stock.layers()))
             assert shared or chosen.services < 4
-            every = Wanted()
+            every = ServiceFilter()
             measure("layers as rows", lambda: drain(layer_rows(list_layers(stock, every))))
             features = lambda: geojson.write_geojson(geojson.layer_features(list_layers(stock, every)))  # noqa: E731
             measure("footprints", lambda: drain(features()))

@@ -20,7 +20,7 @@ from pathlib import Path
 import apsw
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.fingerprint_store import Prints
+from lycosa.collection.fingerprint_store import FingerprintStore
 from lycosa.collection.near_duplicates import _Clusters
 from lycosa.frontier import SqliteFrontier
 from lycosa.text.fingerprint import SIZE
@@ -48,7 +48,7 @@ def fill(folder: Path, pages: int) -> list[tuple[int, int]]:
     addresses, rows = [], []
     crawl = apsw.Connection(str(folder / "crawl.db"))
     with Collection(folder) as collection:
-        prints = Prints(collection)
+        prints = FingerprintStore(collection)
         with crawl, prints.database:
             for n in range(1, pages + 1):
                 host, section = n // PER_HOST, chance.randrange(FOLDERS)
@@ -78,7 +78,7 @@ def measure(pages: int) -> str:
         folder = Path(name)
         copies = fill(folder, pages)
         with Collection(folder) as collection:
-            prints = Prints(collection)
+            prints = FingerprintStore(collection)
             began = time.process_time()
             _Clusters(prints).make()
             seconds = time.process_time() - began

@@ -20,7 +20,7 @@ from lycosa import urls
 from lycosa.archive.reader import iter_records, read_record
 from lycosa.config.loading import describe, load
 from lycosa.config.seeds import read_seeds
-from lycosa.config.settings import Mission, Urls
+from lycosa.config.settings import Mission, UrlSettings
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import LycosaError
 from lycosa.export.mirror_paths import path_of
@@ -49,7 +49,7 @@ class Prey:
 # Addresses
 
 
-_CLEANER = urls.Cleaner(Urls(drop_session=True, drop_tracking=True, sort_query=True, drop=("x",)))
+_CLEANER = urls.Cleaner(UrlSettings(drop_session=True, drop_tracking=True, sort_query=True, drop=("x",)))
 
 
 def feed_url(data: bytes, chance: random.Random, _folder: Path) -> None:

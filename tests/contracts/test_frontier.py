@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lycosa.frontier import PARTITIONS, Frontier, LeaseLost, part_of
-from lycosa.model import Batch, Done, Found, HostRow, PageRow, RobotsRow, State, Verdict, WarcRow
+from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Verdict, WarcRow
 from lycosa.urls import host_of, url_id
 
 ME, OTHER = "here:0", "here:1"
@@ -20,8 +20,8 @@ Open = Callable[[], Frontier]
 def found(
     url: str, *, state: int = State.PENDING, reason: str = "", score: float = 0.0, depth: int = 0, hops: int = 0,
     parent: int = 0, via: str = "a",
-) -> Found:  # fmt: skip
-    return Found(url_id(url), url, host_of(url), state, reason, score, depth, hops, parent, False, via)
+) -> Discovery:  # fmt: skip
+    return Discovery(url_id(url), url, host_of(url), state, reason, score, depth, hops, parent, False, via)
 
 
 def page(digest: bytes, *, links: str = "", warc: str = "w", offset: int = 0, length: int = 10) -> PageRow:
@@ -30,7 +30,7 @@ def page(digest: bytes, *, links: str = "", warc: str = "w", offset: int = 0, le
     )
 
 
-def put(frontier: Frontier, *founds: Found, done: tuple[Done, ...] = (), max_depth: int = -1, owner: str = ME):  # type: ignore[no-untyped-def]
+def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), max_depth: int = -1, owner: str = ME):  # type: ignore[no-untyped-def]
     batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
     return frontier.commit(batch, owner=owner, now=0.0, max_depth=max_depth)
 
@@ -41,9 +41,9 @@ def number(frontier: Frontier, url: str) -> int:
     return row.n
 
 
-def fetched(frontier: Frontier, url: str, digest: bytes = b"", *, links: str = "", **place: object) -> Done:
+def fetched(frontier: Frontier, url: str, digest: bytes = b"", *, links: str = "", **place: object) -> Outcome:
     digest = digest or url.encode()
-    return Done(
+    return Outcome(
         number(frontier, url),
         host_of(url),
         State.FETCHED,
@@ -255,7 +255,7 @@ def test_what_is_done_is_not_loaded_again(frontier: Frontier) -> None:
     links = [found(f"http://a.test/{state}") for state in outcomes]
     put(frontier, *links)
     dones = tuple(
-        Done(number(frontier, link.url), "a.test", state, reason="r", http=418, due=99.0, retries=2, redirect="http://b.test/")
+        Outcome(number(frontier, link.url), "a.test", state, reason="r", http=418, due=99.0, retries=2, redirect="http://b.test/")
         for link, state in zip(links, outcomes, strict=True)
     )  # fmt: skip
     assert frontier.pending()
@@ -315,7 +315,7 @@ def test_a_page_is_no_duplicate_of_itself(frontier: Frontier) -> None:
 def test_what_counts_as_a_page(frontier: Frontier) -> None:
     """Sitemaps and answers that are not kept do not count against the limit."""
     put(frontier, found("http://a.test/map", via="sitemap"), found("http://a.test/unkept"), found("http://a.test/page"))
-    unkept = Done(number(frontier, "http://a.test/unkept"), "a.test", State.FETCHED, http=200)
+    unkept = Outcome(number(frontier, "http://a.test/unkept"), "a.test", State.FETCHED, http=200)
     dones = (fetched(frontier, "http://a.test/map"), unkept, fetched(frontier, "http://a.test/page"))
     assert put(frontier, done=dones).stored == 1
     assert frontier.stored() == 1
@@ -327,7 +327,7 @@ def test_what_waits_comes_back_when_it_is_due(open_frontier: Open) -> None:
     mine = one.lease(ME, want=128, now=0.0, ttl_s=TTL_S)
     theirs = two.lease(OTHER, want=128, now=0.0, ttl_s=TTL_S)
     put(one, found(f"http://{MINE}/"))
-    done = Done(number(one, f"http://{MINE}/"), MINE, State.WAITING, "timeout", due=50.0, retries=1)
+    done = Outcome(number(one, f"http://{MINE}/"), MINE, State.WAITING, "timeout", due=50.0, retries=1)
     put(one, done=(done,))
     assert one.pending()
     assert (one.next_due(mine), two.next_due(theirs)) == (50.0, None)
@@ -477,8 +477,8 @@ def test_failed_seeds_say_why(frontier: Frontier) -> None:
     frontier.add_seeds([found(f"http://a.test/{name}") for name in ("ok", "gone", "dns", "moved", "later")])
     put(frontier, found("http://b.test/"))
 
-    def end(url: str, state: State, **more: object) -> Done:
-        return Done(number(frontier, url), host_of(url), state, **more)  # type: ignore[arg-type]
+    def end(url: str, state: State, **more: object) -> Outcome:
+        return Outcome(number(frontier, url), host_of(url), state, **more)  # type: ignore[arg-type]
 
     put(
         frontier,
@@ -504,7 +504,7 @@ def test_a_summary_names_the_most_frequent(frontier: Frontier) -> None:
     put(frontier, done=tuple(fetched(frontier, f"http://b.test/{n}") for n in range(2)))
     put(
         frontier,
-        done=tuple(Done(number(frontier, f"http://a.test/{n}"), "a.test", State.GONE, http=404) for n in (1, 2)),
+        done=tuple(Outcome(number(frontier, f"http://a.test/{n}"), "a.test", State.GONE, http=404) for n in (1, 2)),
     )
     summary = frontier.summary(top=2)
     assert (summary.types, summary.statuses) == ({"text/html": 3}, {"200": 3, "404": 2})
@@ -587,7 +587,7 @@ def test_nothing_waits_for_years(frontier: Frontier) -> None:
     put(frontier, found("http://a.test/a"), found("http://a.test/b"))
     for path, due in (("/a", 50.0), ("/b", 9e9)):
         n = number(frontier, f"http://a.test{path}")
-        put(frontier, done=(Done(n, "a.test", State.WAITING, "http-503", due=due, retries=1),))
+        put(frontier, done=(Outcome(n, "a.test", State.WAITING, "http-503", due=due, retries=1),))
     frontier.hasten(100.0)
     assert frontier.next_due(range(PARTITIONS)) == 50.0
     assert frontier.due(range(PARTITIONS), 60.0) == ["a.test"] and len(loaded(frontier)) == 1
@@ -599,7 +599,7 @@ def test_what_failed_is_tried_again_from_the_first(frontier: Frontier) -> None:
     ends = {"/a": (State.FAILED, "connect"), "/b": (State.FAILED, "killed-worker"), "/c": (State.GONE, "http-404")}
     put(frontier, *(found(f"http://a.test{path}") for path in ends))
     done = [
-        Done(number(frontier, f"http://a.test{path}"), "a.test", state, reason, retries=3)
+        Outcome(number(frontier, f"http://a.test{path}"), "a.test", state, reason, retries=3)
         for path, (state, reason) in ends.items()
     ]
     put(frontier, done=done)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from lycosa.frontier import Frontier
-from lycosa.model import Batch, Committed, Done, Found, Glimpse, PageRow, Past, State
+from lycosa.model import Batch, Committed, Discovery, Outcome, PageRow, State, UnstoredPage, VisitHistory
 from lycosa.urls import host_of, url_id
 
 
 def found(
     url: str, *, state: int = State.PENDING, reason: str = "", depth: int = 0, parent: int = 0, via: str = "a"
-) -> Found:
-    return Found(url_id(url), url, host_of(url), state, reason, 0.0, depth, 0, parent, False, via)
+) -> Discovery:
+    return Discovery(url_id(url), url, host_of(url), state, reason, 0.0, depth, 0, parent, False, via)
 
 
-def put(frontier: Frontier, *founds: Found, done: tuple[Done, ...] = (), max_depth: int = -1) -> Committed:
+def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), max_depth: int = -1) -> Committed:
     batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
     return frontier.commit(batch, owner="here:0", now=0.0, max_depth=max_depth)
 
@@ -24,9 +24,9 @@ def number(frontier: Frontier, url: str) -> int:
     return row.n
 
 
-def fetched(frontier: Frontier, url: str, *, links: str = "") -> Done:
+def fetched(frontier: Frontier, url: str, *, links: str = "") -> Outcome:
     page = PageRow(5.0, 200, digest=url.encode(), links=links.encode())
-    return Done(number(frontier, url), host_of(url), State.FETCHED, http=200, page=page)
+    return Outcome(number(frontier, url), host_of(url), State.FETCHED, http=200, page=page)
 
 
 def state_of(frontier: Frontier, url: str) -> tuple[int, str, int]:
@@ -68,7 +68,7 @@ def chain(frontier: Frontier, *, max_depth: int) -> None:
     one = number(frontier, address(1))
     put(frontier, found(address(2), depth=3, parent=one), done=(fetched(frontier, address(1), links=address(2)),))
     two = number(frontier, address(2))
-    moved = Done(two, "a.test", State.MOVED, http=302, redirect=address(3))
+    moved = Outcome(two, "a.test", State.MOVED, http=302, redirect=address(3))
     put(frontier, found(address(3), depth=3, parent=two, via="redirect"), done=(moved,))
     deep = found(address(4), state=State.REJECTED, reason="depth", depth=4, parent=number(frontier, address(3)))
     put(
@@ -109,7 +109,7 @@ def test_a_page_lowered_while_it_is_refused_is_opened(frontier: Frontier) -> Non
     """The worker refuses a target for the depth that it was handed out with; a shorter way was found meanwhile."""
     put(frontier, found("http://a.test/1", depth=5))
     put(frontier, found("http://a.test/1", depth=1), max_depth=3)
-    refused = Done(number(frontier, "http://a.test/1"), "a.test", State.REJECTED, "depth")
+    refused = Outcome(number(frontier, "http://a.test/1"), "a.test", State.REJECTED, "depth")
     assert put(frontier, done=(refused,), max_depth=3).hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/1") == (State.PENDING, "", 1)
     assert frontier.counts() == {State.PENDING: 1}
@@ -160,8 +160,10 @@ def test_a_page_that_was_not_stored_still_led_somewhere(frontier: Frontier) -> N
     """It is fetched, counts as no page of the collection, and a shorter way to it shortens those to its links."""
     page, child = "http://a.test/page", "http://a.test/child"
     put(frontier, found(page, depth=3), max_depth=5)
-    glimpse = Glimpse("text/html", size=10, links=child.encode())
-    done = Done(number(frontier, page), "a.test", State.FETCHED, "not-quarry", http=200, past=Past(), glimpse=glimpse)
+    glimpse = UnstoredPage("text/html", size=10, links=child.encode())
+    done = Outcome(
+        number(frontier, page), "a.test", State.FETCHED, "not-quarry", http=200, past=VisitHistory(), glimpse=glimpse
+    )
     committed = put(frontier, found(child, depth=4), done=(done,), max_depth=5)
     assert (committed.stored, committed.duplicates) == (0, set())
     assert state_of(frontier, page) == (State.FETCHED, "not-quarry", 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lycosa.frontier import PARTITIONS, Frontier
-from lycosa.model import Batch, Done, Found, Hint, HostRow, PageRow, Past, State
+from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, State, VisitHistory
 from lycosa.urls import host_of, url_id
 
 ME = "here:0"
@@ -14,27 +14,27 @@ DAY = 24 * HOUR
 NAMES = ("a", "b", "c", "d")
 
 
-def found(name: str, **more: object) -> Found:
+def found(name: str, **more: object) -> Discovery:
     url = f"http://a.test/{name}"
-    return Found(url_id(url), url, "a.test", **more)  # type: ignore[arg-type]
+    return Discovery(url_id(url), url, "a.test", **more)  # type: ignore[arg-type]
 
 
-def put(frontier: Frontier, *founds: Found, done: tuple[Done, ...] = ()):  # type: ignore[no-untyped-def]
+def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = ()):  # type: ignore[no-untyped-def]
     batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
     return frontier.commit(batch, owner=ME, now=0.0)
 
 
-def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: object) -> Done:
+def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: object) -> Outcome:
     row = frontier.find(f"http://a.test/{name}")
     assert row is not None
     page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
-    return Done(row.n, host_of(row.url), state, page=page, **{"http": 200, "past": Past(), **more})  # type: ignore[arg-type]
+    return Outcome(row.n, host_of(row.url), state, page=page, **{"http": 200, "past": VisitHistory(), **more})  # type: ignore[arg-type]
 
 
 def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0) -> None:
     """A first round in which each of these was stored."""
     put(frontier, *(found(name) for name in names))
-    past = Past(interval=interval_s)
+    past = VisitHistory(interval=interval_s)
     put(frontier, done=tuple(end(frontier, name, State.FETCHED, name.encode(), past=past) for name in names))
     frontier.end_round(now=10.0, why="")
 
@@ -74,7 +74,7 @@ def test_a_page_is_due_by_the_clock_of_the_rounds(frontier: Frontier) -> None:
     visited(frontier, "a", interval_s=2 * DAY)
     assert next_round(frontier, now=60.0) == []
     assert next_round(frontier, now=120.0) == ["a"]
-    past = Past(interval=2 * DAY)
+    past = VisitHistory(interval=2 * DAY)
     put(frontier, done=(end(frontier, "a", State.UNCHANGED, past=past),))
     assert next_round(frontier, now=120.0 + 2 * DAY) == ["a"]
 
@@ -99,7 +99,7 @@ def test_a_full_round_visits_what_is_not_due(frontier: Frontier) -> None:
 
 def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
     """What failed, sitemaps, and what a robots.txt refused come in every round; refusals by the host when due."""
-    later = Past(interval=9 * DAY)
+    later = VisitHistory(interval=9 * DAY)
     put(
         frontier,
         found("gone"), found("moved"), found("timeout"), found("forbidden"), found("poison"), found("waits"),
@@ -121,7 +121,7 @@ def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
     assert next_round(frontier) == ["timeout", "map", "robots"]
     assert frontier.counts()[State.WAITING] == 1
     for name in ("timeout", "map", "robots"):
-        put(frontier, done=(end(frontier, name, State.GONE, http=404, past=Past(interval=30 * DAY)),))
+        put(frontier, done=(end(frontier, name, State.GONE, http=404, past=VisitHistory(interval=30 * DAY)),))
     assert next_round(frontier, now=8 * DAY) == ["gone", "moved", "forbidden", "map"]
     target = frontier.load("a.test", limit=9)[1]
     assert (target.redirect, target.past.interval) == ("http://b.test/", 9 * DAY)
@@ -187,7 +187,7 @@ def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
     """ETag and date to ask with are those that the last visit gave; without them the old ones stay."""
     visited(frontier, "ab")
     next_round(frontier)
-    past = Past(interval=0.0, changes=1.5, watched=7.0, checked=2)
+    past = VisitHistory(interval=0.0, changes=1.5, watched=7.0, checked=2)
     put(
         frontier,
         done=(
@@ -234,7 +234,7 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
     row = frontier.find("http://a.test/c")
     assert row is not None
     newer = PageRow(6.0, 200, "text/html", digest=b"C", etag='"c"', warc="v", length=10)
-    put(frontier, done=(Done(row.n, "a.test", State.FETCHED, http=200, page=newer),))
+    put(frontier, done=(Outcome(row.n, "a.test", State.FETCHED, http=200, page=newer),))
     assert (frontier.stored(), frontier.pages()) == (2, 3)
     assert frontier.repend_archive("w", [(5, 100)]) == 2
     assert pending(frontier) == ["a", "b"]
@@ -246,7 +246,7 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
 
 def tell(frontier: Frontier, **dates: float):  # type: ignore[no-untyped-def]
     """A sitemap says when these pages changed."""
-    hints = [Hint(found(name).id, "a.test", date) for name, date in dates.items()]
+    hints = [LastmodHint(found(name).id, "a.test", date) for name, date in dates.items()]
     return frontier.commit(
         Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints), owner=ME, now=0.0
     ).hosts
@@ -259,7 +259,7 @@ def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> Non
     assert next_round(frontier) == []
     assert tell(frontier, a=2.0, b=1.0, c=5.0, x=2.0) == {"a.test"}
     assert pending(frontier) == ["a"]
-    put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", past=Past(interval=20 * DAY)),))
+    put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", past=VisitHistory(interval=20 * DAY)),))
     assert tell(frontier, a=3.0) == set()
     assert next_round(frontier) == []
     assert tell(frontier, a=3.0, b=0.5, c=4.0) == set()
@@ -275,7 +275,7 @@ def test_a_host_that_is_wrong_too_often_is_not_heeded(frontier: Frontier) -> Non
     next_round(frontier)
     tell(frontier, **dict.fromkeys(names, 2.0))
     assert pending(frontier) == list(names)
-    past = Past(interval=20 * DAY)
+    past = VisitHistory(interval=20 * DAY)
     put(frontier, done=tuple(end(frontier, name, State.UNCHANGED, http=304, past=past) for name in names))
     assert tell(frontier, k=2.0) == set()
     next_round(frontier, everything=False)

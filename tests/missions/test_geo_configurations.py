@@ -6,22 +6,22 @@ import json
 
 import pytest
 
-from lycosa.missions.geo import Hint, find_hints
+from lycosa.missions.geo import ServiceHint, find_hints
 from lycosa.parse import read
 
 U = "http://g.example.org/geology"  # an address that tells nothing
 V = "http://g.example.org/rivers"
 
 
-def config(found: object) -> list[Hint]:
+def config(found: object) -> list[ServiceHint]:
     return find_hints(read("http://p.org/c.json", {"content-type": "application/json"}, json.dumps(found).encode()))
 
 
-def script(text: str, url: str = "http://p.org/js/map.js") -> list[Hint]:
+def script(text: str, url: str = "http://p.org/js/map.js") -> list[ServiceHint]:
     return find_hints(read(url, {"content-type": "application/javascript"}, text.encode()))
 
 
-def told(hints: list[Hint]) -> list[tuple[str, str]]:
+def told(hints: list[ServiceHint]) -> list[tuple[str, str]]:
     return [(hint.service, hint.endpoint) for hint in hints]
 
 

@@ -23,28 +23,28 @@ from lycosa.missions.geo.bounds import make_box
 from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.missions.geo.export import coastline, geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
-from lycosa.missions.geo.inventory.inventory import Entry, Layer, Source, Stock
+from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry, ServiceInventory
 from lycosa.missions.geo.languages import name_language, write_language
-from lycosa.missions.geo.model import Item, Service
+from lycosa.missions.geo.model import LayerItem, Service
 from lycosa.parse import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
 
 
 @pytest.fixture(scope="module")
-def stock(atlas: Path) -> Iterator[Stock]:
+def stock(atlas: Path) -> Iterator[ServiceInventory]:
     with Collection(atlas) as collection, collection.snapshot():
-        yield Stock(collection)
+        yield ServiceInventory(collection)
 
 
-def hostile() -> tuple[Entry, Layer]:
+def hostile() -> tuple[ServiceEntry, Layer]:
     """A service whose every text tries to be something else."""
     text = NASTY.replace("\ud800", "")  # which JSON cannot hold, so that no record has it
     service = Service("WMS", "1.3.0", "ogc:wms/1.3.0", f"javascript:{text}", title=text, provider=text, abstract=text)
     service.keywords, service.box, service.licence = (text,), (0.0, 0.0, 1.0, 1.0), text
-    source = Source(1, 1, f"http://a.org/{text}", service, 0.0, "", {})
-    entry = Entry("0" * 16, service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source])
-    item = Item("layer", text, text, text, box=(0.0, 0.0, 1.0, 1.0), box_from="own", time=text, address=text)
+    source = DescriptionSource(1, 1, f"http://a.org/{text}", service, 0.0, "", {})
+    entry = ServiceEntry("0" * 16, service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source])
+    item = LayerItem("layer", text, text, text, box=(0.0, 0.0, 1.0, 1.0), box_from="own", time=text, address=text)
     return entry, Layer("1" * 16, entry, item, "2" * 16, (entry.id,))
 
 
@@ -125,11 +125,11 @@ def test_why_there_is_no_footprint() -> None:
 def test_a_time_without_end_lasts_until_it_was_fetched() -> None:
     """It is a period, not the instant at which it begins."""
     fetched = 1_700_000_000.0
-    source = Source(1, 1, "http://a.org/", Service("WMS"), fetched, "", {})
-    entry = Entry("e", Service("WMS"), sources=[source], at=fetched)
+    source = DescriptionSource(1, 1, "http://a.org/", Service("WMS"), fetched, "", {})
+    entry = ServiceEntry("e", Service("WMS"), sources=[source], at=fetched)
 
     def time_of(text: str) -> tuple[str | None, ...]:
-        said = stac.make_item(Layer("l", entry, Item("layer", "n", time=text), "d", ("e",)))["properties"]
+        said = stac.make_item(Layer("l", entry, LayerItem("layer", "n", time=text), "d", ("e",)))["properties"]
         return tuple(said.get(key) for key in ("datetime", "start_datetime", "end_datetime"))
 
     period = (None, "2019-01-01T00:00:00Z", "2023-11-14T22:13:20Z")
@@ -170,8 +170,8 @@ def test_links_by_which_viewers_draw() -> None:
 
     def link(kind: str, *formats: str) -> list[dict[str, Any]]:
         service = Service(kind, endpoint="http://a.test/ows", formats=formats)
-        entry = Entry("e", service, sources=[Source(1, 1, "http://a.test/d", service, 1.7e9, "", {})])
-        links = stac.make_item(Layer("l", entry, Item("layer", "x"), "", ("e",)))["links"]
+        entry = ServiceEntry("e", service, sources=[DescriptionSource(1, 1, "http://a.test/d", service, 1.7e9, "", {})])
+        links = stac.make_item(Layer("l", entry, LayerItem("layer", "x"), "", ("e",)))["links"]
         return [one for one in links if one["rel"] in ("wms", "wmts", "tilejson")]
 
     assert link("WMS", "image/gif", "image/png") == [
@@ -193,7 +193,7 @@ def test_times_of_layers() -> None:
         assert stac.read_time(nonsense) is None
 
 
-def test_iso_records(atlas: Path, stock: Stock, tmp_path: Path) -> None:
+def test_iso_records(atlas: Path, stock: ServiceInventory, tmp_path: Path) -> None:
     """One record a service, with the elements in the order of the schema, the same identifier each time."""
     folder = tmp_path / "iso"
     assert export(atlas, "iso", "-o", str(folder)) == 0
@@ -218,7 +218,7 @@ def test_iso_records(atlas: Path, stock: Stock, tmp_path: Path) -> None:
     assert len(etree.parse(whole).findall(f"{{{iso.CSW}}}Insert/{{{iso.GMD}}}MD_Metadata")) == 8
 
 
-def test_iso_records_of_layers(atlas: Path, stock: Stock, tmp_path: Path) -> None:
+def test_iso_records_of_layers(atlas: Path, stock: ServiceInventory, tmp_path: Path) -> None:
     """One record a layer, as a data set with its box and where it is to be had; its parent is the service's record."""
     folder = tmp_path / "iso"
     assert export(atlas, "iso", "--by", "layer", "-o", str(folder)) == 0
@@ -282,7 +282,7 @@ def test_originals_that_cannot_be_read_are_left_out(
     """No empty file stands for one; the others are there, and the exit code says so."""
     shutil.copytree(atlas, tmp_path / "c")
     with Collection(tmp_path / "c") as collection, collection.snapshot():
-        sources = [source for entry in Stock(collection).live for source in entry.sources]
+        sources = [source for entry in ServiceInventory(collection).live for source in entry.sources]
         page = collection.page_at(sources[0].n)
         assert page is not None
         name, offset, _ = page.place

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Geo, Hint, find_hints, links
+from lycosa.missions.geo import Geo, ServiceHint, find_hints, links
 from lycosa.missions.geo.recognise.service_hints import HOME
 from lycosa.parse import Doc, read
 
@@ -18,7 +18,7 @@ PAGE = "http://www.example.org/mapas/index.html"
 ENDPOINT = "http://sig.example.org/mapas/suelos3.aspx"  # an address that tells nothing
 
 
-def page(body: str, url: str = PAGE, head: str = "") -> list[Hint]:
+def page(body: str, url: str = PAGE, head: str = "") -> list[ServiceHint]:
     return find_hints(
         read(
             url,
@@ -28,7 +28,7 @@ def page(body: str, url: str = PAGE, head: str = "") -> list[Hint]:
     )
 
 
-def proposed(hints: list[Hint]) -> dict[str, str]:
+def proposed(hints: list[ServiceHint]) -> dict[str, str]:
     """Addresses and rules, but for the first page of the host, which every service leads to."""
     return {hint.url: hint.rule for hint in hints if hint.rule != HOME}
 
@@ -37,7 +37,7 @@ def caps(endpoint: str, service: str) -> str:
     return f"{endpoint}{'&' if '?' in endpoint else '?'}service={service}&request=GetCapabilities"
 
 
-def xml(body: str, url: str = "http://example.org/record.xml") -> list[Hint]:
+def xml(body: str, url: str = "http://example.org/record.xml") -> list[ServiceHint]:
     return find_hints(read(url, {"content-type": "application/xml"}, body.encode()))
 
 

@@ -10,7 +10,7 @@ import pytest
 from stock import stock
 
 from lycosa.cli.main import main
-from lycosa.missions.geo.check.check_history import History, Result, last_outcomes, merge_rounds
+from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, last_outcomes, merge_rounds
 
 Rounds = list[tuple[int, float, float | None, str, list[tuple[str, str]]]]
 
@@ -18,10 +18,11 @@ Rounds = list[tuple[int, float, float | None, str, list[tuple[str, str]]]]
 def check(folder: Path, at: float, outcomes: dict[str, str], *, ended: bool = True) -> None:
     """A round of checks with these outcomes by service."""
     folder.mkdir(exist_ok=True)
-    with closing(History(folder, write=True)) as history:
+    with closing(CheckHistory(folder, write=True)) as history:
         number, _ = history.begin(now=at, anew=True, wanted="")
         found = [
-            Result(id, "WMS", f"http://{id}.test/", outcome, described=True, at=at) for id, outcome in outcomes.items()
+            CheckResult(id, "WMS", f"http://{id}.test/", outcome, described=True, at=at)
+            for id, outcome in outcomes.items()
         ]
         history.add(number, found)
         if ended:
@@ -30,7 +31,7 @@ def check(folder: Path, at: float, outcomes: dict[str, str], *, ended: bool = Tr
 
 def rounds(folder: Path) -> Rounds:
     """Everything that a history holds."""
-    with closing(History(folder, write=False)) as history:
+    with closing(CheckHistory(folder, write=False)) as history:
         return [
             (row.round, row.started, row.ended, row.filter,
              sorted((each.id, each.outcome) for each in history.results(row.round)))
@@ -58,7 +59,7 @@ def test_rounds_stand_in_the_order_of_their_times(tmp_path: Path) -> None:
     assert merge_rounds(a, b, name="a") == []
     assert rounds(a) == merged and rounds(b) == before
     assert {id: outcome for id, (outcome, _) in last_outcomes(a).items()} == {"x": "dead", "y": "alive", "z": "dead"}
-    with closing(History(a, write=False)) as history:  # y was not asked about, so that it did not vanish
+    with closing(CheckHistory(a, write=False)) as history:  # y was not asked about, so that it did not vanish
         assert [each.result.id for each in history.differences(1, 2)] == ["x", "z"]
 
 
@@ -67,8 +68,8 @@ def test_copies_of_one_history_are_one(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     check(a, 10.0, {"x": "alive"}, ended=False)
     shutil.copytree(a, b)
-    with closing(History(b, write=True)) as history:
-        history.add(1, [Result("x", "WMS", "", "dead", at=12.0), Result("y", "WMS", "", "slow", at=12.0)])
+    with closing(CheckHistory(b, write=True)) as history:
+        history.add(1, [CheckResult("x", "WMS", "", "dead", at=12.0), CheckResult("y", "WMS", "", "slow", at=12.0)])
         history.end(1, now=13.0)
     check(b, 20.0, {"x": "slow"})
     merge_rounds(a, b, name="a")

@@ -9,7 +9,7 @@ from types import ModuleType
 from loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
-from lycosa.missions.geo.inventory.inventory import Stock
+from lycosa.missions.geo.inventory.inventory import ServiceInventory
 
 CLASSES = ["http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core"]
 REST = "arcgis/rest/services"
@@ -27,7 +27,7 @@ def hunt(web: Web, folder: Path) -> Collection:
     )  # fmt: skip
 
 
-def endpoints(stock: Stock) -> list[tuple[str, ...]]:
+def endpoints(stock: ServiceInventory) -> list[tuple[str, ...]]:
     return sorted(tuple(sorted(entry.endpoints)) for entry in stock.live)
 
 
@@ -49,7 +49,7 @@ def test_equal_lists_do_not_make_one_api(tmp_path: Path) -> None:
         *(f"http://{host}/ogcapi{part}?f=json" for host in titles for part in ("", "/conformance"))
     )
     with hunt(web, tmp_path) as collection:
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         assert endpoints(stock) == [("http://rivers-api.test/ogcapi",), ("http://soil-api.test/ogcapi",)]
         assert {(e.service.title, e.service.items) for e in stock.live} == {("Rivers", 1), ("Soils", 1)}
         assert all(url.startswith(e.service.endpoint) for e in stock.live for url in e.addresses)
@@ -68,7 +68,9 @@ def test_stock_services_of_two_servers_are_two(tmp_path: Path) -> None:
     web["portal.test/"] = html(*(f"http://{host}/{REST}?f=json" for host in hosts))
     with hunt(web, tmp_path) as collection:
         parts = ("", "/Utilities/Geometry/GeometryServer")
-        assert endpoints(Stock(collection)) == [(f"http://{host}/{REST}{part}",) for host in hosts for part in parts]
+        assert endpoints(ServiceInventory(collection)) == [
+            (f"http://{host}/{REST}{part}",) for host in hosts for part in parts
+        ]
     web.close()
 
 
@@ -88,7 +90,7 @@ def test_equal_descriptions_that_say_where_the_service_is_are_one(geoworld: Modu
             web[asked[-1]] = Reply(body, headers={"Content-Type": "text/xml"})
     web["portal.test/"] = html(*(f"http://{address}" for address in asked))
     with hunt(web, tmp_path) as collection:
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         assert endpoints(stock) == [
             ("http://maps.one.test/csw", "http://mirror.two.test/old/csw"),
             ("http://maps.one.test/wms", "http://mirror.two.test/old/wms"),
@@ -121,5 +123,5 @@ def test_services_that_only_their_query_tells_apart(geoworld: ModuleType, tmp_pa
         )
     web["portal.test/"] = html(*feeds, *asked, *tiles)
     with hunt(web, tmp_path) as collection:
-        assert endpoints(Stock(collection)) == sorted((address,) for address in (*feeds, *plans, *tiles))
+        assert endpoints(ServiceInventory(collection)) == sorted((address,) for address in (*feeds, *plans, *tiles))
     web.close()

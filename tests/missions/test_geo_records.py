@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from lycosa.missions.geo import Hint, find_hints
+from lycosa.missions.geo import ServiceHint, find_hints
 from lycosa.missions.geo.recognise.service_hints import HOME
 from lycosa.parse import read
 
 
-def xml(body: str, url: str = "http://example.org/record.xml") -> list[Hint]:
+def xml(body: str, url: str = "http://example.org/record.xml") -> list[ServiceHint]:
     return find_hints(read(url, {"content-type": "application/xml"}, body.encode()))
 
 
-def proposed(hints: list[Hint]) -> dict[str, str]:
+def proposed(hints: list[ServiceHint]) -> dict[str, str]:
     """Addresses and rules, but for the first page of the host, which every service leads to."""
     return {hint.url: hint.rule for hint in hints if hint.rule != HOME}
 

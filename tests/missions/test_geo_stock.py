@@ -14,9 +14,9 @@ from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import Trait, agree, find_key, group, is_same, local_name, spell
-from lycosa.missions.geo.inventory.inventory import Entry, Stock
-from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, Wanted, list_services, summarise
-from lycosa.missions.geo.recognise.exception_report import Complaint, read_complaint
+from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
+from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilter, list_services, summarise
+from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_complaint
 from lycosa.model import State
 from lycosa.parse import read
 
@@ -24,12 +24,12 @@ TOWN = "maps.villarrubia.geoworld.test/geoserver/ows"
 
 
 @pytest.fixture(scope="module")
-def stock(atlas: Path) -> Iterator[Stock]:
+def stock(atlas: Path) -> Iterator[ServiceInventory]:
     with Collection(atlas) as collection, collection.snapshot():
-        yield Stock(collection)
+        yield ServiceInventory(collection)
 
 
-def find(stock: Stock, kind: str, endpoint: str) -> Entry:
+def find(stock: ServiceInventory, kind: str, endpoint: str) -> ServiceEntry:
     return next(e for e in stock.entries if e.service.type == kind and endpoint in {spell(x) for x in e.endpoints})
 
 
@@ -47,7 +47,7 @@ def test_spellings_of_an_endpoint_are_one() -> None:
     assert spell("http://a.org/WMS") != spell("http://a.org/wms")
 
 
-def test_a_service_is_listed_once(stock: Stock) -> None:
+def test_a_service_is_listed_once(stock: ServiceInventory) -> None:
     """Versions, orders of parameters and a mirror host that states the same address are one service."""
     town = find(stock, "WMS", TOWN)
     assert town.service.endpoint == f"http://{TOWN}"
@@ -60,7 +60,7 @@ def test_a_service_is_listed_once(stock: Stock) -> None:
     assert api.service.items == 1  # of the list of collections
 
 
-def test_what_did_not_answer_is_told(stock: Stock) -> None:
+def test_what_did_not_answer_is_told(stock: ServiceInventory) -> None:
     """Dead, refused, forbidden and complaining services are reported as such, each with its reason."""
     states = {
         e.host + "/" + e.service.endpoint.split("/")[3]: (e.state, e.reason)
@@ -79,7 +79,7 @@ def test_what_did_not_answer_is_told(stock: Stock) -> None:
     assert [e.rule.split()[0] for e in stock.entries if e.guess] == ["beside", "beside"]
 
 
-def test_layers_are_linked_to_who_else_offers_them(stock: Stock) -> None:
+def test_layers_are_linked_to_who_else_offers_them(stock: ServiceInventory) -> None:
     """A layer of a WMS, of a WFS under a name space and of a feed is one; what only shares a place is not."""
     layers = list(stock.layers())
     assert len({layer.id for layer in layers}) == len(layers)
@@ -98,7 +98,7 @@ def test_layers_are_linked_to_who_else_offers_them(stock: Stock) -> None:
     assert again == [(layer.id, layer.dataset) for layer in layers]
 
 
-def test_languages_are_told_by_words(stock: Stock) -> None:
+def test_languages_are_told_by_words(stock: ServiceInventory) -> None:
     """A service and its layers have the language that they speak, declared or not."""
     spoken = {e.service.title: e.service.language for e in stock.live}
     assert spoken["Mapas de Villarrubia"] == "es" and spoken["Maps of the world"] == "en"
@@ -200,9 +200,9 @@ def test_complaints() -> None:
     )
     rest = b'{"error": {"code": 499, "message": "Token Required"}}'
     server = "http://a.org/arcgis/rest/services/x/MapServer?f=json"
-    assert read_complaint(read("http://a.org/wms", {}, old)) == Complaint("X", "no map")
-    assert read_complaint(read("http://a.org/wms", {}, new)) == Complaint("Y", "bad")
-    assert read_complaint(read(server, {"content-type": "application/json"}, rest)) == Complaint(
+    assert read_complaint(read("http://a.org/wms", {}, old)) == ExceptionReport("X", "no map")
+    assert read_complaint(read("http://a.org/wms", {}, new)) == ExceptionReport("Y", "bad")
+    assert read_complaint(read(server, {"content-type": "application/json"}, rest)) == ExceptionReport(
         "499", "Token Required"
     )
     assert read_complaint(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
@@ -222,7 +222,7 @@ def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:
         web[f"{root}/{name}/MapServer"] = web[f"{root}/{name}/MapServer?f=json"] = secret
     web["maps.test/"] = html("/arcgis/rest/services?f=json", "/arcgis/rest/services/Linked/MapServer")
     with hunt(web, tmp_path) as collection:
-        failed = [entry for entry in Stock(collection).entries if not entry.sources and not entry.guess]
+        failed = [entry for entry in ServiceInventory(collection).entries if not entry.sources and not entry.guess]
         assert {(entry.service.type, entry.service.endpoint, entry.state, entry.reason) for entry in failed} == {
             ("ARCGIS", f"http://{root}/{name}/MapServer", "refused", "499: Token Required")
             for name in ("Listed", "Linked")
@@ -230,9 +230,9 @@ def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:
     web.close()
 
 
-def test_filters(stock: Stock) -> None:
+def test_filters(stock: ServiceInventory) -> None:
     """By kind, state, host and words; guesses only when asked for."""
-    count = lambda **given: len(list(list_services(stock, Wanted(**given))))  # noqa: E731
+    count = lambda **given: len(list(list_services(stock, ServiceFilter(**given))))  # noqa: E731
     assert count(kind="wm*") == 8 and count(kind="WMS", state="live") == 3
     assert count(host="*.villarrubia.geoworld.test") == 2
     assert count(text="WEATHER") == 1
@@ -284,7 +284,7 @@ def test_a_service_that_vanished_is_told_so(geoworld: ModuleType, tmp_path: Path
     def states(**options: bool) -> dict[str, tuple[str, bool]]:
         quarry = "lycosa.missions.geo:Geo"
         with crawl("http://portal.test/", collection=folder, quarry=quarry, **settings, **options) as collection:  # type: ignore[arg-type]
-            entries = Stock(collection).entries
+            entries = ServiceInventory(collection).entries
             return {e.service.endpoint: (e.state, bool(e.sources)) for e in entries if not e.guess}
 
     assert states() == {soils: ("live", True), relief: ("live", True)}
@@ -312,7 +312,7 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
         top, collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0, workers=1,
         connect_to=[web.connect_to], contact="mailto:a@b.org",
     ) as collection:  # fmt: skip
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         (feed,) = stock.live
         assert feed.service.title == "Downloads" and feed.endpoints == (top,) and len(feed.sources) == 3
         assert [layer.item.title for layer in stock.layers()] == ["Glaciers of Iceland", "Soils"]
@@ -336,7 +336,7 @@ def test_a_feed_belongs_to_the_one_that_names_it_after_a_page(geoworld: ModuleTy
         web[f"maps.test/{name}.xml"] = Reply(body, headers=atom)
     web["maps.test/"] = html("/service.xml", "/fi.xml", "/en.xml")
     with hunt(web, tmp_path) as collection:
-        (feed,) = Stock(collection).live
+        (feed,) = ServiceInventory(collection).live
         assert (feed.service.title, feed.endpoints, len(feed.sources)) == ("Downloads", (top,), 3)
     web.close()
 
@@ -364,7 +364,7 @@ def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
         '<a href="/wms?service=WMS&request=GetCapabilities">WMS</a><a href="/stac.json">STAC catalogue</a>'
     )
     with hunt(web, tmp_path) as collection:
-        layers = list(Stock(collection).layers())
+        layers = list(ServiceInventory(collection).layers())
         assert sorted(layer.item.title for layer in layers) == ["A", "Same", "Same", "Same"]
         assert len({layer.id for layer in layers}) == 4
     web.close()
@@ -394,7 +394,7 @@ def test_an_api_that_lists_its_collections_in_pages_is_one_service(tmp_path: Pat
         put(f"maps.test/api/collections{asked}", {"collections": parts, "links": [after] if first < 20 else []})
     web["maps.test/"] = html('<a href="/api?f=json">OGC API</a>')
     with hunt(web, tmp_path) as collection:
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         (entry,) = stock.live
         service = entry.service
         assert (service.title, service.endpoint, service.items) == ("Weather", "http://maps.test/api", 23)
@@ -426,7 +426,7 @@ def test_an_api_of_stac_is_one_service(tmp_path: Path) -> None:
     put("maps.test/stac/v1/collections/c0", make(0))
     web["maps.test/"] = html("/stac/v1")
     with hunt(web, tmp_path) as collection:
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         (entry,) = stock.live
         service = entry.service
         assert (service.type, service.title, service.endpoint, service.items) == ("STAC", "Sets", root, 3)
@@ -441,7 +441,7 @@ def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -
     words = ["extract", "-q", "-c", str(folder), "--quarry", "lycosa.missions.geo:Geo", str(archive)]
     assert main(words) == 0
     with Collection(folder) as collection, collection.snapshot():
-        stock = Stock(collection)
+        stock = ServiceInventory(collection)
         assert len(stock.live) > 0 and sum(1 for _ in stock.layers()) > 0
     assert main(["export", "originals", "-c", str(folder), "-o", str(tmp_path / "out")]) == 0
     rows = json.loads((tmp_path / "out/catalogue.json").read_text())

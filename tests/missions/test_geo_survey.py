@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Inventory, extract, take_stock
+from lycosa.missions.geo import Description, extract, take_stock
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
 from lycosa.missions.geo.export.geojson import explain
 from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, find_licence
@@ -20,7 +20,7 @@ XLINK = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
 OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1"'
 
 
-def stock(body: str | bytes, url: str = URL, mime: str = "") -> Inventory:
+def stock(body: str | bytes, url: str = URL, mime: str = "") -> Description:
     data = body.encode() if isinstance(body, str) else body
     inventory = take_stock(read(url, {"content-type": mime} if mime else {}, data))
     assert inventory is not None

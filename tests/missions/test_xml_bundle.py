@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.missions.xml.archives import Bounds, Bundle, make_safe, unpack
+from lycosa.missions.xml.archives import ArchiveLimits, XmlArchive, make_safe, unpack
 
 URL = "http://a.org/dir/x.zip"
 XSD = b'<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema"/>'
@@ -36,8 +36,8 @@ def tarred(*members: tuple[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def opened(body: bytes, url: str = URL, bounds: Bounds | None = None) -> Bundle:
-    bundle = unpack(body, url, bounds=bounds or Bounds())
+def opened(body: bytes, url: str = URL, bounds: ArchiveLimits | None = None) -> XmlArchive:
+    bundle = unpack(body, url, bounds=bounds or ArchiveLimits())
     assert bundle is not None
     return bundle
 
@@ -103,7 +103,9 @@ def test_archives_that_explode_are_bounded() -> None:
     assert "bytes unpacked" in bundle.problem
     assert sum(len(member.body) for member in bundle.members) <= 200 * len(bomb) + 4_000_000
     assert "bytes unpacked" in opened(gzip.compress(bytes(100_000_000)), "http://a/b.gz").problem
-    assert "members" in opened(zipped(*((f"{n}.xml", b"") for n in range(30))), bounds=Bounds(members=20)).problem
+    assert (
+        "members" in opened(zipped(*((f"{n}.xml", b"") for n in range(30))), bounds=ArchiveLimits(members=20)).problem
+    )
     nested = XSD
     for _ in range(6):
         nested = gzip.compress(nested)

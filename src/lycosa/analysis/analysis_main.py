@@ -14,16 +14,16 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from lycosa.analysis.analyzer import Case, Part, Task
-from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.analyzer import Analyzer, Case, Task
+from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.analysis.phases import Phases
-from lycosa.analysis.plan import Plan
+from lycosa.analysis.plan import AnalysisPlan
 from lycosa.analysis.store import open_readonly
 from lycosa.analysis.word_index import read_words
 from lycosa.errors import UsageError
 from lycosa.extract import fork_server
 from lycosa.extract.extract_main import read_doc
-from lycosa.extract.messages import Job, Setup
+from lycosa.extract.messages import ExtractJob, Setup
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, Unreadable
 from lycosa.model import Record
@@ -38,17 +38,17 @@ class Brief(Struct, frozen=True):
     """What the workers of an analysis are told."""
 
     folder: str
-    plan: Plan = Plan()
+    plan: AnalysisPlan = AnalysisPlan()
     tasks: bool = False  # what needs other documents, instead of single ones
     words: bool = False  # the words of documents, instead of their phases
 
 
-class Archive:
+class CollectedDocuments:
     """The documents of a collection by their numbers, as they were collected."""
 
-    def __init__(self, folder: Path, part: Part, setup: Setup) -> None:
+    def __init__(self, folder: Path, part: Analyzer, setup: Setup) -> None:
         self._folder = folder
-        self._crate = Crate(part)
+        self._crate = ArchiveMembers(part)
         self._setup = setup
         self._db: apsw.Connection | None = None
         self._kept: dict[int, Doc] = {}
@@ -71,7 +71,7 @@ class Archive:
             return None
         warc, offset, length, url, member = row
         path = self._folder / "archive" / os.path.basename(str(warc))
-        job = Job(1, str(path), int(str(offset)), int(str(length)), str(url))
+        job = ExtractJob(1, str(path), int(str(offset)), int(str(length)), str(url))
         try:
             if member:
                 case = self._crate.find((warc, offset), lambda: read_doc(job, self._setup), str(member))
@@ -90,11 +90,11 @@ class Archive:
         self._size += len(doc.body)
 
 
-def load_part(setup: Setup) -> Quarry:
+def load_analyzer(setup: Setup) -> Quarry:
     """The mission's part, with the plugins of the plan."""
     part = load_quarry(setup.quarry)
-    if not isinstance(part, Part):
-        raise UsageError(f"{setup.quarry} is not a lycosa.analyse.part.Part.")
+    if not isinstance(part, Analyzer):
+        raise UsageError(f"{setup.quarry} is not a lycosa.analysis.analyzer.Analyzer.")
     brief = msgspec.json.decode(setup.brief, type=Brief)
     for phase in ("detect", "correct", "trace", "analyse"):
         for kind in ("", *brief.plan.kinds):
@@ -104,19 +104,19 @@ def load_part(setup: Setup) -> Quarry:
 
 def make_extract(setup: Setup, quarry: Quarry) -> Extract:
     """The function that a worker runs for each job."""
-    assert isinstance(quarry, Part)
+    assert isinstance(quarry, Analyzer)
     brief = msgspec.json.decode(setup.brief, type=Brief)
     if brief.tasks:
-        archive = Archive(Path(brief.folder), quarry, setup)
+        archive = CollectedDocuments(Path(brief.folder), quarry, setup)
 
-        def perform(job: Job) -> Iterable[Record]:
+        def perform(job: ExtractJob) -> Iterable[Record]:
             task = msgspec.json.decode(job.url, type=Task)
             yield Record("answer", dict(quarry.perform(task, archive)))
 
         return perform
     if brief.words:
 
-        def spell(job: Job) -> Iterable[Record]:
+        def spell(job: ExtractJob) -> Iterable[Record]:
             doc = read_doc(job, setup)
             for case in (Case(doc), *quarry.members(doc)):
                 case.kind = quarry.detect(case) or case.doc.kind
@@ -125,11 +125,11 @@ def make_extract(setup: Setup, quarry: Quarry) -> Extract:
         return spell
     phases = Phases(quarry, brief.plan)
 
-    def examine(job: Job) -> Iterable[Record]:
+    def examine(job: ExtractJob) -> Iterable[Record]:
         return phases.examine(read_doc(job, setup))
 
     return examine
 
 
 if __name__ == "__main__":
-    fork_server.run(sys.argv[1:], make_extract, load_part)
+    fork_server.run(sys.argv[1:], make_extract, load_analyzer)

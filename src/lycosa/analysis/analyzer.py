@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Fact = str | int | float | bool | None
 
 
-class Lead(NamedTuple):
+class TypedLink(NamedTuple):
     """A link as written in a document."""
 
     kind: str  # "xsd:import"
@@ -31,7 +31,7 @@ class Lead(NamedTuple):
     url: str = ""  # where it leads; empty: as it is resolved from the document's address
 
 
-class Change(NamedTuple):
+class Correction(NamedTuple):
     """One thing that was put right, or several of a sort."""
 
     what: str  # a short code: "encoding", "entity"
@@ -60,8 +60,8 @@ class Case:
         self.body = doc.body  # as it was collected
         self.data = doc.body  # as it is after correction
         self.kind = ""
-        self.changes: list[Change] = []
-        self.links: list[Lead] = []
+        self.changes: list[Correction] = []
+        self.links: list[TypedLink] = []
         self.facts: dict[str, Fact] = {}
         self.facets: list[Facet] = []
         self.scratch: dict[str, Any] = {}  # what phases leave for later ones; it is not kept
@@ -71,12 +71,12 @@ class Corrected(NamedTuple):
     """A document put right."""
 
     data: bytes
-    changes: list[Change]
+    changes: list[Correction]
 
 
 Detect = Callable[[Case], str | None]
 Correct = Callable[[Case], Corrected | None]
-Trace = Callable[[Case], Iterable[Lead]]
+Trace = Callable[[Case], Iterable[TypedLink]]
 Analyse = Callable[[Case], Mapping[str, Fact] | None]
 
 
@@ -88,7 +88,7 @@ class Task(Struct, frozen=True, array_like=True):
     stage: int = 1  # all of a stage are done before the next begins
 
 
-class Shelf(Protocol):
+class DocumentSource(Protocol):
     """The documents of a collection for a worker, by their numbers in `analysis.db`."""
 
     def read(self, document: int) -> Doc | None:
@@ -98,7 +98,7 @@ class Shelf(Protocol):
         """What a SELECT over `analysis.db` gives."""
 
 
-class Part(Quarry):
+class Analyzer(Quarry):
     """Inherit from it; every method is optional."""
 
     #: Facts that are columns of `document`, with their SQL type; others are kept in its `extra`, as JSON.
@@ -128,7 +128,7 @@ class Part(Quarry):
         """The document in UTF-8, put right as far as can be, for finding its words; None: as it is."""
         return None
 
-    def trace(self, case: Case) -> Iterable[Lead]:
+    def trace(self, case: Case) -> Iterable[TypedLink]:
         """The links of a document."""
         return ()
 
@@ -140,7 +140,7 @@ class Part(Quarry):
         """Settle what can be said only when all documents are known; returns what workers are to do then."""
         return ()
 
-    def perform(self, task: Task, shelf: Shelf) -> Mapping[str, Fact]:
+    def perform(self, task: Task, shelf: DocumentSource) -> Mapping[str, Fact]:
         """Do one task, in a worker process."""
         return {}
 

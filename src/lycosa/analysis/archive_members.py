@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from lycosa.analysis.analyzer import Case, Part
+from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.parse import Doc
 
 
-class Crate:
+class ArchiveMembers:
     """Holds the members of the archive that was opened last."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Analyzer) -> None:
         self._part = part
         self._key: Hashable = None
         self._cases: dict[str, Case] = {}

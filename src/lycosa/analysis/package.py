@@ -29,7 +29,7 @@ Put = Callable[[str, bytes, str], object]
 """Takes a file's name, its bytes and its line in the index."""
 
 
-class Parcel(NamedTuple):
+class Package(NamedTuple):
     """What was packed."""
 
     files: int
@@ -37,7 +37,7 @@ class Parcel(NamedTuple):
     lost: int  # documents that the archive does not hold any more
 
 
-def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str) -> Parcel:
+def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str) -> Package:
     """Pack URL, media type and bytes of documents into a folder, or a .zip, .tar or .tar.gz file."""
     files = size = lost = 0
     names: set[str] = set()
@@ -50,7 +50,7 @@ def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str
             put(name, body, f"{escape_key(name)}={escape_value(url)}\n")
             files += 1
             size += len(body)
-    return Parcel(files, size, lost)
+    return Package(files, size, lost)
 
 
 def _name(url: str, mime: str, taken: set[str]) -> str:

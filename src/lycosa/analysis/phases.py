@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lycosa.analysis.analyzer import Case, Change, Facet, Fact, Lead, Part
-from lycosa.analysis.plan import PHASES, Plan, Step
+from lycosa.analysis.analyzer import Analyzer, Case, Correction, Facet, Fact, TypedLink
+from lycosa.analysis.plan import PHASES, AnalysisPlan, Step
 from lycosa.model import Record
 from lycosa.parse import Doc
 
@@ -21,7 +21,7 @@ MAX_CHANGES = 200
 MAX_CHARS = 2000
 
 
-class Finding(Struct):
+class DocumentFinding(Struct):
     """What is known of one document after its phases."""
 
     member: str
@@ -31,15 +31,15 @@ class Finding(Struct):
     bytes: int
     facts: dict[str, Fact]
     facets: list[Facet]
-    links: list[Lead]
-    changes: list[Change]
+    links: list[TypedLink]
+    changes: list[Correction]
     seconds: tuple[float, float, float, float]  # of the processor, for the four phases
 
 
 class Phases:
     """The steps of a plan, ready to be run."""
 
-    def __init__(self, part: Part, plan: Plan) -> None:
+    def __init__(self, part: Analyzer, plan: AnalysisPlan) -> None:
         self._part = part
         self._plan = plan
         self._steps: dict[str, tuple[list[Step], ...]] = {}
@@ -75,11 +75,11 @@ class Phases:
 
     def _record(self, case: Case) -> Record:
         seconds = self.run(case)
-        finding = Finding(
+        finding = DocumentFinding(
             case.member, case.url, case.kind, case.doc.mime, len(case.body), _cut(case.facts),
             [Facet(facet[0], facet[1][:MAX_CHARS], facet[2]) for facet in case.facets[:MAX_FACETS]],
-            [Lead(lead[0], lead[1][:MAX_CHARS], lead[2], lead[3][:MAX_CHARS]) for lead in case.links[:MAX_LINKS]],
-            [Change(item[0], item[1][:MAX_CHARS], item[2], item[3]) for item in case.changes[:MAX_CHANGES]],
+            [TypedLink(lead[0], lead[1][:MAX_CHARS], lead[2], lead[3][:MAX_CHARS]) for lead in case.links[:MAX_LINKS]],
+            [Correction(item[0], item[1][:MAX_CHARS], item[2], item[3]) for item in case.changes[:MAX_CHANGES]],
             seconds,
         )  # fmt: skip
         return Record("document", msgspec.structs.asdict(finding))

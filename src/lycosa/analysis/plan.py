@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lycosa.analysis.analyzer import Part
+from lycosa.analysis.analyzer import Analyzer
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_function
 
@@ -43,7 +43,7 @@ class Assembly(Struct, frozen=True, forbid_unknown_fields=True):
     analyse: tuple[str, ...] | None = None
 
 
-class Plan(Struct, frozen=True, forbid_unknown_fields=True):
+class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """What the user wants of an analysis."""
 
     phases: Assembly = Assembly()
@@ -59,7 +59,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         names = getattr(self.phases, phase)
         return (BUILT_IN,) if names is None else tuple(names)
 
-    def steps(self, part: Part, phase: str, kind: str) -> list[Step]:
+    def steps(self, part: Analyzer, phase: str, kind: str) -> list[Step]:
         """The functions of a phase for documents of a kind."""
         return [getattr(part, phase) if name == BUILT_IN else _load(name) for name in self.names(phase, kind)]
 
@@ -88,12 +88,12 @@ def _load(name: str) -> Step:
     return _loaded[name]
 
 
-def read_plan(file: str) -> Plan:
+def read_plan(file: str) -> AnalysisPlan:
     """Read a plan and load what it names once, so that a mistake is told before anything is done."""
     path = Path(file)
     try:
         text = path.read_bytes()
-        plan = msgspec.convert(tomllib.loads(text.decode()), Plan)
+        plan = msgspec.convert(tomllib.loads(text.decode()), AnalysisPlan)
     except OSError as problem:
         raise UsageError(f"The plan {file} cannot be read: {problem.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as problem:
@@ -110,7 +110,7 @@ def read_plan(file: str) -> Plan:
     return plan
 
 
-def _at_home(plan: Plan, folder: Path) -> Plan:
+def _at_home(plan: AnalysisPlan, folder: Path) -> AnalysisPlan:
     """The same plan with its files named from anywhere: they are looked up from the plan's folder."""
 
     def settle(assembly: Assembly) -> Assembly:

@@ -17,15 +17,16 @@ from typing import Protocol, TextIO
 import msgspec
 from msgspec import Struct
 
+from lycosa.analysis import analysis_main
 from lycosa.analysis.analysis_main import Brief
-from lycosa.analysis.analyzer import Fact, Part, Task
+from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.collectors import check_clusters, sort_documents
-from lycosa.analysis.plan import PHASES, Plan
+from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.crawler.supervisor import lock
-from lycosa.extract.job_runner import Interrupts, Ledger, Order, harvest, make_setup
-from lycosa.extract.messages import Job, Result
+from lycosa.extract.job_runner import Interrupts, JobQueue, Order, harvest, make_setup
+from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
 from lycosa.output.progress import Meter, Tally
@@ -33,7 +34,7 @@ from lycosa.output.progress import Meter, Tally
 LOCK = "analyse.lock"
 BUSY = "being analysed"
 #: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
-NURSERY = (sys.executable, "-P", "-m", "lycosa.analysis.analysis_main")
+FORK_SERVER = (sys.executable, "-P", "-m", analysis_main.__name__)
 _AT_ONCE = 1000
 
 #: The newest copy of each page, with the place of the record that holds its bytes (a duplicate's are elsewhere).
@@ -57,10 +58,10 @@ _COUNT = f"SELECT count(*) FROM ({_NUMBERS})"
 _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 
 
-class Errand(Struct, frozen=True):
+class AnalysisOptions(Struct, frozen=True):
     """How an analysis is run."""
 
-    plan: Plan = Plan()
+    plan: AnalysisPlan = AnalysisPlan()
     workers: int = 0  # 0: one for each processor
     again: bool = False
     retry: bool = False
@@ -68,7 +69,7 @@ class Errand(Struct, frozen=True):
     output: TextIO | None = None  # where progress goes; None: standard error
 
 
-class Progress(Tally):
+class AnalysisTally(Tally):
     """The figures of one analysis."""
 
     what: str = "documents"
@@ -87,7 +88,7 @@ class Progress(Tally):
         return ", ".join(parts)
 
 
-def analyse_collection(folder: Path, part: Part, errand: Errand) -> Progress:
+def analyse_collection(folder: Path, part: Analyzer, errand: AnalysisOptions) -> AnalysisTally:
     """Analyse what is new in a collection, and make anew what follows from the whole."""
     with Collection(folder) as collection:
         check_clusters(errand.plan.clusters, {**COLUMNS, **part.columns}, list(part.facets))
@@ -103,18 +104,18 @@ def analyse_collection(folder: Path, part: Part, errand: Errand) -> Progress:
 
 
 class _Analysis:
-    def __init__(self, collection: Collection, store: Store, part: Part, errand: Errand) -> None:
+    def __init__(self, collection: Collection, store: Store, part: Analyzer, errand: AnalysisOptions) -> None:
         self.collection = collection
         self.store = store
         self.part = part
         self.errand = errand
         self.version = f"{part.version} {errand.plan.mark()}".strip()
 
-    def run(self) -> Progress:
-        whole = Progress()
+    def run(self) -> AnalysisTally:
+        whole = AnalysisTally()
         began = time.monotonic()
-        desk = Desk(self.collection, self.store, self.version)
-        tally = self._drive([desk], Progress(left=desk.left()), tasks=False)
+        desk = AnalysisQueue(self.collection, self.store, self.version)
+        tally = self._drive([desk], AnalysisTally(left=desk.left()), tasks=False)
         whole.phases = dict(zip(PHASES, self.store.seconds, strict=True))
         self._take_in(whole, tally)
         whole.documents = tally.documents
@@ -125,15 +126,15 @@ class _Analysis:
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
         return whole
 
-    def _relate(self, whole: Progress) -> None:
+    def _relate(self, whole: AnalysisTally) -> None:
         """What needs all documents: links between them, tasks, clusters."""
         began = time.process_time()
         count = self.store.plan_tasks(self.part.relate(self.store, self.collection))
         whole.phases["relate"] = time.process_time() - began
         if count:
             stages = [row[0] for row in self.store.rows("SELECT DISTINCT stage FROM task ORDER BY stage")]
-            desks = [Errands(self.store, self.part, stage) for stage in stages]
-            tally = self._drive(desks, Progress(left=count, what="checks"), tasks=True)
+            desks = [TaskQueue(self.store, self.part, stage) for stage in stages]
+            tally = self._drive(desks, AnalysisTally(left=count, what="checks"), tasks=True)
             whole.phases["check"] = sum(desk.seconds for desk in desks)
             self._take_in(whole, tally)
         began = time.process_time()
@@ -144,21 +145,27 @@ class _Analysis:
         if not whole.ended_by:
             self.store.note("analysed", time.time())
 
-    def _take_in(self, whole: Progress, tally: Progress) -> None:
+    def _take_in(self, whole: AnalysisTally, tally: AnalysisTally) -> None:
         whole.ended_by = whole.ended_by or tally.ended_by
         whole.aside += tally.aside
         whole.replaced += tally.replaced
         for outcome, count in tally.outcomes.items():
             whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
 
-    def _drive(self, desks: Sequence[Ledger], tally: Progress, *, tasks: bool) -> Progress:
+    def _drive(self, desks: Sequence[JobQueue], tally: AnalysisTally, *, tasks: bool) -> AnalysisTally:
         brief = Brief(str(self.collection.path.resolve()), self.errand.plan, tasks)
         return drive(self.collection, self.part, desks, brief=brief, tally=tally, errand=self.errand)
 
 
 def drive(
-    collection: Collection, part: Part, desks: Sequence[Ledger], *, brief: Brief, tally: Progress, errand: Errand
-) -> Progress:
+    collection: Collection,
+    part: Analyzer,
+    desks: Sequence[JobQueue],
+    *,
+    brief: Brief,
+    tally: AnalysisTally,
+    errand: AnalysisOptions,
+) -> AnalysisTally:
     """Have workers do what is on the desks, one after the other, until nothing is left or Ctrl-C ends it."""
     if not tally.left:
         return tally
@@ -175,7 +182,7 @@ def drive(
         recycle=20_000,  # what a worker has compiled is dear
     )
     meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
-    pool = Pool(NURSERY, setup, workers=errand.workers or os.cpu_count() or 1)
+    pool = Pool(FORK_SERVER, setup, workers=errand.workers or os.cpu_count() or 1)
     interrupts = Interrupts(meter.say, hurry=pool.close)
 
     def order() -> Order:
@@ -219,7 +226,7 @@ class Pages(Protocol):
         """What was kept under this name, or None."""
 
 
-class Desk:
+class AnalysisQueue:
     """The ledger of a pass over all pages: pages out, findings in."""
 
     def __init__(self, collection: Collection, pages: Pages, version: str) -> None:
@@ -265,19 +272,19 @@ class Desk:
             last = int(rows[-1][0])
             yield from self._pages.undone((Place(*row) for row in rows), self._version)
 
-    def take(self, limit: int) -> list[Job]:
-        jobs: list[Job] = []
+    def take(self, limit: int) -> list[ExtractJob]:
+        jobs: list[ExtractJob] = []
         archive = self._collection.archive
         for place in self._places:
             self._under_way[place.n] = place
             # The name comes from a database that may have been handed on: it must not lead out of the collection.
             path = str(archive / os.path.basename(place.warc))
-            jobs.append(Job(place.n, path, place.offset, place.length, place.url, place.strikes))
+            jobs.append(ExtractJob(place.n, path, place.offset, place.length, place.url, place.strikes))
             if len(jobs) >= limit:
                 break
         return jobs
 
-    def put(self, results: list[Result], tally: Tally) -> None:
+    def put(self, results: list[ExtractResult], tally: Tally) -> None:
         with self._pages.transaction():
             for result in results:
                 place = self._under_way[result.key]
@@ -297,10 +304,10 @@ def _stamp(path: Path) -> str:
     return f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0"
 
 
-class Errands:
+class TaskQueue:
     """The ledger of one stage of the second pass: tasks out, answers in."""
 
-    def __init__(self, store: Store, part: Part, stage: int) -> None:
+    def __init__(self, store: Store, part: Analyzer, stage: int) -> None:
         self._store = store
         self._part = part
         self._stage = stage
@@ -308,17 +315,17 @@ class Errands:
         self._under_way: dict[int, tuple[Task, int]] = {}
         self.seconds = 0.0
 
-    def take(self, limit: int) -> list[Job]:
+    def take(self, limit: int) -> list[ExtractJob]:
         sql = "SELECT id, subject, document, strikes FROM task WHERE stage = ? AND id > ? ORDER BY id LIMIT ?"
         jobs = []
         for number, subject, document, strikes in self._store.rows(sql, (self._stage, self._last, limit)):
             task = Task(subject, document, self._stage)
             self._under_way[number] = (task, strikes)
             self._last = number
-            jobs.append(Job(number, "", 0, 0, msgspec.json.encode(task).decode(), strikes))
+            jobs.append(ExtractJob(number, "", 0, 0, msgspec.json.encode(task).decode(), strikes))
         return jobs
 
-    def put(self, results: list[Result], tally: Tally) -> None:
+    def put(self, results: list[ExtractResult], tally: Tally) -> None:
         with self._store.transaction():
             for result in results:
                 task, strikes = self._under_way[result.key]

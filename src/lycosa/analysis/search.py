@@ -18,9 +18,9 @@ import msgspec
 
 from lycosa import urls
 from lycosa.analysis.analysis_main import Brief
-from lycosa.analysis.analyzer import Case, Part
-from lycosa.analysis.archive_members import Crate
-from lycosa.analysis.run import Desk, Errand, Progress, drive
+from lycosa.analysis.analyzer import Analyzer, Case
+from lycosa.analysis.archive_members import ArchiveMembers
+from lycosa.analysis.run import AnalysisOptions, AnalysisQueue, AnalysisTally, drive
 from lycosa.analysis.store import Place
 from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
@@ -71,10 +71,10 @@ class Question(NamedTuple):
     words: tuple[str, ...]  # to be marked
 
 
-class Index:
+class SearchIndex:
     """The index of one collection; `update` brings it up to date, `search` asks it."""
 
-    def __init__(self, collection: Collection, part: Part) -> None:
+    def __init__(self, collection: Collection, part: Analyzer) -> None:
         self.collection = collection
         self.part = part
         self.path = collection.path / NAME
@@ -84,7 +84,7 @@ class Index:
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
         self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
-        self._crate = Crate(part)
+        self._crate = ArchiveMembers(part)
 
     def close(self) -> None:
         self.db.close()
@@ -93,10 +93,10 @@ class Index:
 
     # Bringing it up to date
 
-    def update(self, errand: Errand) -> Progress:
+    def update(self, errand: AnalysisOptions) -> AnalysisTally:
         """Take in what is new; the tally tells how much."""
-        desk = Desk(self.collection, self, str(self.part.version))
-        tally = Progress(left=desk.left(), what="documents indexed")
+        desk = AnalysisQueue(self.collection, self, str(self.part.version))
+        tally = AnalysisTally(left=desk.left(), what="documents indexed")
         brief = Brief(str(self.collection.path.resolve()), words=True)
         tally = drive(self.collection, self.part, [desk], brief=brief, tally=tally, errand=errand)
         if not tally.ended_by:

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.analyzer import Case, Part
-from lycosa.analysis.archive_members import Crate
+from lycosa.analysis.analyzer import Analyzer, Case
+from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.analysis.conditions import EVERYTHING, Condition, read_condition
 from lycosa.analysis.store import open_readonly
 from lycosa.collection.collection import Collection, Page
 from lycosa.errors import UsageError
 
 
-class Pick(Struct, frozen=True):
+class Selected(Struct, frozen=True):
     """Which documents are wanted; empty: all of them that were recognised."""
 
     select: str = ""  # a condition, as in a plan
@@ -39,22 +39,22 @@ class Document(NamedTuple):
     mime: str
 
 
-class Picker:
+class Selection:
     """Reads an analysed collection; use it with `opened`."""
 
-    def __init__(self, folder: str | os.PathLike[str], part: Part) -> None:
+    def __init__(self, folder: str | os.PathLike[str], part: Analyzer) -> None:
         self.part = part
         self.db = open_readonly(Path(folder))
         self.collection = Collection(folder)
         self._page: Page | None = None  # the one that was read last: its members come one after the other
         self._n = 0
-        self._crate = Crate(part)
+        self._crate = ArchiveMembers(part)
 
     def close(self) -> None:
         self.collection.close()
         self.db.close()
 
-    def find(self, pick: Pick) -> Iterator[Document]:
+    def find(self, pick: Selected) -> Iterator[Document]:
         """The documents that fit, in the order of their pages."""
         condition = self.condition(pick)
         sql = f"SELECT id, n, url, coalesce(member, ''), kind, coalesce(mime, '') FROM document WHERE {condition.sql}"
@@ -79,7 +79,7 @@ class Picker:
         mended = self.part.correct(case)
         return case.body if mended is None else mended.data
 
-    def find_missing(self, pick: Pick) -> Iterator[str]:
+    def find_missing(self, pick: Selected) -> Iterator[str]:
         """The addresses that documents need, and that were not collected."""
         condition = self.condition(pick)
         spare = ", ".join("?" * len(self.part.spare))
@@ -89,7 +89,7 @@ class Picker:
         rows = self.db.execute(sql, (*self.part.spare, *condition.values))
         return (row[0] for row in rows if urls.normalise(row[0]))
 
-    def condition(self, pick: Pick) -> Condition:
+    def condition(self, pick: Selected) -> Condition:
         """What a choice means in SQL."""
         columns = {row[1]: row[2] for row in self.db.execute("PRAGMA table_info(document)")}
         facets = [row[0] for row in self.db.execute("SELECT DISTINCT name FROM facet")]
@@ -118,9 +118,9 @@ _CLUSTERS = "SELECT cluster, count(*) FROM membership GROUP BY cluster"
 
 
 @contextmanager
-def opened(folder: str | os.PathLike[str], part: Part) -> Iterator[Picker]:
+def opened(folder: str | os.PathLike[str], part: Analyzer) -> Iterator[Selection]:
     """A picker, closed at the end."""
-    picker = Picker(folder, part)
+    picker = Selection(folder, part)
     try:
         yield picker
     finally:

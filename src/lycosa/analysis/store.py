@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.analyzer import Fact, Part, Task
-from lycosa.analysis.phases import Finding
+from lycosa.analysis.analyzer import Analyzer, Fact, Task
+from lycosa.analysis.phases import DocumentFinding
 from lycosa.collection.side_database import open_aside, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate
@@ -68,7 +68,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
-_decode = msgspec.json.Decoder(Finding).decode
+_decode = msgspec.json.Decoder(DocumentFinding).decode
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -86,7 +86,7 @@ class Place(Struct, frozen=True, gc=False):
 class Store:
     """The database of one collection's analysis; opens a connection of its own."""
 
-    def __init__(self, folder: Path, part: Part) -> None:
+    def __init__(self, folder: Path, part: Analyzer) -> None:
         """With another part, or other columns or tables of it, the database is made anew."""
         self.path = folder / NAME
         self.columns = {**COLUMNS, **part.columns}
@@ -204,7 +204,7 @@ class Store:
             sql = "INSERT INTO document (n, digest, url, host, kind, outcome, error) VALUES (?, ?, ?, ?, '', ?, ?)"
             self.db.execute(sql, (place.n, place.digest, place.url, urls.host_of(place.url), outcome, error))
 
-    def _add(self, place: Place, finding: Finding) -> None:
+    def _add(self, place: Place, finding: DocumentFinding) -> None:
         facts = finding.facts
         own = tuple(facts.pop(name, None) for name in self._facts)
         values = (

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from lycosa.analysis.collectors import COUNTS, count_collections
-from lycosa.analysis.run import Progress
+from lycosa.analysis.run import AnalysisTally
 from lycosa.analysis.store import open_readonly
 from lycosa.output.wording import counted
 
@@ -22,7 +22,7 @@ _ENDINGS = {
 }
 
 
-def tell(folder: Path, progress: Progress) -> Iterator[str]:
+def tell(folder: Path, progress: AnalysisTally) -> Iterator[str]:
     """The report at the end of an analysis."""
     rate = progress.documents / progress.seconds * 60 if progress.seconds else 0.0
     yield (

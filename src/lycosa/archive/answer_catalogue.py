@@ -43,7 +43,7 @@ _RULES = "SELECT max(at), warc, offset, length FROM rules GROUP BY url ORDER BY 
 _HEAD = 1 << 16  # bytes of a record that are looked at
 
 
-class Entry(Struct, gc=False):
+class CataloguedAnswer(Struct, gc=False):
     """The newest answer that an archive holds of a URL."""
 
     key: int
@@ -57,13 +57,13 @@ class Entry(Struct, gc=False):
     made: int  # where the page stands that a browser made of it, before it; -1: none was. Of "unkept" the line
 
 
-class Catalogue:
+class AnswerCatalogue:
     """What a folder of archive files holds; `close` forgets it."""
 
     def __init__(self, folder: Path, path: Path) -> None:
         self._folder = folder
         self._path = path
-        self._noted: tuple[str, int, list[unstored_log.Entry | None]] = ("", -1, [])
+        self._noted: tuple[str, int, list[unstored_log.UnstoredAnswer | None]] = ("", -1, [])
         path.unlink(missing_ok=True)
         with _spoken(path):
             self._db = apsw.Connection(str(path))
@@ -106,12 +106,12 @@ class Catalogue:
                 self._db.execute(_ADD, row)
         return len(lines)
 
-    def note(self, entry: Entry) -> unstored_log.Entry | None:
+    def note(self, entry: CataloguedAnswer) -> unstored_log.UnstoredAnswer | None:
         """The line of an answer that was not kept; None where it cannot be read."""
         lines = self._notes_at(entry.warc, entry.offset, entry.length)
         return lines[entry.made] if entry.made < len(lines) else None
 
-    def _notes_at(self, warc: str, offset: int, length: int) -> list[unstored_log.Entry | None]:
+    def _notes_at(self, warc: str, offset: int, length: int) -> list[unstored_log.UnstoredAnswer | None]:
         if self._noted[:2] != (warc, offset):  # the lines of a record are asked for one after the other
             self._noted = (warc, offset, unstored_log.decode(self._read((warc, offset, length), LIMIT).body_raw))
         return self._noted[2]
@@ -122,9 +122,9 @@ class Catalogue:
             self._db.execute(_INDEX)
         self._db.close()
 
-    def newest(self, *, after: int = 0) -> Iterator[Entry]:
+    def newest(self, *, after: int = 0) -> Iterator[CataloguedAnswer]:
         """The newest answer of each URL in the order of their dates; `after` leaves out what has no higher key."""
-        return (Entry(*row) for row in self._db.execute(_NEWEST, (after,)))
+        return (CataloguedAnswer(*row) for row in self._db.execute(_NEWEST, (after,)))
 
     def rules(self, *, limit: int = LIMIT) -> Iterator[tuple[float, StoredAnswer]]:
         """The newest robots.txt of each origin, with the time at which it was asked for."""
@@ -132,11 +132,11 @@ class Catalogue:
         for at, warc, offset, length in found:
             yield at, self._read((warc, offset, length), limit)
 
-    def made(self, entry: Entry, *, limit: int = LIMIT) -> bytes:
+    def made(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> bytes:
         """The page that a browser made of an answer; empty if none did."""
         return b"" if entry.made < 0 else self._read((entry.warc, entry.made, 0), limit).body_raw
 
-    def answer(self, entry: Entry, *, limit: int = LIMIT) -> tuple[StoredAnswer, tuple[str, int, int]]:
+    def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, tuple[str, int, int]]:
         """An answer with its body, and the place of the record that the body was taken from."""
         place = (entry.warc, entry.offset, entry.length)
         record = self._read(place, limit)

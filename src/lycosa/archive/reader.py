@@ -13,7 +13,7 @@ from os import PathLike
 
 from msgspec import Struct
 
-from lycosa.archive.record_stream import Tape
+from lycosa.archive.record_stream import RecordStream
 
 LIMIT = 128 << 20
 _MAX_CHUNK = 1 << 20
@@ -54,7 +54,7 @@ def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limi
     try:
         with FileIO(path) as file:
             file.seek(offset)
-            tape = Tape(file, chunk=min(length, _MAX_CHUNK))
+            tape = RecordStream(file, chunk=min(length, _MAX_CHUNK))
             record = _read_next(tape, limit=limit)
             if record is None:
                 return StoredAnswer("unreadable", offset=offset, problem=tape.broken or "no record begins there")
@@ -75,7 +75,7 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
         # A name tells more than the first bytes, which may be damaged; but some are named so and are not gzipped.
         plain = not str(path).endswith(".gz") or file.read(9).startswith((b"WARC/", b"filedesc:"))
         file.seek(start)
-        tape = Tape(file, gzipped=not plain)
+        tape = RecordStream(file, gzipped=not plain)
         while True:
             alone = tape.pass_blank() and (tape.at_member_start() or not tape.gzipped)
             record = _read_next(tape, limit=limit)
@@ -94,7 +94,7 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
                 return
 
 
-def _read_next(tape: Tape, *, limit: int) -> StoredAnswer | None:
+def _read_next(tape: RecordStream, *, limit: int) -> StoredAnswer | None:
     """The next record, or what stands in its place; None at the end and where the file is broken."""
     if not tape.pass_blank():
         return None
@@ -119,7 +119,7 @@ def _read_next(tape: Tape, *, limit: int) -> StoredAnswer | None:
     return record
 
 
-def _read_warc_fields(tape: Tape) -> tuple[StoredAnswer, int]:
+def _read_warc_fields(tape: RecordStream) -> tuple[StoredAnswer, int]:
     """The named fields behind the version line, and the size of the block that follows them."""
     fields: dict[str, str] = {}
     for line in _FOLD.sub(" ", tape.lines(_MAX_FIELDS).decode("utf-8", "replace")).split("\n"):
@@ -146,7 +146,7 @@ def _read_warc_fields(tape: Tape) -> tuple[StoredAnswer, int]:
     return record, _size(get("content-length", ""), record)
 
 
-def _read_arc_line(tape: Tape, line: bytes) -> tuple[StoredAnswer, int]:
+def _read_arc_line(tape: RecordStream, line: bytes) -> tuple[StoredAnswer, int]:
     """An ARC 1 record's line: URL (spaces and all), address, date, type, length; the first describes the file."""
     url, address, date, mime, length = line.decode("utf-8", "replace").strip().rsplit(" ", 4)
     date = date.ljust(14, "0")

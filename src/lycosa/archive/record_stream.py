@@ -17,7 +17,7 @@ _PIECE = 1 << 20  # inflated bytes at a time: a bomb never stands in memory as a
 _RECOVERIES = 1000  # a hostile file could hold a false beginning every few bytes
 
 
-class Tape:
+class RecordStream:
     """Reads on and on; `offset` is where the gzip member, or in a plain file the byte, that comes next begins.
 
     Whether the file is gzipped is told by its first bytes, unless the caller knows it better than they do.

@@ -24,7 +24,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lycosa.archive.record_stream import Tape
+from lycosa.archive.record_stream import RecordStream
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.model import WarcRow
@@ -180,7 +180,7 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
     """
     with FileIO(path) as file:
         file.seek(start)
-        tape = Tape(file, gzipped=True, recoveries=_RECOVERIES)
+        tape = RecordStream(file, gzipped=True, recoveries=_RECOVERIES)
         at = -1
         while True:
             more = tape.more()

@@ -14,7 +14,7 @@ from msgspec import Struct
 TYPE = "application/x-ndjson"
 
 
-class Entry(Struct, gc=False):
+class UnstoredAnswer(Struct, gc=False):
     """One answer that was not kept."""
 
     url: str
@@ -28,16 +28,16 @@ class Entry(Struct, gc=False):
     links: list[tuple[str, str, str]] = []  # to addresses not known before that are followed: with anchor text and kind
 
 
-class _Row(Entry, gc=False, array_like=True):
+class _Row(UnstoredAnswer, gc=False, array_like=True):
     """The same, as it is written now."""
 
 
 _encode = msgspec.json.Encoder().encode
 _decode_row = msgspec.json.Decoder(_Row).decode
-_decode_object = msgspec.json.Decoder(Entry).decode
+_decode_object = msgspec.json.Decoder(UnstoredAnswer).decode
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: UnstoredAnswer) -> bytes:
     """The line of an entry: its time to the millisecond, addresses of its own origin without that."""
     links, origin = entry.links, _origin_of(entry.url)
     if links and origin:
@@ -50,18 +50,18 @@ def encode(entry: Entry) -> bytes:
         return _encode(_values(entry, _mend(entry.location), links)) + b"\n"
 
 
-def _values(entry: Entry, location: str, links: list[tuple[str, str, str]]) -> tuple[object, ...]:
+def _values(entry: UnstoredAnswer, location: str, links: list[tuple[str, str, str]]) -> tuple[object, ...]:
     """In the order of the fields."""
     at = int(entry.at * 1000) / 1000  # a third of what round() takes
     return entry.url, at, entry.status, entry.reason, entry.mime, entry.kind, entry.size, location, links
 
 
-def decode(block: bytes) -> list[Entry | None]:
+def decode(block: bytes) -> list[UnstoredAnswer | None]:
     """The entries of a block, line by line; None for a line that is none."""
     return [_decode(line) for line in block.splitlines()]
 
 
-def _decode(line: bytes) -> Entry | None:
+def _decode(line: bytes) -> UnstoredAnswer | None:
     try:
         if line.startswith(b"{"):
             return _decode_object(line)

@@ -1,7 +1,7 @@
 """Answers go in; WARC 1.1 files come out, one gzip member a record, with the offset of each answer.
 
-One `Archive` belongs to one worker process. Records gather in memory; `flush` appends them with one write and tells the
-size that the frontier commits. Whatever a crash leaves beyond a committed size is cut by `keep.recovery`.
+One `ArchiveWriter` belongs to one worker process. Records gather in memory; `flush` appends them with one write and
+tells the size that the frontier commits. Whatever a crash leaves beyond a committed size, `archive/repair.py` cuts.
 
 Lines on what was not kept would need five times the room if those of each flush were a record of their own. So they go
 at first to a second file, which is as safe as the first; when there are enough of them they are written together, and
@@ -68,7 +68,7 @@ _FIELD_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _UNSAFE = re.compile(r"[^!-~]+")
 
 
-class Archive:
+class ArchiveWriter:
     """Writes the archive files of one worker; nothing reaches the disk before `flush`, but bodies held in a spool."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Archive:
         self._promised = b""  # the id of the next response, which a conversion before it refers to
         self._notes: list[bytes] = []  # lines that are not in this file yet
         self._noted = 0  # their bytes
-        self._side: Archive | None = None  # the second file
+        self._side: ArchiveWriter | None = None  # the second file
         self._sided = 0  # how many of the lines are in it
         self._sided_bytes = 0
         self._spent: list[str] = []  # second files whose lines are all in this one
@@ -214,7 +214,7 @@ class Archive:
         """Write the lines since the last time to the second file."""
         if self._side is None:
             prefix = f"{self._prefix}-{ASIDE}"
-            self._side = Archive(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
+            self._side = ArchiveWriter(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
         if self._sided < len(self._notes):
             self._side._gather_lines(self._notes[self._sided :], dense=False)  # it will not be there for long
             self._sided, self._sided_bytes = len(self._notes), self._noted

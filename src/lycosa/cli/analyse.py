@@ -13,16 +13,16 @@ from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.options import named_collection
 
 if TYPE_CHECKING:
-    from lycosa.analysis.analyzer import Part
+    from lycosa.analysis.analyzer import Analyzer
 
 #: Missions that know how to look at a collection, with the class that does.
 PARTS = {"xml": "XmlPart"}
 
 
-def load_part(mission: str) -> Part:
+def load_part(mission: str) -> Analyzer:
     """What a mission brings to an analysis; the core knows missions by name only."""
     module = importlib.import_module(f"lycosa.missions.{mission}.analysis")
-    part: Part = getattr(module, PARTS[mission])()
+    part: Analyzer = getattr(module, PARTS[mission])()
     return part
 
 
@@ -54,14 +54,14 @@ def analyse(
     lycosa analyse xml
     lycosa analyse xml news --plan plan.toml
     """
-    from lycosa.analysis.plan import Plan, read_plan
-    from lycosa.analysis.run import Errand, analyse_collection
+    from lycosa.analysis.plan import AnalysisPlan, read_plan
+    from lycosa.analysis.run import AnalysisOptions, analyse_collection
     from lycosa.analysis.summary import tell
     from lycosa.output.table import printable
 
     where = Path(named_collection(folder, collection))
-    settled = read_plan(plan) if plan else Plan()
-    errand = Errand(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
+    settled = read_plan(plan) if plan else AnalysisPlan()
+    errand = AnalysisOptions(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
     part = load_part(mission)
     progress = analyse_collection(where, part, errand)
     if not quiet:

@@ -14,7 +14,7 @@ from lycosa.errors import UsageError
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.analysis.selection import Pick, Picker
+    from lycosa.analysis.selection import Selected, Selection
 
 KINDS = ("folder", "addresses", "dependencies", "schema")
 #: Other exports that can be of chosen documents alone.
@@ -44,11 +44,11 @@ class Wish(Struct, frozen=True):
 
 def export_documents(kind: str, collection: str, wish: Wish) -> None:
     """Write what was asked for."""
-    from lycosa.analysis.selection import Pick
+    from lycosa.analysis.selection import Selected
     from lycosa.analysis.selection import opened as picked
 
     _check(kind, wish)
-    pick = Pick(wish.select, wish.cluster, wish.host, wish.corrected)
+    pick = Selected(wish.select, wish.cluster, wish.host, wish.corrected)
     with picked(collection, load_part("xml")) as picker:
         partial = False
         if kind == "folder":
@@ -84,7 +84,7 @@ def _check(kind: str, wish: Wish) -> None:
         check_ending(wish.output, _ENDINGS[kind])
 
 
-def _write_folder(picker: Picker, pick: Pick, wish: Wish) -> tuple[str, bool]:
+def _write_folder(picker: Selection, pick: Selected, wish: Wish) -> tuple[str, bool]:
     from lycosa.analysis.package import write_parcel
 
     documents = ((each.url, each.mime, picker.read(each, corrected=pick.corrected)) for each in picker.find(pick))
@@ -98,7 +98,7 @@ def _tell_lost(lost: int) -> str:
     return f"; {counted(lost, 'document', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
 
 
-def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
+def _write_addresses(picker: Selection, pick: Selected, wish: Wish) -> str:
     from lycosa.analysis.package import write_addresses
 
     if wish.missing:
@@ -113,7 +113,7 @@ def _write_addresses(picker: Picker, pick: Pick, wish: Wish) -> str:
     return counted(count, "address")
 
 
-def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
+def _write_dependencies(picker: Selection, pick: Selected, wish: Wish) -> str:
     from lycosa.analysis.dependencies import COLUMNS, list_edges, write_graphml
     from lycosa.output.table import write
 
@@ -126,7 +126,7 @@ def _write_dependencies(picker: Picker, pick: Pick, wish: Wish) -> str:
         return counted(write(list_edges(picker.db, condition), COLUMNS, out, form=form, raw=wish.raw), "link")
 
 
-def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
+def _write_warc(picker: Selection, pick: Selected, wish: Wish) -> str:
     from lycosa.export.files import export_records
 
     numbers = dict.fromkeys(each.n for each in picker.find(pick))
@@ -135,7 +135,7 @@ def _write_warc(picker: Picker, pick: Pick, wish: Wish) -> str:
         return counted(export_records(picker.collection, out, pages), "record")
 
 
-def _write_schema(picker: Picker, wish: Wish) -> tuple[str, bool]:
+def _write_schema(picker: Selection, wish: Wish) -> tuple[str, bool]:
     import importlib
 
     offline = importlib.import_module("lycosa.missions.xml.schema_export")

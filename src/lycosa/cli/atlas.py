@@ -14,8 +14,8 @@ from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
-    from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
 #: Kinds that are folders; stac and iso may also be one file or a pipe.
 _FOLDERS = ("originals",)
@@ -44,12 +44,12 @@ def write_export(
     raw: bool,
 ) -> None:
     """Write one of the kinds; `wanted` is kind, state and host of the services."""
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     if by and (kind not in _BY or by not in ("layer", "service")):
         raise UsageError(f"--by layer and --by service go with {' and '.join(_BY)}, not --by {by} with {kind}.")
     by = by or _BY.get(kind, "")
-    chosen = Wanted(kind=wanted[0], state=wanted[1], host=host_pattern(wanted[2]))
+    chosen = ServiceFilter(kind=wanted[0], state=wanted[1], host=host_pattern(wanted[2]))
     if kind in _LISTS:
         write_listing(kind, output, collection, wanted=chosen, form=form, raw=raw)
         return
@@ -63,14 +63,14 @@ def write_export(
     conclude(output, said)
 
 
-def _found(stock: Stock, wanted: Wanted) -> list[Entry]:
+def _found(stock: ServiceInventory, wanted: ServiceFilter) -> list[ServiceEntry]:
     """The services that are wanted and described themselves."""
     from lycosa.missions.geo.inventory.listing import list_services
 
     return [entry for entry in list_services(stock, wanted) if entry.sources]
 
 
-def _write_footprints(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_footprints(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     from lycosa.missions.geo.export import geojson
     from lycosa.missions.geo.inventory.listing import list_layers
 
@@ -82,7 +82,7 @@ def _write_footprints(stock: Stock, output: str, wanted: Wanted, *, by: str) -> 
     return counted(count - 1, "feature")
 
 
-def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_map(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     from lycosa.missions.geo.export.map_page import write_map
     from lycosa.missions.geo.inventory.listing import list_layers, list_services
 
@@ -91,7 +91,7 @@ def _write_map(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     return f"a map of {counted(len(entries), 'service')}"
 
 
-def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_stac(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     import msgspec
 
     from lycosa.missions.geo.export import stac
@@ -104,7 +104,7 @@ def _write_stac(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     return counted(write_folder(Path(output), stac.list_files(entries, layers), kind="stac"), "file")
 
 
-def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_iso(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     from lycosa.missions.geo.export import iso
     from lycosa.output.export_folder import write_folder
 
@@ -115,7 +115,7 @@ def _write_iso(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
     return counted(write_folder(Path(output), iso.write_files(records), kind="iso"), "record")
 
 
-def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_healthcheck(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     from lycosa.missions.geo.export.geohealthcheck import write_list
 
     entries = _found(stock, wanted)
@@ -123,7 +123,7 @@ def _write_healthcheck(stock: Stock, output: str, wanted: Wanted, *, by: str) ->
     return counted(len(entries), "service")
 
 
-def _write_originals(stock: Stock, output: str, wanted: Wanted, *, by: str) -> str:
+def _write_originals(stock: ServiceInventory, output: str, wanted: ServiceFilter, *, by: str) -> str:
     from lycosa.missions.geo.export.originals import write_originals
 
     if os.path.isfile(output):
@@ -145,7 +145,7 @@ _WRITERS = {
 }
 
 
-def _layers(stock: Stock, wanted: Wanted) -> Iterator[Layer]:
+def _layers(stock: ServiceInventory, wanted: ServiceFilter) -> Iterator[Layer]:
     from lycosa.missions.geo.inventory.listing import list_layers
 
     return list_layers(stock, wanted)

@@ -14,7 +14,7 @@ from lycosa.errors import UsageError
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
-    from lycosa.collection.changes import Change, Round
+    from lycosa.collection.changes import PageChange, Round
     from lycosa.collection.collection import Collection
     from lycosa.output.table import Format
 
@@ -91,7 +91,7 @@ def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: Tex
     _write_changes(source.changes(*span, host=host), out, "table")
 
 
-def _count_hosts(found: Iterable[Change]) -> tuple[list[tuple[str, Counter[str]]], Counter[str]]:
+def _count_hosts(found: Iterable[PageChange]) -> tuple[list[tuple[str, Counter[str]]], Counter[str]]:
     """The changes of each host by kind, the host with the most of them first; and those of all."""
     hosts: dict[str, Counter[str]] = {}
     for change in found:
@@ -107,8 +107,8 @@ def _write_hosts(hosts: list[tuple[str, Counter[str]]], out: TextIO, form: Forma
     write([(name, *(counts[kind] for kind in KINDS)) for name, counts in hosts], ("host", *KINDS), out, form=form)
 
 
-def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
-    from lycosa.collection.changes import Change
+def _write_changes(found: Iterable[PageChange], out: TextIO, form: Format) -> None:
+    from lycosa.collection.changes import PageChange
     from lycosa.output.table import write
 
     if form == "table":  # the address tells the host
@@ -117,7 +117,7 @@ def _write_changes(found: Iterable[Change], out: TextIO, form: Format) -> None:
         )
         write(rows, ("url", "what", "round", "http", "title"), out, form=form)
     else:
-        write(found, Change._fields, out, form=form)
+        write(found, PageChange._fields, out, form=form)
 
 
 def _write_rounds(rounds: list[Round], out: TextIO, form: Format) -> None:

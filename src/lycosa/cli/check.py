@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lycosa.cli.options import Plan, format_option, mission_options, settle
+from lycosa.cli.options import CommandLine, format_option, mission_options, settle
 from lycosa.cli.output import opened
 
 
@@ -31,7 +31,7 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
         _tell_settings(plan, form)
 
 
-def _tell_settings(plan: Plan, form: str | None) -> None:
+def _tell_settings(plan: CommandLine, form: str | None) -> None:
     from lycosa.config.loading import describe
     from lycosa.output.table import write
 
@@ -43,7 +43,7 @@ def _tell_settings(plan: Plan, form: str | None) -> None:
             write(rows, ("setting", "value", "origin", "meaning"), out, form=settled)
 
 
-def _tell_rules(plan: Plan, form: str | None) -> None:
+def _tell_rules(plan: CommandLine, form: str | None) -> None:
     from lycosa import urls
     from lycosa.config.seeds import read_seeds
     from lycosa.judge.admission.rules import Rules

@@ -14,7 +14,7 @@ from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 
 if TYPE_CHECKING:
-    from lycosa.crawler.summary import Report
+    from lycosa.crawler.summary import CrawlReport
 
 
 @click.command()
@@ -84,7 +84,7 @@ def crawl(
 
     left = 0  # the exit code of what is written at the end
 
-    def tell(report: Report) -> None:
+    def tell(report: CrawlReport) -> None:
         nonlocal left
         left = _conclude(report, mission, output=output, check_services=check_services, quiet=quiet)
 
@@ -92,7 +92,7 @@ def crawl(
     return run(mission, chosen, after=tell).exit_code or left
 
 
-def _conclude(report: Report, mission: Mission, *, output: str | None, check_services: bool, quiet: bool) -> int:
+def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, check_services: bool, quiet: bool) -> int:
     """Tell of a round, and do what is asked for after it; returns the exit code of what was written."""
     from lycosa.output.table import printable
 
@@ -133,14 +133,14 @@ def _write_list(mission: Mission, output: str) -> None:
     """What was collected: the records of the mission's quarry or, where there is none, the pages."""
     if mission.quarry:
         from lycosa.cli.export import write_records
-        from lycosa.collection.records import Wanted
+        from lycosa.collection.records import RecordFilter
 
-        write_records(mission.keep.collection, output, Wanted(), form=None)
+        write_records(mission.keep.collection, output, RecordFilter(), form=None)
     else:
         from lycosa.cli.export import write_list
-        from lycosa.collection.listing import Filter
+        from lycosa.collection.listing import RowFilter
 
-        write_list("pages", output, mission.keep.collection, wanted=Filter())
+        write_list("pages", output, mission.keep.collection, wanted=RowFilter())
 
 
 def _tell_plan(mission: Mission) -> int:

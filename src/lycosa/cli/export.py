@@ -13,13 +13,13 @@ import click
 from lycosa.cli import assort
 from lycosa.cli.options import collection_option, named
 from lycosa.cli.output import check_ending, check_form, check_place, conclude, opened, opened_bytes
-from lycosa.collection.listing import Filter
+from lycosa.collection.listing import RowFilter
 from lycosa.errors import UsageError
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
-    from lycosa.collection.records import Wanted
+    from lycosa.collection.records import RecordFilter
 
 #: What is made of the inventory of geographic services.
 GEO = ("services", "layers", "footprints", "map", "stac", "iso", "healthcheck", "originals")
@@ -156,13 +156,13 @@ def export(
         return
     if by in ("layer", "service"):
         raise UsageError(f"--by {by} goes with footprints and iso, not with {kind}.")
-    wanted = Filter(host=host, state=state, mime=mime, round=number)
+    wanted = RowFilter(host=host, state=state, mime=mime, round=number)
     _refuse(kind, {"graph": {"--by": by, "--format graphml": form == "graphml"}, "inlinks": {"--url": url}})
     if kind == "records":
         _refuse(kind, {"pages": {"--mime": mime, "--round": number is not None}, "urls": {"--state": state}})
-        from lycosa.collection.records import Wanted
+        from lycosa.collection.records import RecordFilter
 
-        write_records(collection, output, Wanted(kind=record_kind, host=host), form=form, raw=raw)
+        write_records(collection, output, RecordFilter(kind=record_kind, host=host), form=form, raw=raw)
         return
     _refuse(kind, {"records": {"--kind": record_kind}})
     _export_pages(kind, output, collection, wanted=wanted, form=form, by=by, url=url, raw=raw)
@@ -173,7 +173,7 @@ def _export_pages(
     output: str,
     collection: str,
     *,
-    wanted: Filter,
+    wanted: RowFilter,
     form: str | None,
     by: str | None,
     url: str,
@@ -201,7 +201,7 @@ def _export_pages(
 
 
 def write_records(
-    collection: str | os.PathLike[str], output: str, wanted: Wanted, *, form: str | None, raw: bool = False
+    collection: str | os.PathLike[str], output: str, wanted: RecordFilter, *, form: str | None, raw: bool = False
 ) -> None:
     """Write records to a file or the pipe."""
     from lycosa.collection import records
@@ -212,7 +212,7 @@ def write_records(
 
 
 def write_list(
-    kind: str, output: str, collection: str, *, form: str | None = None, wanted: Filter, raw: bool = False
+    kind: str, output: str, collection: str, *, form: str | None = None, wanted: RowFilter, raw: bool = False
 ) -> None:
     """Write the rows of a list to a file or the pipe."""
     from lycosa.collection.listing import LISTS, list_rows
@@ -232,7 +232,7 @@ def _refuse(kind: str, options: dict[str, dict[str, object]]) -> None:
                 raise UsageError(f"{option} goes with {only}, not with {kind}.")
 
 
-def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted: Filter, raw: bool) -> None:
+def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted: RowFilter, raw: bool) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.collection.graph import NODES
     from lycosa.export.graphml import write_graphml
@@ -263,7 +263,7 @@ def _export_graph(output: str, folder: str, *, form: str | None, by: str, wanted
     conclude(output, counted(count, "edge"))
 
 
-def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: Filter, raw: bool) -> None:
+def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wanted: RowFilter, raw: bool) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.collection.graph import list_inlinks
     from lycosa.explain.address import read_address
@@ -281,7 +281,7 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
     conclude(output, counted(count, "link"))
 
 
-def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, raw: bool) -> None:
+def _export_near(output: str, folder: str, *, form: str | None, wanted: RowFilter, raw: bool) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.collection.near_duplicates import COLUMNS
     from lycosa.output.table import write
@@ -296,7 +296,7 @@ def _export_near(output: str, folder: str, *, form: str | None, wanted: Filter, 
     conclude(output, counted(count, "row"))
 
 
-def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None:
+def _export_view(kind: str, output: str, folder: str, *, wanted: RowFilter) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.export.files import export_index, export_mirror, export_wacz
 
@@ -304,7 +304,7 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
         raise UsageError(
             f"A {kind} cannot go into a pipe: name its {'folder' if kind == 'mirror' else 'file'} with -o."
         )
-    if kind == "wacz" and wanted != Filter():
+    if kind == "wacz" and wanted != RowFilter():
         raise UsageError("A wacz holds the whole archive: --host and --mime go with the other exports.")
     check_ending(output, {"mirror": (), "index": ("txt",), "wacz": ("wacz",), "warc": ("warc.gz",)}[kind])
     lost = 0
@@ -325,10 +325,10 @@ def _export_view(kind: str, output: str, folder: str, *, wanted: Filter) -> None
     conclude(output, said, partial=bool(lost))
 
 
-def _export_warc(collection: Collection, output: str, wanted: Filter) -> str:
+def _export_warc(collection: Collection, output: str, wanted: RowFilter) -> str:
     from lycosa.export.files import export_warc
 
-    if output != "-" and wanted == Filter():
+    if output != "-" and wanted == RowFilter():
         return counted(export_warc(collection, Path(output)), "archive file")
     with opened_bytes(output) as out:
         return counted(export_warc(collection, out, wanted), "record")

@@ -45,10 +45,10 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
-    from lycosa.extract.run import Errand, extract_collection, extract_files
+    from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
     from lycosa.output.table import printable
 
-    errand = Errand(workers=workers, again=again, retry=retry, quiet=quiet)
+    errand = ExtractOptions(workers=workers, again=again, retry=retry, quiet=quiet)
     folder = Path(collection or default_collection())
     alone = bool(files) and collection is None  # files without a collection
     if alone and (again or retry):
@@ -77,6 +77,6 @@ def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mis
 def _write_records(folder: Path, quarry: str, output: str) -> None:
     """All records of this quarry, those of earlier runs included."""
     from lycosa.cli.export import write_records
-    from lycosa.collection.records import Wanted
+    from lycosa.collection.records import RecordFilter
 
-    write_records(folder, output, Wanted(quarry=quarry), form=None)
+    write_records(folder, output, RecordFilter(quarry=quarry), form=None)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from msgspec.structs import replace
 
-from lycosa.config.loading import Settled, load
+from lycosa.config.loading import LoadedMission, load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
-from lycosa.config.settings import Keep, Mission
+from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -76,14 +76,14 @@ SETTINGS = (
 )
 
 
-class Plan(NamedTuple):
+class CommandLine(NamedTuple):
     """A command line, settled."""
 
-    settled: Settled
+    settled: LoadedMission
     words: tuple[str, ...]  # those that did not name a mission
 
 
-class Planted(NamedTuple):
+class PlantedSeeds(NamedTuple):
     """A mission with its seeds, normalised."""
 
     mission: Mission
@@ -120,7 +120,7 @@ def _add_settings(command: Command, settings: Sequence[Setting]) -> Command:
 
 def default_collection() -> str:
     """The collection that is meant when none is named: as for a crawl, the environment may say so."""
-    return os.environ.get("LYCOSA_KEEP_COLLECTION") or Keep().collection
+    return os.environ.get("LYCOSA_KEEP_COLLECTION") or KeepSettings().collection
 
 
 def named_collection(word: str | None, option: str | None) -> str:
@@ -156,7 +156,7 @@ def named(_: click.Context, option: click.Parameter, value: str | None) -> str |
     return value
 
 
-def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> Plan:
+def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> CommandLine:
     """Settle the mission that a command line asks for; what `mission_options` added is taken out of `options`.
 
     Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
@@ -176,17 +176,17 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
         # The patterns of the command line join those of the file, so both are read before the last word is said.
         lists = {key: [*getattr(settled.mission, key), *values] for key, values in added.items()}
         settled = load(file, environ=os.environ, overrides=overrides | lists, sets=sets)
-    return Plan(settled, rest)
+    return CommandLine(settled, rest)
 
 
 def plant(
-    settled: Settled,
+    settled: LoadedMission,
     words: Sequence[str],
     *,
     files: Sequence[str] = (),
     column: str = "",
     sample: tuple[int, int] = (0, 0),
-) -> Planted:
+) -> PlantedSeeds:
     """Settle the seeds: those of the command line, or else those of the mission; `sample` is how many, and the draw."""
     size, draw = sample
     files = [*files, *("-" for word in words if word == "-")]
@@ -195,4 +195,4 @@ def plant(
         seeds = read_seeds(words, files=files, column=column, sample=size, sample_seed=draw)
     else:
         seeds = read_seeds(settled.mission.seeds, sample=size, sample_seed=draw)
-    return Planted(replace(settled.mission, seeds=seeds.urls), seeds.written)
+    return PlantedSeeds(replace(settled.mission, seeds=seeds.urls), seeds.written)

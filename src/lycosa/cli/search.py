@@ -54,16 +54,16 @@ def search(
     lycosa search coordinate reference
     lycosa search polygon kind:xsd 'ns:http://www.opengis.net/*'
     """
-    from lycosa.analysis.run import Errand
-    from lycosa.analysis.search import Index, read_question
+    from lycosa.analysis.run import AnalysisOptions
+    from lycosa.analysis.search import SearchIndex, read_question
     from lycosa.collection.collection import Collection
 
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
     check_place(output, form)  # before the index is brought up to date
     with Collection(collection) as source:
-        index = Index(source, load_part("xml"))
+        index = SearchIndex(source, load_part("xml"))
         try:
-            tally = index.update(Errand(workers=workers, quiet=quiet))
+            tally = index.update(AnalysisOptions(workers=workers, quiet=quiet))
             if tally.ended_by:
                 return INTERRUPTED
             total = index.count(question)

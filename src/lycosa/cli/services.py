@@ -14,8 +14,8 @@ from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:
-    from lycosa.missions.geo.inventory.inventory import Stock
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.inventory import ServiceInventory
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
 
 @click.command(short_help="List the geographic services of a collection.")
@@ -54,13 +54,15 @@ def services(
     lycosa services --state dead --format csv -o dead.csv
     lycosa services --layers --format csv -o layers.csv
     """
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
-    wanted = Wanted(kind=kind, state=state, host=host_pattern(host), text=text, guesses=guesses)
+    wanted = ServiceFilter(kind=kind, state=state, host=host_pattern(host), text=text, guesses=guesses)
     write_listing("layers" if layers else "services", output, collection, wanted=wanted, form=form, raw=raw)
 
 
-def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, form: str | None, raw: bool) -> None:
+def write_listing(
+    what: str, output: str, collection: str, *, wanted: ServiceFilter, form: str | None, raw: bool
+) -> None:
     """Write services or layers; a table for people has the columns that fit, and the sum above it."""
     from lycosa.missions.geo.inventory import listing
     from lycosa.output.table import write
@@ -86,14 +88,14 @@ def write_listing(what: str, output: str, collection: str, *, wanted: Wanted, fo
 
 
 @contextmanager
-def stock_of(collection: str, wanted: Wanted) -> Iterator[Stock]:
+def stock_of(collection: str, wanted: ServiceFilter) -> Iterator[ServiceInventory]:
     """The inventory of a collection as it is at one instant; says so where there is none."""
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.inventory.inventory import Stock
+    from lycosa.missions.geo.inventory.inventory import ServiceInventory
 
     wanted.check()
     with Collection(collection) as source, source.snapshot():
-        stock = Stock(source)
+        stock = ServiceInventory(source)
         if not stock.live:
             click.echo(
                 "lycosa: the collection has no description of a service (lycosa crawl geo … hunts for them, and"

@@ -22,9 +22,9 @@ from lycosa.urls import host_pattern
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
-    from lycosa.missions.geo.check.check_history import Difference, History, Result
+    from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, Difference
     from lycosa.missions.geo.check.check_run import Watched
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
     from lycosa.output.table import Value
 
 COLUMNS = (
@@ -67,7 +67,7 @@ class Watching:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def tell(self, done: int, total: int, result: Result) -> None:
+    def tell(self, done: int, total: int, result: CheckResult) -> None:
         """One line that is written over and over, on a terminal."""
         now = time.monotonic()
         if self._shown and (now - self._at >= _PROGRESS_S or done == total):
@@ -125,7 +125,7 @@ def check_services(
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.geo.check.check_outcome import OUTCOMES
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     if outcome and outcome not in OUTCOMES:
         raise UsageError(f'There is no outcome "{outcome}"; allowed: {", ".join(OUTCOMES)}.')
@@ -151,7 +151,7 @@ def check_services(
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
         period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
         watching = Watching(quiet=quiet)
-        plan = _Plan(Wanted(kind=kind, host=host_pattern(host)), shown, period_s, rounds, new, strict)
+        plan = _Plan(ServiceFilter(kind=kind, host=host_pattern(host)), shown, period_s, rounds, new, strict)
         with watching.hear():
             return _run(collection, mission, watching=watching, plan=plan)
 
@@ -168,7 +168,7 @@ class _Shown(NamedTuple):
 class _Plan(NamedTuple):
     """Which services are checked, how often, and what counts as a failure."""
 
-    wanted: Wanted
+    wanted: ServiceFilter
     shown: _Shown
     period_s: float = 0.0
     rounds: int = 0
@@ -194,7 +194,9 @@ def _run(collection: Collection, mission: Mission, *, watching: Watching, plan: 
             time.sleep(min(0.5, max(0.0, began + plan.period_s - time.time())))
 
 
-def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watching: Watching, anew: bool) -> Watched:
+def check_once(
+    collection: Collection, mission: Mission, *, wanted: ServiceFilter, watching: Watching, anew: bool
+) -> Watched:
     """One round of checks, told in a line."""
     from lycosa.missions.geo.check.check_run import summarise, watch
 
@@ -207,13 +209,13 @@ def check_once(collection: Collection, mission: Mission, *, wanted: Wanted, watc
 def check_after(mission: Mission, *, quiet: bool) -> None:
     """One round of checks after a round of a crawl."""
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.inventory.listing import Wanted
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
     watching = Watching(quiet=quiet)
     with Collection(mission.keep.collection) as collection, watching.hear():
         try:
-            check_once(collection, mission, wanted=Wanted(), watching=watching, anew=True)
+            check_once(collection, mission, wanted=ServiceFilter(), watching=watching, anew=True)
         except UsageError as problem:  # the crawl itself went well: it found no service
             click.echo(f"lycosa: {problem}", err=True)
     if watching.stop:
@@ -231,9 +233,9 @@ def _settle_code(found: Watched, *, strict: bool) -> int:
 
 def _find_round(collection: Collection, number: int) -> None:
     """Complain of a round that is not there before every service is asked."""
-    from lycosa.missions.geo.check.check_history import History
+    from lycosa.missions.geo.check.check_history import CheckHistory
 
-    history = History(collection.path, write=False)
+    history = CheckHistory(collection.path, write=False)
     try:
         numbers = [row.round for row in history.rounds()]
     finally:
@@ -244,9 +246,9 @@ def _find_round(collection: Collection, number: int) -> None:
 
 def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
     """List what a round found, or what is different since another one."""
-    from lycosa.missions.geo.check.check_history import History
+    from lycosa.missions.geo.check.check_history import CheckHistory
 
-    history = History(collection.path, write=False)
+    history = CheckHistory(collection.path, write=False)
     try:
         if shown.since == 0 and len(history.rounds()) < 2:
             click.echo("lycosa: there is one round only and nothing to compare it with", err=True)
@@ -262,7 +264,7 @@ def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
     return 0
 
 
-def _write_results(results: Iterable[Result], shown: _Shown) -> None:
+def _write_results(results: Iterable[CheckResult], shown: _Shown) -> None:
     from lycosa.output.table import write
 
     with opened(shown.output, shown.form) as (out, settled):
@@ -273,7 +275,7 @@ def _write_results(results: Iterable[Result], shown: _Shown) -> None:
             write(map(_row, results), COLUMNS, out, form=settled)
 
 
-def _row(result: Result) -> list[Value]:
+def _row(result: CheckResult) -> list[Value]:
     return [
         result.type, result.endpoint, result.outcome, result.reason, result.title, result.version, result.items,
         result.address, result.answer_s, result.operation, result.request, result.request_s, _date(result.at),
@@ -305,11 +307,11 @@ def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tupl
 
 
 def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
-    from lycosa.missions.geo.check.check_history import History
+    from lycosa.missions.geo.check.check_history import CheckHistory
     from lycosa.missions.geo.check.check_outcome import OUTCOMES
     from lycosa.output.table import write
 
-    history: History = History(collection.path, write=False)
+    history: CheckHistory = CheckHistory(collection.path, write=False)
     try:
         found = history.rounds()
     finally:

@@ -50,7 +50,7 @@ _ROUNDS = """
 )
 
 
-class Change(NamedTuple):
+class PageChange(NamedTuple):
     """What became of one page."""
 
     what: str  # new, changed, gone, back
@@ -105,7 +105,7 @@ def settle_span(connection: apsw.Connection, since: int | None, until: int | Non
     return since, until
 
 
-def list_changes(connection: apsw.Connection, since: int, until: int, *, host: str = "") -> Iterator[Change]:
+def list_changes(connection: apsw.Connection, since: int, until: int, *, host: str = "") -> Iterator[PageChange]:
     """The pages that a reader would have found otherwise after round `until` than after round `since`."""
     sql = _SELECT.format(_MET if since else _ALL)
     for row in database.rows(connection, sql, (since, until, urls.host_pattern(host))):
@@ -114,7 +114,7 @@ def list_changes(connection: apsw.Connection, since: int, until: int, *, host: s
             yield change
 
 
-def _compare(row: Row) -> Change | None:
+def _compare(row: Row) -> PageChange | None:
     url, host, number, http, redirect, title, before, after, was_away, is_away = row
     here_before, here_after = before is not None and not was_away, after is not None and not is_away
     if here_after and not here_before:
@@ -125,4 +125,4 @@ def _compare(row: Row) -> Change | None:
         what = "changed"
     else:
         return None
-    return Change(what, url, host, number, http or 0, title or "", redirect or "" if what == "gone" else "")
+    return PageChange(what, url, host, number, http or 0, title or "", redirect or "" if what == "gone" else "")

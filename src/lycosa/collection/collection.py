@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from lycosa import urls
 from lycosa.archive.reader import StoredAnswer, read_record
 from lycosa.collection import database, graph
-from lycosa.collection.changes import Change, Round, copies_after, list_changes, list_rounds, settle_span
+from lycosa.collection.changes import PageChange, Round, copies_after, list_changes, list_rounds, settle_span
 from lycosa.collection.database import Row
 from lycosa.collection.graph import InLink
 from lycosa.collection.listing import state_name
 from lycosa.collection.query import select
-from lycosa.collection.records import RecordInfo, Wanted, list_records
+from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError, UsageError
@@ -39,7 +39,7 @@ from lycosa.parse import Doc, read
 if TYPE_CHECKING:
     import apsw
 
-    from lycosa.collection.near_duplicates import Kin
+    from lycosa.collection.near_duplicates import NearDuplicate
     from lycosa.explain.why import Why
     from lycosa.quarry import Quarry
 
@@ -267,7 +267,7 @@ class Collection:
         """Each time that the collection was gone through, with what was found."""
         return list_rounds(self.database)
 
-    def changes(self, since: int | None = None, until: int | None = None, *, host: str = "") -> Iterator[Change]:
+    def changes(self, since: int | None = None, until: int | None = None, *, host: str = "") -> Iterator[PageChange]:
         """The pages that are new, changed, gone or back after round `until` (the last one), compared to `since`.
 
         By default `since` is the round before; 0 stands for before the first one.
@@ -277,7 +277,7 @@ class Collection:
     def records(self, *, kind: str = "", quarry: str = "", url: str = "") -> Iterator[RecordInfo]:
         """What quarries extracted: all, of a kind (`*`: anything), by one quarry, or from the page at one URL."""
         if not url:
-            return list_records(self.database, Wanted(kind=kind, quarry=quarry))
+            return list_records(self.database, RecordFilter(kind=kind, quarry=quarry))
         page = self.page(url)
         return page.records(kind=kind, quarry=quarry) if page else iter(())
 
@@ -309,7 +309,7 @@ class Collection:
             raise UsageError(f"by is {by!r}; allowed: {', '.join(graph.NODES)}.")
         return graph.find_edges(self.database, by, host=host)
 
-    def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[Kin]:
+    def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[NearDuplicate]:
         """The pages that say nearly the same, cluster by cluster, the largest first; with `host`, those that it is in.
 
         The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
@@ -377,7 +377,9 @@ class Collection:
 
     def _records_of(self, digest: bytes, *, kind: str, quarry: str) -> Iterator[RecordInfo]:
         holder = next(self.rows(f"SELECT content.n, content.round {_HOLDER}", [digest]), None)
-        return list_records(self.database, Wanted(kind=kind, quarry=quarry, holder=holder)) if holder else iter(())
+        return (
+            list_records(self.database, RecordFilter(kind=kind, quarry=quarry, holder=holder)) if holder else iter(())
+        )
 
     def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
         # The name comes from a database that may have been handed on: it must not lead out of the collection.

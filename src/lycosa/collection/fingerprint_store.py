@@ -68,7 +68,7 @@ def count_near(folder: Path) -> NearCount | None:
     return NearCount(**found) if found else None
 
 
-class Prints:
+class FingerprintStore:
     """The fingerprints that were made so far; `database` also holds what was made of them."""
 
     def __init__(self, collection: Collection) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.collection import database
 from lycosa.collection.changes import copies_after
-from lycosa.collection.query import Result, select
+from lycosa.collection.query import QueryResult, select
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES
@@ -29,7 +29,7 @@ COLUMNS: dict[List, str] = {
 }
 
 
-class Filter(Struct, frozen=True):
+class RowFilter(Struct, frozen=True):
     """Which rows are wanted; empty: all. `*` in host and mime stands for anything."""
 
     host: str = ""
@@ -38,7 +38,7 @@ class Filter(Struct, frozen=True):
     round: int | None = None  # pages as they were after it
 
 
-def list_rows(folder: str | os.PathLike[str], kind: List, wanted: Filter = Filter()) -> Result:  # noqa: B008  frozen
+def list_rows(folder: str | os.PathLike[str], kind: List, wanted: RowFilter = RowFilter()) -> QueryResult:  # noqa: B008  frozen
     """The rows of a list, in the order in which the URLs were found."""
     where, values = [], []
     if wanted.host:

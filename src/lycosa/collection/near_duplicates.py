@@ -18,7 +18,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
-from lycosa.collection.fingerprint_store import Prints
+from lycosa.collection.fingerprint_store import FingerprintStore
 from lycosa.collection.side_database import translated
 from lycosa.judge.admission.repetition import keys_of
 from lycosa.text.fingerprint import FRAME_MOST, SLOTS, Content, find_frame
@@ -46,7 +46,7 @@ _SCRATCH = """
 COLUMNS = ("cluster", "size", "similarity", "url", "representative")
 
 
-class Kin(Struct, frozen=True):
+class NearDuplicate(Struct, frozen=True):
     """One page of a cluster."""
 
     cluster: int
@@ -56,12 +56,14 @@ class Kin(Struct, frozen=True):
     similarity: float  # how much of its text it shares with the representative, 0 to 1
 
 
-def find_kin(collection: Collection, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[Kin]:
+def find_kin(
+    collection: Collection, *, host: str = "", tell: Callable[[str], None] | None = None
+) -> Iterator[NearDuplicate]:
     """The clusters of a collection, the largest first, page by page; with `host`, those with a page of it.
 
     Fingerprints that are missing are made first, which `tell` hears of.
     """
-    prints = Prints(collection)
+    prints = FingerprintStore(collection)
     try:
         made = prints.update(tell)
         with translated(prints.path):
@@ -72,7 +74,7 @@ def find_kin(collection: Collection, *, host: str = "", tell: Callable[[str], No
         prints.close()
 
 
-def _read(prints: Prints, host: str) -> Iterator[Kin]:
+def _read(prints: FingerprintStore, host: str) -> Iterator[NearDuplicate]:
     """The stored clusters, with the addresses of their pages."""
     host = urls.host_pattern(host)
     url_of = lru_cache(maxsize=1024)(lambda n: next(iter(prints.collection.rows(_URL, [n])), ("", ""))[0])
@@ -85,7 +87,7 @@ def _read(prints: Prints, host: str) -> Iterator[Kin]:
         if host and not any(_is_on(host, name) for name in names):
             continue
         for (_, similarity), name in zip(members, names, strict=True):
-            yield Kin(cluster, len(members), names[0], name, round(similarity, 3))
+            yield NearDuplicate(cluster, len(members), names[0], name, round(similarity, 3))
 
 
 _URL = "SELECT url FROM url WHERE n = ?"
@@ -100,7 +102,7 @@ def _is_on(host: str, url: str) -> bool:
 class _Clusters:
     """The three passes over one set of fingerprints."""
 
-    def __init__(self, prints: Prints) -> None:
+    def __init__(self, prints: FingerprintStore) -> None:
         self._prints = prints
         self._db = prints.database
         self._parents: dict[int, int] = {}  # of the pages that are like another: one that came before them

@@ -21,14 +21,16 @@ _READS = "A query can only read: SELECT … or WITH … SELECT."
 _BLANK = re.compile(r"(?:[\s;]|--[^\n]*|(?>/\*.*?(?:\*/|\Z)))*", re.DOTALL)
 
 
-class Result(NamedTuple):
+class QueryResult(NamedTuple):
     """The answer to a query: the names of its columns, and its rows as they are found."""
 
     columns: tuple[str, ...]
     rows: Iterator[Row]
 
 
-def select(folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Result:
+def select(
+    folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0
+) -> QueryResult:
     """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
     connection = database.connect(folder)
     if "analysis." in sql and (found := Path(folder) / "analysis.db").exists():
@@ -43,7 +45,7 @@ def select(folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (
         raise
     rows = _rows(connection, cursor, statement, values, seconds=seconds)
     first = next(rows, None)
-    return Result(columns, iter(()) if first is None else _chain(first, rows))
+    return QueryResult(columns, iter(()) if first is None else _chain(first, rows))
 
 
 def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> tuple[str, tuple[str, ...]]:

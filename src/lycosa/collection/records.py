@@ -34,7 +34,7 @@ _TWINS = """
 _to_json = msgspec.json.Encoder().encode
 
 
-class Wanted(Struct, frozen=True):
+class RecordFilter(Struct, frozen=True):
     """Which records; empty: all. `*` in kind and host stands for anything."""
 
     kind: str = ""
@@ -73,7 +73,7 @@ class _Line(Struct):
     pages: tuple[str, ...]
 
 
-def list_records(source: apsw.Connection, wanted: Wanted) -> Iterator[RecordInfo]:
+def list_records(source: apsw.Connection, wanted: RecordFilter) -> Iterator[RecordInfo]:
     """The records of the pages as they are now, in the order in which the pages were found."""
     twins = _twins(source)
     for row in _rows(source, wanted):
@@ -85,7 +85,7 @@ def list_records(source: apsw.Connection, wanted: Wanted) -> Iterator[RecordInfo
 
 
 def write_records(
-    folder: str | os.PathLike[str], out: TextIO, wanted: Wanted, *, form: Format, raw: bool = False
+    folder: str | os.PathLike[str], out: TextIO, wanted: RecordFilter, *, form: Format, raw: bool = False
 ) -> int:
     """Write the records and return how many there were; in lines of JSON as they are, else one column a key."""
     source = database.connect(folder)
@@ -98,7 +98,7 @@ def write_records(
         source.close()
 
 
-def _write_lines(source: apsw.Connection, out: TextIO, wanted: Wanted) -> int:
+def _write_lines(source: apsw.Connection, out: TextIO, wanted: RecordFilter) -> int:
     twins, count, shown = _twins(source), 0, out.isatty()
     for row in _rows(source, wanted):
         url, kind, data, mission, quarry, version, at, warc, offset, digest = row
@@ -113,7 +113,7 @@ def _write_lines(source: apsw.Connection, out: TextIO, wanted: Wanted) -> int:
 
 
 def _write_columns(
-    source: apsw.Connection, out: TextIO, wanted: Wanted, *, keys: Sequence[str], form: Format, raw: bool
+    source: apsw.Connection, out: TextIO, wanted: RecordFilter, *, keys: Sequence[str], form: Format, raw: bool
 ) -> int:
     twins = _twins(source)
     fixed = ("mission", "quarry", "version", "fetched", "warc", "offset", "digest", "pages")
@@ -148,12 +148,12 @@ def _twins(source: apsw.Connection) -> dict[str, list[str]]:
     return found
 
 
-def _rows(source: apsw.Connection, wanted: Wanted) -> Iterator[Row]:
+def _rows(source: apsw.Connection, wanted: RecordFilter) -> Iterator[Row]:
     sql, values = _filtered(_RECORDS, wanted)
     return database.rows(source, f"{sql} ORDER BY records.n, records.round, records.id", values)
 
 
-def _filtered(sql: str, wanted: Wanted) -> tuple[str, list[Value]]:
+def _filtered(sql: str, wanted: RecordFilter) -> tuple[str, list[Value]]:
     """What a page held in an earlier round is given only to who asks for that content."""
     where, values = ["current"], list[Value]()
     if wanted.holder:

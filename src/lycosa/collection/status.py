@@ -45,7 +45,7 @@ class LastRun(Struct):
     next_round: float = 0.0
 
 
-class Extracted(Struct):
+class ExtractionStatus(Struct):
     """What one quarry took out of the collection."""
 
     quarry: str
@@ -73,7 +73,7 @@ class Status(Struct):
     pages_per_s: float  # of the run under way, or else of the last one
     next_round: float  # when the crawl begins it, Unix time; 0: it waits for none
     last_run: LastRun | None
-    extracted: list[Extracted]
+    extracted: list[ExtractionStatus]
     near: NearCount | None = None  # when near-duplicates were last looked for
 
 
@@ -165,10 +165,10 @@ def tell(status: Status) -> str:
     return "\n".join(lines)
 
 
-def _extracted(connection: apsw.Connection) -> list[Extracted]:
-    found: dict[str, Extracted] = {}
+def _extracted(connection: apsw.Connection) -> list[ExtractionStatus]:
+    found: dict[str, ExtractionStatus] = {}
     for quarry, outcome, count, records in _rows(connection, _OUTCOMES):
-        one = found.setdefault(quarry, Extracted(quarry, 0, 0, {}, []))
+        one = found.setdefault(quarry, ExtractionStatus(quarry, 0, 0, {}, []))
         one.documents += count
         one.records += records
         one.outcomes[outcome] = count

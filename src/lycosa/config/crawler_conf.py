@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.config.fields import Given, Path, Problem, nearest
+from lycosa.config.fields import GivenValue, Path, Problem, nearest
 
 SECTIONS = ("crawler-options", "logging", "log-options", "recrawling-options", "multithreading-options")
 
@@ -102,9 +102,9 @@ def looks_like_conf(text: str) -> bool:
     return line.startswith("<") or (key in KEYS and "-" in key) or bool(_UNLIKE_TOML.match(line))
 
 
-def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
+def read(text: str, source: str) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a Crawler.conf gives, and what is wrong with its form or its keys."""
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     first: dict[str, int] = {}
     try:
@@ -128,21 +128,21 @@ def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
     return given, problems
 
 
-def _given(name: str, line: int, items: list[tuple[str, int]], source: str) -> Iterator[Given]:
+def _given(name: str, line: int, items: list[tuple[str, int]], source: str) -> Iterator[GivenValue]:
     path = KEYS[name]
     if name in _LISTS:
         texts = [text for text, _ in items if text]
-        yield Given(path, texts, source, line, tuple(at for text, at in items if text), name)
+        yield GivenValue(path, texts, source, line, tuple(at for text, at in items if text), name)
         return
     text = items[0][0]
     if name == "repository" and not text:
         return
-    yield Given(path, text, source, line, name=name, is_text=True)
+    yield GivenValue(path, text, source, line, name=name, is_text=True)
     if name == "repository":
-        yield Given(("keep", "index"), os.path.join(text, "index.txt"), source, line, name=name)
-        yield Given(("keep", "collection"), os.path.join(text, ".lycosa"), source, line, name=name)
+        yield GivenValue(("keep", "index"), os.path.join(text, "index.txt"), source, line, name=name)
+        yield GivenValue(("keep", "collection"), os.path.join(text, ".lycosa"), source, line, name=name)
     if name == "threads":
-        yield Given(("workers",), 1, source, line, name=name)
+        yield GivenValue(("workers",), 1, source, line, name=name)
 
 
 def _assignments(cursor: _Cursor) -> Iterator[_Assignment]:

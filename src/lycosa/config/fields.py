@@ -1,7 +1,7 @@
 """The settings as a flat table: the structs of `settings` go in, one `Field` a path that takes a value comes out.
 
-A path is a tuple (`("limits", "pages")`); `dotted` and `split` turn it into the text people write and back. `Given` is
-a value as one source gave it, before anything was checked.
+A path is a tuple (`("limits", "pages")`); `dotted` and `split` turn it into what people write and back. `GivenValue`
+is a value as one source gave it, before anything was checked.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Field(Struct, frozen=True):
         return last if last in ("s", "h", "bytes") and self.name != last else ""
 
 
-class Given(Struct, frozen=True):
+class GivenValue(Struct, frozen=True):
     """One value as a source gave it."""
 
     path: Path

@@ -14,7 +14,7 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from lycosa.config.fields import (
-    Given,
+    GivenValue,
     Path,
     Problem,
     all_fields,
@@ -75,14 +75,14 @@ _SHOWN_ITEMS = 20
 _SHOWN_CHARS = 200
 
 
-class Settled(Struct, frozen=True):
+class LoadedMission(Struct, frozen=True):
     """A mission, and for each setting (dotted) where its value came from."""
 
     mission: Mission
     origin: dict[str, str]
 
 
-class Row(Struct, frozen=True):
+class SettingRow(Struct, frozen=True):
     """One setting as `lycosa check` shows it."""
 
     key: str
@@ -98,12 +98,12 @@ def load(
     overrides: Mapping[str, object] | None = None,
     sets: Sequence[str] = (),
     text: str = "",
-) -> Settled:
+) -> LoadedMission:
     """The mission that file, environment and command line make; None in `overrides` is an option not given.
 
     `text` stands for a file, as `to_toml` wrote it.
     """
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     if text:
         from lycosa.config import toml_reader
@@ -132,12 +132,12 @@ def load(
         more = f"\n… and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
         raise UsageError("\n".join(map(str, problems[:_SHOWN_PROBLEMS])) + more)
     try:
-        return Settled(convert(tree, Mission), origin)
+        return LoadedMission(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict
         raise UsageError(f"the mission does not hold together: {error}") from None
 
 
-def describe(settled: Settled) -> list[Row]:
+def describe(settled: LoadedMission) -> list[SettingRow]:
     """Every setting with its value, its origin and its meaning; secrets are masked."""
     from lycosa.config.setting_docs import meanings
 
@@ -147,19 +147,19 @@ def describe(settled: Settled) -> list[Row]:
         key = dotted(path)
         general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
         origin = settled.origin.get(key, "default")
-        rows.append(Row(key, _shown(path, _value_at(settled.mission, path)), origin, known[dotted(general)]))
+        rows.append(SettingRow(key, _shown(path, _value_at(settled.mission, path)), origin, known[dotted(general)]))
     return rows
 
 
-def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[Problem]]:
+def _from_environment(environ: Mapping[str, str]) -> tuple[list[GivenValue], list[Problem]]:
     names = {env_name(path): path for path in all_fields()}
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     for name, text in sorted(environ.items()):
         if not name.startswith("LYCOSA_") or name in NOT_SETTINGS or not text:
             continue
         if name in names:
-            given.append(Given(names[name], text, name, is_text=True))
+            given.append(GivenValue(names[name], text, name, is_text=True))
         elif name == "LYCOSA_HOSTS":
             layer, wrong = _read_hosts(text, name)
             given += layer
@@ -172,8 +172,8 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[list[Given], list[Pro
     return given, problems
 
 
-def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[Problem]]:
-    given: dict[Path, Given] = {}
+def _from_sets(sets: Sequence[str]) -> tuple[list[GivenValue], list[Problem]]:
+    given: dict[Path, GivenValue] = {}
     problems: list[Problem] = []
     for text in sets:
         key, equals, value = text.partition("=")
@@ -190,14 +190,14 @@ def _from_sets(sets: Sequence[str]) -> tuple[list[Given], list[Problem]]:
         elif field.kind == "list":
             earlier = given[path].value if path in given else []
             assert isinstance(earlier, list)
-            given[path] = Given(path, [*earlier, *split_list(path, value)], "--set")
+            given[path] = GivenValue(path, [*earlier, *split_list(path, value)], "--set")
         else:
-            given[path] = Given(path, value, "--set", is_text=True)
+            given[path] = GivenValue(path, value, "--set", is_text=True)
     return list(given.values()), problems
 
 
-def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[Problem]]:
-    given: list[Given] = []
+def _from_options(overrides: Mapping[str, object]) -> tuple[list[GivenValue], list[Problem]]:
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     for key, value in overrides.items():
         path, name = split(key), OPTIONS.get(key, key)
@@ -213,14 +213,14 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[Given], list[Pr
         elif field.kind == "list":
             texts = [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
             items = [item for text in texts for item in split_list(path, str(text))]
-            given.append(Given(path, items, name))
+            given.append(GivenValue(path, items, name))
         else:
             plain = str(value) if isinstance(value, FilePath) else value
-            given.append(Given(path, plain, name, is_text=isinstance(plain, str)))
+            given.append(GivenValue(path, plain, name, is_text=isinstance(plain, str)))
     return given, problems
 
 
-def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[Given], list[Problem]]:
+def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[GivenValue], list[Problem]]:
     """A whole section, or the rules of hosts, as a program gives them."""
     from lycosa.config.toml_reader import flatten
 
@@ -229,7 +229,7 @@ def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[G
     return flatten(value, name, {})
 
 
-def _read_hosts(text: str, name: str) -> tuple[list[Given], list[Problem]]:
+def _read_hosts(text: str, name: str) -> tuple[list[GivenValue], list[Problem]]:
     """The rules in an inline table: { "example.org" = { user = "me", password = "…" } }."""
     from lycosa.config import toml_reader
 
@@ -256,7 +256,7 @@ def _settle_path(path: Path) -> Path:
         raise Wrong(wrong.allowed, part=part) from None
 
 
-def _complain(item: Given, wrong: Wrong) -> Problem:
+def _complain(item: GivenValue, wrong: Wrong) -> Problem:
     value = item.value
     if wrong.item is not None and isinstance(value, list | tuple):
         value = value[wrong.item]

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa.config import crawler_conf, toml_reader
-from lycosa.config.fields import Given, Problem, nearest
+from lycosa.config.fields import GivenValue, Problem, nearest
 from lycosa.config.value_parsers import anchor_quarry
 from lycosa.errors import UsageError
 
@@ -47,7 +47,7 @@ def find_own(folder: Path) -> Path | None:
     return file if os.path.isfile(file) else None
 
 
-def read_file(file: Path) -> tuple[list[Given], list[Problem]]:
+def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
     if not file.is_file() and (named := built_in().get(str(file))):
         file = named
@@ -75,7 +75,7 @@ def _refuse_other(text: str, file: Path) -> None:
         )
 
 
-def _anchored(item: Given, folder: Path) -> Given:
+def _anchored(item: GivenValue, folder: Path) -> GivenValue:
     """A quarry's file is looked up from the mission's folder, where it lies beside it."""
     if item.path != ("quarry",) or not isinstance(item.value, str):
         return item

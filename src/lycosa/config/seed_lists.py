@@ -39,7 +39,7 @@ _COLUMN_NAMES = (
 )
 
 
-class Entry(Struct, frozen=True, order=True, gc=False):
+class ListedSeed(Struct, frozen=True, order=True, gc=False):
     """One address as written, and where."""
 
     text: str
@@ -47,7 +47,7 @@ class Entry(Struct, frozen=True, order=True, gc=False):
     line: int = 0
 
 
-def read_list(name: str, *, column: str = "", stdin: BinaryIO) -> Iterator[Entry]:
+def read_list(name: str, *, column: str = "", stdin: BinaryIO) -> Iterator[ListedSeed]:
     """The addresses in a file (`-`: stdin), whatever of the known kinds it is."""
     path, column = _split_column(name, column)
     source = "stdin" if path == "-" else path
@@ -98,12 +98,12 @@ def _opened(path: str, stdin: BinaryIO) -> Iterator[Any]:
             raw.close()
 
 
-def _read_text(stream: BinaryIO, source: str) -> Iterator[Entry]:
+def _read_text(stream: BinaryIO, source: str) -> Iterator[ListedSeed]:
     for text, line in _lines(stream):
         word = text.strip()
         if word and word[0] != "#":
             comment = word.find(" #")
-            yield Entry(word if comment < 0 else word[:comment].rstrip(), source, line)
+            yield ListedSeed(word if comment < 0 else word[:comment].rstrip(), source, line)
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[str, int]]:
@@ -122,7 +122,7 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[str, int]]:
             yield chunk.decode("latin-1"), line
 
 
-def _read_csv(stream: BinaryIO, source: str, column: str) -> Iterator[Entry]:
+def _read_csv(stream: BinaryIO, source: str, column: str) -> Iterator[ListedSeed]:
     import csv
 
     lines = _lines(stream)
@@ -135,10 +135,10 @@ def _read_csv(stream: BinaryIO, source: str, column: str) -> Iterator[Entry]:
         head = next(reader)
         at, named = _find_column(head, column, source)
         if not named and at < len(head):
-            yield Entry(head[at], source, 1)
+            yield ListedSeed(head[at], source, 1)
         for row in reader:
             if at < len(row) and row[at].strip():
-                yield Entry(row[at], source, reader.line_num)
+                yield ListedSeed(row[at], source, reader.line_num)
     except csv.Error as error:
         raise UsageError(f"{source}:{reader.line_num}: not valid CSV: {error}") from None
 
@@ -188,7 +188,7 @@ def _is_address(cell: str) -> bool:
     return "." in cell.strip()[:-1] or ":" in cell
 
 
-def _read_sitemap(data: bytes, source: str) -> Iterator[Entry]:
+def _read_sitemap(data: bytes, source: str) -> Iterator[ListedSeed]:
     """The `loc` of each `url` (or `sitemap`, in an index of sitemaps); entities are refused, nothing else is loaded."""
     from xml.parsers import expat
 
@@ -216,7 +216,7 @@ class _SitemapWalk:
         self.parent = ""
         self.line = 0
         self.parts: list[str] | None = None
-        self.found: list[Entry] = []
+        self.found: list[ListedSeed] = []
 
     def start(self, name: str, _attributes: dict[str, str]) -> None:
         self.depth += 1
@@ -233,7 +233,7 @@ class _SitemapWalk:
 
     def end(self, _name: str) -> None:
         if self.depth == 3 and self.parts is not None:
-            self.found.append(Entry("".join(self.parts), self.source, self.line))
+            self.found.append(ListedSeed("".join(self.parts), self.source, self.line))
             self.parts = None
         self.depth -= 1
 

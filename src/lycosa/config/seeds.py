@@ -16,7 +16,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from lycosa.config.secrets import mask
-from lycosa.config.seed_lists import Entry, read_list
+from lycosa.config.seed_lists import ListedSeed, read_list
 from lycosa.config.value_parsers import Wrong
 from lycosa.errors import UsageError
 from lycosa.urls import MAX_CHARS, normalise
@@ -41,7 +41,7 @@ class Seeds(Struct, frozen=True):
 class _Chosen(Struct, frozen=True, order=True, gc=False):
     rank: int  # negative hash: the heap's first is the one to give up next
     order: int
-    entry: Entry
+    entry: ListedSeed
 
 
 def read_seeds(
@@ -95,17 +95,17 @@ def _is_name(word: str) -> bool:
     return word.isprintable() and not re.search(r"\s", word)
 
 
-def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[Entry]:
+def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[ListedSeed]:
     for word in words:
-        yield Entry(word)
+        yield ListedSeed(word)
     for name in files:
         if re.match(_SCHEME, name):
-            yield Entry(name)  # a sitemap or a list on the network is the crawler's to follow
+            yield ListedSeed(name)  # a sitemap or a list on the network is the crawler's to follow
         else:
             yield from read_list(name, column=column, stdin=stdin)
 
 
-def _sample(entries: Iterable[Entry], size: int, seed: int) -> tuple[list[Entry], int]:
+def _sample(entries: Iterable[ListedSeed], size: int, seed: int) -> tuple[list[ListedSeed], int]:
     """Those entries whose seeded hashes are smallest: uniform, each text once, the same again for the same list.
 
     A reservoir of random draws would choose anew when a crawl is continued by the same command; this does not.
@@ -127,7 +127,7 @@ def _sample(entries: Iterable[Entry], size: int, seed: int) -> tuple[list[Entry]
     return [chosen.entry for chosen in sorted(heap, key=lambda chosen: chosen.order)], count
 
 
-def _settle(entries: Iterable[Entry], read: int | None) -> Seeds:
+def _settle(entries: Iterable[ListedSeed], read: int | None) -> Seeds:
     urls: dict[str, str] = {}
     bad: list[str] = []
     count = bad_count = 0
@@ -147,7 +147,7 @@ def _settle(entries: Iterable[Entry], read: int | None) -> Seeds:
     return Seeds(tuple(urls), count if read is None else read, written)
 
 
-def _complain(entry: Entry, wrong: Wrong) -> str:
+def _complain(entry: ListedSeed, wrong: Wrong) -> str:
     place = f"{entry.source}:{entry.line}: " if entry.source else ""
     found = mask(("seeds",), entry.text.strip())
     shown = found if len(found) <= 80 else found[:80] + "…"

@@ -26,7 +26,7 @@ Patience = Annotated[float, Meta(gt=0)]
 MIB = 1 << 20
 
 
-class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone, and the
     size of an answer always has a bound."""
 
@@ -56,7 +56,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """bytes of memory of a worker; it is replaced then, and a page that was being read both times is set aside"""
 
 
-class Policy(Struct, frozen=True, forbid_unknown_fields=True):
+class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which link is next when the order is best (G3, G4, G8): by which policy, and what counts as relevant."""
 
     name: Literal["quarry", "bfs", "fish", "shark", "terms", "learn"] = "quarry"
@@ -83,7 +83,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """folder of a collection with what learn is to begin with; empty: with nothing"""
 
 
-class Agent(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How the crawler names itself (T13)."""
 
     name: str = "lycosa"
@@ -94,7 +94,7 @@ class Agent(Struct, frozen=True, forbid_unknown_fields=True):
     """the whole User-Agent header, in place of the one made from name and contact"""
 
 
-class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
+class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How answers are got, and when they are given up (T12, T13, T16)."""
 
     delay_s: Seconds = 1.0
@@ -151,7 +151,7 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True):
     """refuse certificates that do not check out"""
 
 
-class Render(Struct, frozen=True, forbid_unknown_fields=True):
+class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages that need a browser (T20): how long, how much and with what they are rendered."""
 
     browser: str = ""
@@ -178,7 +178,7 @@ class Render(Struct, frozen=True, forbid_unknown_fields=True):
     """run the browser inside its own sandbox, which it lacks for root"""
 
 
-class Urls(Struct, frozen=True, forbid_unknown_fields=True):
+class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which addresses count as one (T11)."""
 
     drop_session: bool = False
@@ -191,7 +191,7 @@ class Urls(Struct, frozen=True, forbid_unknown_fields=True):
     """further query parameters to remove"""
 
 
-class Traps(Struct, frozen=True, forbid_unknown_fields=True):
+class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds against endless sites (T19). Zero: no bound."""
 
     url_length: Count = 2083
@@ -216,7 +216,7 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """links taken from one page"""
 
 
-class Keep(Struct, frozen=True, forbid_unknown_fields=True):
+class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What lasts (T8, T9, T10)."""
 
     collection: str = "collection"
@@ -243,7 +243,7 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """store with each answer what was asked for, word by word"""
 
 
-class Log(Struct, frozen=True, forbid_unknown_fields=True):
+class LogSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is written down of the crawl (T15)."""
 
     file: str = ""
@@ -252,7 +252,7 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     """0 only what is necessary, 1 every action, 2 debugging"""
 
 
-class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
+class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page is fetched again (T14)."""
 
     period_h: Annotated[float, Meta(ge=0)] = 0.0
@@ -265,7 +265,7 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True):
     """hours within which a page is looked at again, however seldom it changes"""
 
 
-class Extract(Struct, frozen=True, forbid_unknown_fields=True):
+class ExtractSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How records are taken out of kept documents, in processes that may be killed."""
 
     workers: Annotated[int, Meta(ge=0, le=256)] = 1
@@ -324,16 +324,16 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """themes and groups of the thesaurus that count; empty: all of it"""
     workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
-    limits: Limits = Limits()
-    policy: Policy = Policy()
-    agent: Agent = Agent()
-    fetch: Fetch = Fetch()
-    render: Render = Render()
-    urls: Urls = Urls()
-    traps: Traps = Traps()
-    keep: Keep = Keep()
-    log: Log = Log()
-    recrawl: Recrawl = Recrawl()
-    extract: Extract = Extract()
+    limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
+    agent: AgentSettings = AgentSettings()
+    fetch: FetchSettings = FetchSettings()
+    render: RenderSettings = RenderSettings()
+    urls: UrlSettings = UrlSettings()
+    traps: TrapSettings = TrapSettings()
+    keep: KeepSettings = KeepSettings()
+    log: LogSettings = LogSettings()
+    recrawl: RecrawlSettings = RecrawlSettings()
+    extract: ExtractSettings = ExtractSettings()
     hosts: dict[str, HostRule] = {}
     """settings for single hosts, by name, *.name or *"""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lycosa.config.fields import (
-    Given,
+    GivenValue,
     Path,
     Problem,
     dotted,
@@ -40,7 +40,7 @@ _TOO_DEEP = "the TOML is nested too deeply; allowed are tables and lists of text
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
+def read(text: str, source: str) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a TOML mission gives, and what is wrong with its keys or its syntax."""
     import tomllib
 
@@ -55,18 +55,18 @@ def read(text: str, source: str) -> tuple[list[Given], list[Problem]]:
     return flatten(data, source, find_lines(text))
 
 
-def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[Given], list[Problem]]:
+def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[GivenValue], list[Problem]]:
     """The values in nested tables, one by one, and what is wrong with their keys."""
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     for path, value in _leaves(data, ()):
         line = _line_of(path, lines)
         if field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
-            given.append(Given(path, value, source, line, items))
+            given.append(GivenValue(path, value, source, line, items))
         elif is_table(path):
             if value == {} and path[0] == "hosts":
-                given.append(Given(path, value, source, line))
+                given.append(GivenValue(path, value, source, line))
             else:
                 text = f"{dotted(path)} is a section{section_hint(path)}; allowed: a table [{dotted(path)}] of settings"
                 problems.append(Problem(source, line, text))

@@ -52,7 +52,7 @@ class Wrong(Exception):
         self.part = part
 
 
-class Detour(Struct, frozen=True):
+class ConnectTo(Struct, frozen=True):
     """Where to connect instead (`--connect-to`). Host `*` is every host, port 0 every port."""
 
     host: str
@@ -84,14 +84,14 @@ def parse_size(text: str) -> int:
     return int(float(part[1]) * SIZE_UNITS[part[2]])
 
 
-def parse_connect_to(text: str) -> Detour:
+def parse_connect_to(text: str) -> ConnectTo:
     """`HOST[:PORT]=ADDRESS:PORT` taken apart; IPv6 addresses stand in brackets there and without them in the result."""
     left, _, right = text.strip().partition("=")
     host, address = re.fullmatch(_ENDPOINT, left.strip()), re.fullmatch(_ENDPOINT, right.strip())
     if not host or not address or not address[2] or not 0 < int(address[2]) < 65536 or int(host[2] or 1) > 65535:
         raise Wrong("HOST[:PORT]=ADDRESS:PORT, with * as HOST for every host and IPv6 addresses in brackets")
     name, target = _in_ascii(host[1].strip("[]").lower()), _in_ascii(address[1].strip("[]"))
-    return Detour(name, int(host[2] or 0), target, int(address[2]))
+    return ConnectTo(name, int(host[2] or 0), target, int(address[2]))
 
 
 def check_connect_to(text: str) -> str:

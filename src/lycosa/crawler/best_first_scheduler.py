@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.link_scoring import Helm
-from lycosa.crawler.politeness.host_queue import INFINITE, Lane
-from lycosa.crawler.ranks import Ranks
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.politeness.host_queue import INFINITE, HostQueue
+from lycosa.crawler.ranks import BestFirstHosts
 from lycosa.frontier import Frontier
 from lycosa.judge.priority.policy import AGE
-from lycosa.model import Found, Lesson, State
+from lycosa.model import Discovery, Lesson, State
 
 HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half
 SPARE_MOST = 8.0
@@ -24,14 +24,20 @@ PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
 BATCH_LEAST, BATCH_SHARE = 8, 100  # a batch has a hundredth of what was fetched: what is new counts soon, early on
 
 
-class Pilot:
+class BestFirstScheduler:
     """Steers one worker."""
 
     def __init__(
-        self, helm: Helm, frontier: Frontier, mission: Mission, *, workers: int, refill: Callable[[Lane], bool]
+        self,
+        helm: LinkScoring,
+        frontier: Frontier,
+        mission: Mission,
+        *,
+        workers: int,
+        refill: Callable[[HostQueue], bool],
     ) -> None:
         steer, delay_s = mission.policy, mission.fetch.delay_s
-        self.lanes = Ranks(mission.fetch.connections, self._look)
+        self.lanes = BestFirstHosts(mission.fetch.connections, self._look)
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._helm = helm
         self._frontier = frontier
@@ -43,7 +49,7 @@ class Pilot:
         self._room = 0.0  # lesser requests that may be made now
         self._mark = 0.0  # what the best of the last requests promised
         self._marked_at = 0.0
-        self._better: Lane | None = None  # that lesser ones wait for
+        self._better: HostQueue | None = None  # that lesser ones wait for
         self._half_s = HALF_S + 2 * delay_s
         self._stamp = 0
         self._shuffled = 0
@@ -62,7 +68,7 @@ class Pilot:
         """What was learned since the last batch."""
         return self._helm.drain()
 
-    def settle(self, founds: Iterable[Found], done: int) -> None:
+    def settle(self, founds: Iterable[Discovery], done: int) -> None:
         """A batch was written: what it found may be more promising than what waits."""
         by_host, policy = self.lanes.by_host, self._helm.policy
         best: dict[str, float] = {}
@@ -82,7 +88,7 @@ class Pilot:
                     lane.promise = self._look(lane) or 0.0
         self.lanes.refresh()
 
-    def admits(self, lane: Lane, now: float, *, in_flight: int) -> bool:
+    def admits(self, lane: HostQueue, now: float, *, in_flight: int) -> bool:
         """Whether a lane that may go is worth a request, or free hands rather wait for hosts that promise more.
 
         With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
@@ -110,7 +116,7 @@ class Pilot:
             self._better = next((lane for lane in self.lanes.listed() if self._is_better(lane, than)), None)
         return self._better is not None
 
-    def _is_better(self, lane: Lane, than: float) -> bool:
+    def _is_better(self, lane: HostQueue, than: float) -> bool:
         if not lane.listed or lane.promise <= than or not (lane.queue or self._refill(lane)):
             return False
         return self._helm.promise(lane.queue[0]) > than
@@ -134,7 +140,7 @@ class Pilot:
             self.lanes.enlist(lane)
         self._again_at = now if chosen else now + PAUSE_S
 
-    def order(self, lane: Lane) -> None:
+    def order(self, lane: HostQueue) -> None:
         """Put a queue that was just loaded in the order that counts now."""
         helm = self._helm
         lane.aged = helm.age
@@ -148,7 +154,7 @@ class Pilot:
             self._stamp, lessons = self._frontier.lessons(self._stamp)
             self._helm.policy.study(lessons)
 
-    def _look(self, lane: Lane) -> float | None:
+    def _look(self, lane: HostQueue) -> float | None:
         """What a lane promises; None when it has nothing to do."""
         if lane.errands or lane.extras or lane.fetching_robots:
             return INFINITE

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.rendering import NO_BROWSER
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier import Frontier, part_of
 from lycosa.output.wording import counted
 from lycosa.render.browser_discovery import find_browser
-from lycosa.render.browser_processes import Keeper
+from lycosa.render.browser_processes import BrowserProcesses
 
 if TYPE_CHECKING:
-    from lycosa.render.broker import Plan
+    from lycosa.render.broker import BrokerSettings
 
 
 def refuse_browserless(mission: Mission) -> None:
@@ -38,16 +38,16 @@ def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
 class Browsers:
     """The browsers of one crawl, as the supervisor sees them; none are started before a page needs one."""
 
-    def __init__(self, mission: Mission, board: Board, *, folder: Path) -> None:
+    def __init__(self, mission: Mission, board: SharedState, *, folder: Path) -> None:
         self._board = board
-        self._keeper: Keeper | None = None
+        self._keeper: BrowserProcesses | None = None
         self._missing = ""
         if _modes(mission) != {"never"}:
             seat = find_browser(mission.render.browser)
             self._missing = seat.missing
             if seat.path:
                 plan = partial(_plan, mission, board, seat.path)
-                self._keeper = Keeper(plan, errors=folder / "logs" / "errors.log")
+                self._keeper = BrowserProcesses(plan, errors=folder / "logs" / "errors.log")
 
     @property
     def socket_path(self) -> str:
@@ -78,10 +78,12 @@ def _modes(mission: Mission) -> set[str]:
     return {mission.fetch.render, *(rule.render for rule in mission.hosts.values() if rule.render is not None)}
 
 
-def _plan(mission: Mission, board: Board, path: str, folder: str) -> Plan:
+def _plan(mission: Mission, board: SharedState, path: str, folder: str) -> BrokerSettings:
     """Made in the process of the hub: only there Playwright is loaded."""
-    from lycosa.render.broker import Plan
-    from lycosa.render.page_session import Bounds
+    from lycosa.render.broker import BrokerSettings
+    from lycosa.render.page_session import RenderLimits
 
-    bounds = Bounds(mission.render, mission.limits.html_bytes, agent_header(mission))
-    return Plan(path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=board.beat_browser)
+    bounds = RenderLimits(mission.render, mission.limits.html_bytes, agent_header(mission))
+    return BrokerSettings(
+        path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=board.beat_browser
+    )

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from lycosa import clock
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import DiskFull
 from lycosa.frontier import Frontier
 from lycosa.model import Batch, Committed, State
@@ -27,7 +27,9 @@ R = TypeVar("R")
 class Depot:
     """Belongs to one worker."""
 
-    def __init__(self, mission: Mission, slot: int, *, frontier: Frontier, archive: Archive, board: Board) -> None:
+    def __init__(
+        self, mission: Mission, slot: int, *, frontier: Frontier, archive: ArchiveWriter, board: SharedState
+    ) -> None:
         self._mission = mission
         self._slot = slot
         self._frontier = frontier

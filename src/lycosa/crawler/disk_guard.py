@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lycosa.config.settings import Keep
+from lycosa.config.settings import KeepSettings
 from lycosa.disk import free_bytes
 
 LOOK_S = 1.0
@@ -15,10 +15,10 @@ _SHARE = 20  # the reserve is at most this part of the disk: a small one would n
 Measure = Callable[[Path], tuple[int, int]]  # the bytes that are free, and those of the whole disk
 
 
-class Room:
+class DiskGuard:
     """Watches how much is free, once a second."""
 
-    def __init__(self, folder: Path, keep: Keep, *, measure: Measure = free_bytes) -> None:
+    def __init__(self, folder: Path, keep: KeepSettings, *, measure: Measure = free_bytes) -> None:
         self._folder = folder
         self._measure = measure
         self._wanted = keep.reserve_bytes

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from lycosa.crawler.politeness.disposition import is_counted
-from lycosa.crawler.shared_state import Board
-from lycosa.model import Done, Target
+from lycosa.crawler.shared_state import SharedState
+from lycosa.model import Outcome, Target
 
 
 class Permits:
     """Those that one worker holds."""
 
-    def __init__(self, board: Board, slot: int) -> None:
+    def __init__(self, board: SharedState, slot: int) -> None:
         self._board = board
         self._slot = slot
         self._held: set[int] = set()  # rows under way
@@ -26,7 +26,7 @@ class Permits:
         self._held.add(target.n)
         return True
 
-    def settle(self, dones: Iterable[Done], duplicates: Set[int]) -> None:
+    def settle(self, dones: Iterable[Outcome], duplicates: Set[int]) -> None:
         """Use the permits of what was stored, and give back the others."""
         stored = returned = 0
         for done in dones:

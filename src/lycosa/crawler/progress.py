@@ -7,7 +7,7 @@ from shutil import get_terminal_size
 from typing import TextIO
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.output.wording import counted
 
 LIVE_S = 0.5
@@ -15,7 +15,7 @@ PIPE_S = 60.0
 SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens
 
 
-class Progress:
+class CrawlProgress:
     """Writes to one stream; silent when told to be quiet."""
 
     def __init__(self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True) -> None:
@@ -46,7 +46,7 @@ class Progress:
         except (OSError, ValueError):
             self._quiet = True
 
-    def tell(self, board: Board, at_end: bool) -> None:
+    def tell(self, board: SharedState, at_end: bool) -> None:
         """Show how far the crawl is, when it is time to."""
         now = time.monotonic()
         if not (self._quiet or self._reassured or at_end or now < self._began + SILENCE_S):
@@ -64,7 +64,7 @@ class Progress:
             self._write(f"lycosa: {line}\n")
         self._drawn = self._live
 
-    def _reassure(self, board: Board) -> None:
+    def _reassure(self, board: SharedState) -> None:
         """Say, once, why there is nothing yet."""
         off, pages = int(board.total(Cell.BACKING_OFF)), board.total(Cell.PAGES)
         self._reassured = pages > 0 or off > 0
@@ -72,7 +72,7 @@ class Progress:
             verb, again = ("do", "they are") if off > 1 else ("does", "it is")
             self.say(f"No page yet: {counted(off, 'host')} {verb} not answer, or asked to wait; {again} tried again.")
 
-    def _line(self, board: Board, now: float) -> str:
+    def _line(self, board: SharedState, now: float) -> str:
         pages = board.total(Cell.PAGES)
         then, before = self._last
         rate = (pages - before) / (now - then) if now > then else 0.0

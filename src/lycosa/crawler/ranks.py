@@ -8,21 +8,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 
-from lycosa.crawler.politeness.host_queue import Lane, Lanes
+from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
 
 HOLD_S = 0.02  # until lanes that were held back are looked at again
 
 
-class Ranks(Lanes):
+class BestFirstHosts(HostScheduler):
     """All lanes of a worker under a policy; `look` says what a lane promises, or None if it has nothing to do."""
 
-    def __init__(self, connections: int, look: Callable[[Lane], float | None]) -> None:
+    def __init__(self, connections: int, look: Callable[[HostQueue], float | None]) -> None:
         super().__init__(connections)
         self._look = look
-        self._ready: list[tuple[float, int, Lane]] = []
+        self._ready: list[tuple[float, int, HostQueue]] = []
         self._held = False  # the best that may go is held back
 
-    def ready(self, now: float) -> Lane | None:
+    def ready(self, now: float) -> HostQueue | None:
         self._held = False
         self._release()
         while self._heap and self._heap[0][0] <= now:
@@ -51,7 +51,7 @@ class Ranks(Lanes):
                 return lane
         return None
 
-    def hold(self, lane: Lane) -> None:
+    def hold(self, lane: HostQueue) -> None:
         """Put a lane back that was not worth a request; those that promise less need not be looked at now."""
         lane.listed = True
         self._count += 1
@@ -68,7 +68,7 @@ class Ranks(Lanes):
             return super().wait_s(now)
         return min(HOLD_S, super().wait_s(now) or HOLD_S) if self._held else 0.0
 
-    def listed(self) -> Iterator[Lane]:
+    def listed(self) -> Iterator[HostQueue]:
         yield from super().listed()
         yield from (lane for _, _, lane in self._ready)
 

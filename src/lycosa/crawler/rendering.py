@@ -16,16 +16,29 @@ from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.config.secrets import has_secrets
-from lycosa.crawler.intake.answer_intake import Intake
-from lycosa.crawler.politeness.host_queue import Lane
-from lycosa.crawler.politeness.robots_cache import Rulebook
-from lycosa.crawler.shared_state import Board, Cell
-from lycosa.fetch.decode import Decoded, decode, decode_file
+from lycosa.crawler.intake.answer_intake import AnswerIntake
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.robots_cache import RobotsCache
+from lycosa.crawler.shared_state import Cell, SharedState
+from lycosa.fetch.decode import DecodedBody, decode, decode_file
 from lycosa.frontier import part_of
 from lycosa.model import Answer, Target
 from lycosa.parse import Doc
 from lycosa.parse.script_shell import is_hollow
-from lycosa.render.messages import Ask, Begin, Drop, Forget, Given, Hello, Job, Line, Result, Sheet, ToHub, ToWorker
+from lycosa.render.messages import (
+    Ask,
+    Begin,
+    Drop,
+    Forget,
+    Hello,
+    RenderJob,
+    RenderResult,
+    Resource,
+    Sheet,
+    ToHub,
+    ToWorker,
+    WorkerConnection,
+)
 
 HELD_BYTES = 32 << 20  # answers in memory that wait for a browser; further ones wait on disk
 SLACK_S = 60.0  # how much later than the hub itself a worker gives a page up
@@ -38,7 +51,7 @@ _HTML = frozenset({"html", "xhtml"})
 _USABLE = frozenset({"", "truncated", "not-encoded"})
 
 #: A page whose rendering ended: its plain answer, and what came of it.
-Rendered = tuple[Answer, Result]
+Rendered = tuple[Answer, RenderResult]
 
 
 class _Held(Struct, gc=False):
@@ -55,11 +68,11 @@ class Rendering:
 
     def __init__(
         self,
-        rulebook: Rulebook,
+        rulebook: RobotsCache,
         slot: int,
         *,
-        intake: Intake,
-        board: Board,
+        intake: AnswerIntake,
+        board: SharedState,
         parts: Callable[[], list[int]],
         socket_path: str,
     ) -> None:
@@ -72,7 +85,7 @@ class Rendering:
         self.socket_path = socket_path  # empty: there is no browser
         self._parts = parts  # of hosts that are this worker's
         self._told: list[int] = []  # the parts that the hub knows of
-        self._line: Line | None = None
+        self._line: WorkerConnection | None = None
         self._full = False  # the line takes no more for now
         self._silent_since = 0.0
         self._held: dict[int, _Held] = {}
@@ -102,18 +115,18 @@ class Rendering:
         """Pages that wait for their rendering."""
         return len(self._held)
 
-    def is_full(self, lane: Lane) -> bool:
+    def is_full(self, lane: HostQueue) -> bool:
         """Whether a host has so many pages waiting here that it should not bring more."""
         tabs = self.mission.render.tabs
         return lane.rendering >= (tabs if len(self._held) < 8 * tabs else 1)
 
-    def submit(self, answer: Answer, lane: Lane) -> None:
+    def submit(self, answer: Answer, lane: HostQueue) -> None:
         """Hold a page until it is rendered."""
         self._count += 1
         self._put_aside(answer)
         self._held[self._count] = _Held(answer, clock.now())
         lane.rendering += 1
-        self._say(Job(self._count, answer.target.url))
+        self._say(RenderJob(self._count, answer.target.url))
         self._publish()
 
     def _put_aside(self, answer: Answer) -> None:
@@ -127,7 +140,7 @@ class Rendering:
 
     # What pages ask for
 
-    def next_target(self, lane: Lane) -> Target | None:
+    def next_target(self, lane: HostQueue) -> Target | None:
         """The next extra of a lane that may be asked for; None when there is none, or robots.txt must come first."""
         while lane.extras:
             target = lane.extras[0]
@@ -157,12 +170,12 @@ class Rendering:
         if answer.spool:
             os.unlink(answer.spool)
         if ask is not None:
-            self._say(Given(ask.ticket, answer.status, answer.headers, b"" if failure else body, failure))
+            self._say(Resource(ask.ticket, answer.status, answer.headers, b"" if failure else body, failure))
 
     def _admit(self, ask: Ask) -> None:
         host = urls.host_of(ask.url)
         if part_of(host) not in self._parts():
-            self._say(Given(ask.ticket, failure="not-mine"))
+            self._say(Resource(ask.ticket, failure="not-mine"))
             return
         self._count += 1
         target = Target(-self._count, 0, ask.url, host, via=RENDER, headers=ask.headers, max_bytes=ask.max_bytes)
@@ -180,7 +193,7 @@ class Rendering:
     def _refuse(self, target: Target, reason: str) -> None:
         ask = self._asked.pop(target.n)
         self.intake.journal.extra(Answer(target, failure=reason, began=clock.now()), reason)
-        self._say(Given(ask.ticket, failure=reason))
+        self._say(Resource(ask.ticket, failure=reason))
 
     # The line to the hub
 
@@ -249,7 +262,7 @@ class Rendering:
         else:
             self._finish(message)
 
-    def _finish(self, result: Result) -> None:
+    def _finish(self, result: RenderResult) -> None:
         held = self._held.pop(result.job, None)
         if held is None:
             return
@@ -266,17 +279,17 @@ class Rendering:
 
     def _give_up(self, job: int, reason: str) -> None:
         self._say(Drop(job))
-        self._finish(Result(job, failure=reason))
+        self._finish(RenderResult(job, failure=reason))
 
     def _call(self) -> None:
         try:
-            self._line = Line(self.socket_path)
+            self._line = WorkerConnection(self.socket_path)
         except OSError:
             return  # not yet there, or being replaced
         self.client.watch(self._line.fileno())
         self._introduce()
         for job, held in self._held.items():
-            self._say(Job(job, held.answer.target.url))
+            self._say(RenderJob(job, held.answer.target.url))
 
     def _introduce(self) -> None:
         self._told = list(self._parts())
@@ -300,13 +313,13 @@ class Rendering:
             if held.begun:
                 held.begun, held.tries = 0.0, held.tries + 1
                 if held.tries >= TRIES:
-                    self._finish(Result(job, failure="render-crash"))
+                    self._finish(RenderResult(job, failure="render-crash"))
 
     def _publish(self) -> None:
         self.board.put(self.slot, Cell.RENDERING, len(self._held))
 
 
-def _decode(answer: Answer, *, limit: int) -> Decoded:
+def _decode(answer: Answer, *, limit: int) -> DecodedBody:
     """The content as the author wrote it."""
     coding = answer.headers.get("content-encoding", "")
     if answer.spool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from lycosa.config.settings import Recrawl
+from lycosa.config.settings import RecrawlSettings
 from lycosa.crawler.intake.revisits import HOUR_S, step_of
 from lycosa.frontier import Frontier
 
@@ -20,7 +20,7 @@ NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed 
 Say = Callable[[str], None]
 
 
-def enter(frontier: Frontier, recrawl: Recrawl, *, anew: bool, everything: bool) -> list[str]:
+def enter(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool) -> list[str]:
     """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
     last, notes = frontier.rounds()[-1], []
     if anew and last.ended is None and frontier.pending():
@@ -42,7 +42,7 @@ def leave(frontier: Frontier, ended_by: str) -> None:
     frontier.end_round(now=time.time() if ended_by in ("", "limit") else None, why=ended_by)
 
 
-def next_start(frontier: Frontier, recrawl: Recrawl, *, began: float, ended_by: str) -> float:
+def next_start(frontier: Frontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
     """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
     start = began if ended_by == "time" else frontier.rounds()[-1].started
     return start + recrawl.period_h * HOUR_S

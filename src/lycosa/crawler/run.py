@@ -18,28 +18,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import __version__, clock, urls
-from lycosa.archive.writer import Archive
+from lycosa.archive.writer import ArchiveWriter
 from lycosa.collection.lessons import borrow
-from lycosa.config.settings import Fetch, Mission
+from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler import rounds
 from lycosa.crawler.browsers import Browsers, fetch_again, refuse_browserless
-from lycosa.crawler.disk_guard import Room
-from lycosa.crawler.intake.answer_intake import Intake
-from lycosa.crawler.intake.guarded_quarry import Scout, warm
-from lycosa.crawler.intake.link_scoring import Helm
-from lycosa.crawler.intake.revisits import Visits
+from lycosa.crawler.disk_guard import DiskGuard
+from lycosa.crawler.intake.answer_intake import AnswerIntake
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry, warm
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.politeness.backoff import longest_pause
 from lycosa.crawler.process import tune, write_error
-from lycosa.crawler.progress import Progress
-from lycosa.crawler.shared_state import Board
-from lycosa.crawler.summary import Report, make_report
+from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.shared_state import SharedState
+from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor, lock
-from lycosa.crawler.worker import Post, Worker
+from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
-from lycosa.fetch.address_guard import Gate
+from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client, agent_header
 from lycosa.frontier import PARTITIONS, UNIFORM, Frontier, SqliteFrontier, link_codec
 from lycosa.judge.admission.repetition import SPENT
@@ -47,17 +47,17 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered, settle_order
-from lycosa.model import Found
+from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
 from lycosa.output.wording import counted
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import mend_archive, mend_database
-from lycosa.repair.folder import Plan, open_folder
+from lycosa.repair.folder import ReplaySettings, open_folder
 from lycosa.repair.rebuild import rebuild
 from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:
-    from lycosa.extract.background import Beside
+    from lycosa.extract.background import BackgroundExtraction
 
 #: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
 _REOPENED = (
@@ -89,8 +89,8 @@ def run(
     mission: Mission,
     options: CrawlOptions = CrawlOptions(),  # noqa: B008  frozen
     *,
-    after: Callable[[Report], None] | None = None,
-) -> Report:
+    after: Callable[[CrawlReport], None] | None = None,
+) -> CrawlReport:
     """Crawl until nothing is left or a limit is reached; running it again on the same folder continues.
 
     With a period, wait for the next round and go on; `after` is called with the report of each round.
@@ -110,7 +110,7 @@ def run(
     if mission.quarry and options.quarry is None:
         options = replace(options, quarry=load_quarry(mission.quarry))
     if is_steered(mission):
-        helm = Helm(mission, _scout(mission, options, folder))  # which complains if it cannot be
+        helm = LinkScoring(mission, _scout(mission, options, folder))  # which complains if it cannot be
         if mission.policy.learned_from and not (folder / "crawl.db").exists():
             borrow(mission, helm.policy)
     elif mission.policy.learned_from:
@@ -119,7 +119,7 @@ def run(
     if options.quarry is not None:
         warm()
     open_folder(folder, mission, new=options.new)
-    plan = Plan(
+    plan = ReplaySettings(
         folder,
         mission,
         _scout(mission, options, folder),
@@ -128,7 +128,7 @@ def run(
     done = 0
     with lock(folder) as hold:
         while True:
-            progress = Progress(options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not done)
+            progress = CrawlProgress(options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not done)
             report = _run_whole(plan, options, progress=progress, before=None if done else hold.before)
             done += 1
             if after is not None:
@@ -142,7 +142,9 @@ def run(
             options = replace(options, new=False, recrawl=True, retry=False)
 
 
-def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before: str | None) -> Report:
+def _run_whole(
+    plan: ReplaySettings, options: CrawlOptions, *, progress: CrawlProgress, before: str | None
+) -> CrawlReport:
     """One round, with a database that is in order or was made anew; `before` is what the last run left in the lock."""
     notes = mend_database(plan, before, unpack=link_codec.targets) if before is not None else []
     try:
@@ -153,15 +155,17 @@ def _run_whole(plan: Plan, options: CrawlOptions, *, progress: Progress, before:
         return _run_locked(plan, options, progress=progress, notes=[str(problem), *rebuild(plan)])
 
 
-def _make_gate(mission: Mission, seeds: Iterable[str]) -> Gate:
-    return Gate(
+def _make_gate(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
+    return AddressGuard(
         allow_private=mission.fetch.allow_private,
         connect_to=mission.fetch.connect_to,
         seed_hosts={urls.host_of(seed) for seed in seeds},
     )
 
 
-def _run_locked(plan: Plan, options: CrawlOptions, *, progress: Progress, notes: list[str]) -> Report:
+def _run_locked(
+    plan: ReplaySettings, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
+) -> CrawlReport:
     frontier, created = _open_frontier(plan.folder, plan.mission)
     try:
         return _run_open(plan, options, frontier, created=created, progress=progress, notes=notes)
@@ -170,13 +174,19 @@ def _run_locked(plan: Plan, options: CrawlOptions, *, progress: Progress, notes:
 
 
 def _run_open(
-    plan: Plan, options: CrawlOptions, frontier: Frontier, *, created: bool, progress: Progress, notes: list[str]
-) -> Report:
+    plan: ReplaySettings,
+    options: CrawlOptions,
+    frontier: Frontier,
+    *,
+    created: bool,
+    progress: CrawlProgress,
+    notes: list[str],
+) -> CrawlReport:
     folder, mission = plan.folder, plan.mission
     seeds, gate, more = _enter(plan, options, frontier, created=created)
     workers = mission.workers or os.cpu_count() or 1
     spool = _make_spool(folder)
-    board = Board(workers, folder=str(spool))
+    board = SharedState(workers, folder=str(spool))
     before = frontier.stored()
     board.set_limit(before, mission.limits.pages)
     for note in (*notes, *more):
@@ -193,7 +203,7 @@ def _run_open(
             browsers=browsers.socket_path,
         ),
         progress=progress, look_again=_late_seeds(mission, frontier, seeds), browsers=browsers,
-        room=Room(folder, mission.keep),
+        room=DiskGuard(folder, mission.keep),
     )  # fmt: skip
     frontier.suspend()  # no open database may cross a fork
     with _beside(mission, options, folder) as extraction:
@@ -221,8 +231,8 @@ def _run_open(
 
 
 def _enter(
-    plan: Plan, options: CrawlOptions, frontier: Frontier, *, created: bool
-) -> tuple[list[str], Gate, list[str]]:
+    plan: ReplaySettings, options: CrawlOptions, frontier: Frontier, *, created: bool
+) -> tuple[list[str], AddressGuard, list[str]]:
     """Bring a collection to what this run wants of it; gives the seeds, the gate, and what people should know."""
     mission = plan.mission
     notes = mend_archive(plan, frontier)
@@ -239,7 +249,7 @@ def _enter(
         notes += _reopen(mission, frontier, seeds) + fetch_again(mission, frontier) + _store_now(mission, frontier)
         frontier.hasten(clock.now() + longest_pause(mission.fetch))
         notes += _read_on(mission, frontier) + tried
-    if is_steered(mission) and (note := Helm(mission, None).own_lessons(frontier)):
+    if is_steered(mission) and (note := LinkScoring(mission, None).own_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(plan.folder / "lycosa.toml", to_toml(mission))
@@ -262,8 +272,8 @@ def _starter(
     options: CrawlOptions,
     *,
     folder: Path,
-    gate: Gate,
-    board: Board,
+    gate: AddressGuard,
+    board: SharedState,
     seeds: list[str],
     workers: int,
     browsers: str,
@@ -289,7 +299,7 @@ def _starter(
             mission, seeds, tallies=Tallies(frontier.tallies), spent=frontier.meta(SPENT) is not None,
             uniform=frontier.meta(UNIFORM) == "1", recall=frontier.recall,
         )  # fmt: skip
-        archive = Archive(
+        archive = ArchiveWriter(
             folder / "archive",
             prefix=f"lycosa-{slot:02d}",
             max_bytes=mission.keep.warc_bytes,
@@ -300,12 +310,12 @@ def _starter(
         )
         with _open_log(mission, folder) as log_file:
             scout = _scout(mission, options, folder)
-            intake = Intake(
-                mission, rules, archive=archive, frontier=frontier, visits=Visits(mission.recrawl, frontier.rounds()),
-                scout=scout, log_file=log_file, helm=Helm(mission, scout) if is_steered(mission) else None,
+            intake = AnswerIntake(
+                mission, rules, archive=archive, frontier=frontier, visits=Revisits(mission.recrawl, frontier.rounds()),
+                scout=scout, log_file=log_file, helm=LinkScoring(mission, scout) if is_steered(mission) else None,
             )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / SPOOL))
-            post = Post(
+            post = WorkerPlace(
                 slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent, browsers=browsers
             )
             Worker(mission, post, frontier=frontier, client=client, intake=intake, board=board).run()
@@ -316,7 +326,9 @@ def _starter(
     return start
 
 
-def _beside(mission: Mission, options: CrawlOptions, folder: Path) -> AbstractContextManager[Beside | None]:
+def _beside(
+    mission: Mission, options: CrawlOptions, folder: Path
+) -> AbstractContextManager[BackgroundExtraction | None]:
     """Extraction while the crawl runs; without a quarry not even its modules are loaded."""
     if options.quarry is None:
         return contextlib.nullcontext()
@@ -325,10 +337,10 @@ def _beside(mission: Mission, options: CrawlOptions, folder: Path) -> AbstractCo
     return beside(mission, options.quarry, folder=folder)
 
 
-def _scout(mission: Mission, options: CrawlOptions, folder: Path) -> Scout | None:
+def _scout(mission: Mission, options: CrawlOptions, folder: Path) -> GuardedQuarry | None:
     if options.quarry is None:
         return None
-    return Scout(options.quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)
+    return GuardedQuarry(options.quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)
 
 
 def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Callable[[], bool]:
@@ -396,7 +408,7 @@ def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> 
         original = written.get(url, seed if seed != url else "")
         score = float(mission.order == "best")
         founds.append(
-            Found(urls.url_id(url), url, urls.host_of(url), 0, "", score, seed=True, via="seed", original=original)
+            Discovery(urls.url_id(url), url, urls.host_of(url), 0, "", score, seed=True, via="seed", original=original)
         )
     frontier.add_seeds(founds, max_depth=mission.limits.depth)
     return list(frontier.seeds())
@@ -415,14 +427,14 @@ def _reopen(mission: Mission, frontier: Frontier, seeds: list[str]) -> list[str]
     return [f"The settings changed: of what was refused, {counted(count, 'URL', 'is')} now admitted."] if count else []
 
 
-def _lifted(fetch: Fetch) -> list[str]:
+def _lifted(fetch: FetchSettings) -> list[str]:
     """The bars that no longer hold."""
     bars = {"nofollow": fetch.nofollow == "obey", "rel-nofollow": fetch.rel_nofollow == "obey"}
     bars["internal-link"] = fetch.follow == "external"
     return [reason for reason, holds in bars.items() if not holds]
 
 
-def _note_others(plan: Plan, frontier: Frontier, *, more: int) -> list[str]:
+def _note_others(plan: ReplaySettings, frontier: Frontier, *, more: int) -> list[str]:
     """Who crawls something else may have meant another collection."""
     before = re.search(r'^name = "(.*)"$', frontier.meta("mission") or "", re.MULTILINE)
     news = []

@@ -53,7 +53,7 @@ for _cell in Cell:  # see model.State: they are written several times a page
     type.__setattr__(Cell, _cell.name, _cell)
 
 
-class Board:
+class SharedState:
     """Made by the supervisor before it forks; shared by all."""
 
     def __init__(self, workers: int, *, folder: str) -> None:

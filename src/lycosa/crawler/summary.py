@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.frontier import EVENTS, Frontier
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
@@ -15,7 +15,7 @@ from lycosa.output.wording import counted
 TOP = 10
 
 
-class Report(Struct):
+class CrawlReport(Struct):
     """What one run did and what the collection holds now."""
 
     ended_by: str  # empty: nothing was left to do
@@ -54,12 +54,12 @@ class Report(Struct):
 def make_report(
     mission: Mission,
     frontier: Frontier,
-    board: Board,
+    board: SharedState,
     *,
     before: int,
     started: float,
     ended_by: str,
-) -> Report:
+) -> CrawlReport:
     """Gather the figures from the frontier and the board."""
     summary = frontier.summary(top=TOP)
     stored, row = frontier.stored(), frontier.rounds()[-1]
@@ -74,7 +74,7 @@ def make_report(
     cpu = {
         cell.name[4:].lower(): board.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
     }
-    return Report(
+    return CrawlReport(
         ended_by=ended_by, exit_code=code, pages=stored - before, stored=frontier.pages(), requests=requests,
         bytes=int(board.total(Cell.BYTES)), seconds=clock.now() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
@@ -95,7 +95,7 @@ _ENDINGS = {
 }
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: CrawlReport) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
     requests = counted(report.requests, "request")
     speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {requests}, {report.bytes / 1e6:,.1f} MB"

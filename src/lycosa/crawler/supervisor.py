@@ -17,10 +17,10 @@ from pathlib import Path
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
-from lycosa.crawler.disk_guard import Room
+from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.process import interruptible, tie
-from lycosa.crawler.progress import Progress
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import CollectionError, Damaged, DiskFull
 from lycosa.frontier import Frontier
 
@@ -43,13 +43,13 @@ class Supervisor:
         self,
         mission: Mission,
         frontier: Frontier,
-        board: Board,
+        board: SharedState,
         *,
         start: Start,
-        progress: Progress,
+        progress: CrawlProgress,
         look_again: LookAgain,
         browsers: Browsers,
-        room: Room,
+        room: DiskGuard,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -226,7 +226,7 @@ def _resident_bytes(pid: int) -> int:
         return 0
 
 
-class Hold:
+class CollectionLock:
     """A collection that this process holds for itself."""
 
     def __init__(self, handle: int, before: str) -> None:
@@ -253,7 +253,7 @@ def stamp_of(database: Path) -> str:
 
 
 @contextmanager
-def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[Hold]:
+def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[CollectionLock]:
     """Hold the collection for this process alone; the kernel frees it if we die."""
     try:
         handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -263,7 +263,7 @@ def lock(folder: Path, *, name: str = "lock", what: str = "in use by another cra
         before = _take(handle, f"The collection {folder} is {what}")
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
-        yield Hold(handle, before)
+        yield CollectionLock(handle, before)
     finally:
         os.close(handle)
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.crawler.politeness.host_queue import INFINITE, Lane
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.politeness.host_queue import INFINITE, HostQueue
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.frontier import part_of
-from lycosa.model import Batch, Found, State
+from lycosa.model import Batch, Discovery, State
 
 BATCH_PAGES = 1000
 BATCH_BYTES = 8 << 20
@@ -23,7 +23,7 @@ EARLY_S = 0.05  # with free hands, new URLs wait no longer than this
 class Timing:
     """One worker's."""
 
-    def __init__(self, board: Board, slot: int) -> None:
+    def __init__(self, board: SharedState, slot: int) -> None:
         self.hungry = False  # a host has nothing to do that may have something in the batch
         self.committed_at = 0.0
         self._board = board
@@ -33,7 +33,7 @@ class Timing:
         """A batch was written."""
         self.committed_at, self.hungry = now, False
 
-    def notice(self, founds: Iterable[Found], lanes: dict[str, Lane], parts: list[int]) -> None:
+    def notice(self, founds: Iterable[Discovery], lanes: dict[str, HostQueue], parts: list[int]) -> None:
         """Links were found: a host of ours that has nothing to do, or was not known, need not wait for the others."""
         hosts = {found.host for found in founds if found.state == State.PENDING}
         self.hungry = any(lane.dry if (lane := lanes.get(host)) else part_of(host) in parts for host in hosts)

@@ -15,24 +15,24 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.crawler.best_first_scheduler import Pilot
+from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.depot import Depot
-from lycosa.crawler.intake.answer_intake import Intake, new_batch
+from lycosa.crawler.intake.answer_intake import AnswerIntake, new_batch
 from lycosa.crawler.permits import Permits
 from lycosa.crawler.politeness.backoff import longest_pause, mind
 from lycosa.crawler.politeness.disposition import is_counted
-from lycosa.crawler.politeness.foreign_hosts import Abroad
-from lycosa.crawler.politeness.host_queue import COSTLY_S, Lane, Lanes
-from lycosa.crawler.politeness.robots_cache import Rulebook
+from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
+from lycosa.crawler.politeness.host_queue import COSTLY_S, HostQueue, HostScheduler
+from lycosa.crawler.politeness.robots_cache import RobotsCache
 from lycosa.crawler.rendering import Rendering
-from lycosa.crawler.shared_state import Board, Cell
+from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.crawler.timing import BATCH_PAGES, INBOX_S, Timing, is_filled
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier import Frontier, LeaseLost, part_of
 from lycosa.judge.admission.repetition import SPENT
-from lycosa.model import Answer, Batch, Committed, Done, HostRow, State, Target
-from lycosa.render.messages import Result
+from lycosa.model import Answer, Batch, Committed, HostRow, Outcome, State, Target
+from lycosa.render.messages import RenderResult
 
 LOAD = 64  # targets a lane takes from the frontier at once
 LEASE_S = 60.0
@@ -43,7 +43,7 @@ LANES_MAX = 5_000  # from here on those that are idle are forgotten: each takes 
 SEEDS_S = 1.0
 
 
-class Post(Struct, frozen=True):
+class WorkerPlace(Struct, frozen=True):
     """Who this worker is and with whom it shares the crawl."""
 
     slot: int
@@ -57,7 +57,14 @@ class Worker:
     """Runs until the supervisor says stop."""
 
     def __init__(
-        self, mission: Mission, post: Post, *, frontier: Frontier, client: Client, intake: Intake, board: Board
+        self,
+        mission: Mission,
+        post: WorkerPlace,
+        *,
+        frontier: Frontier,
+        client: Client,
+        intake: AnswerIntake,
+        board: SharedState,
     ) -> None:
         self.mission = mission
         self.post = post
@@ -67,10 +74,10 @@ class Worker:
         self.board = board
         self.pilot = None
         if intake.helm is not None:
-            self.pilot = Pilot(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
-        self.lanes = Lanes(mission.fetch.connections) if self.pilot is None else self.pilot.lanes
-        self.abroad = Abroad(board, post.slot, lanes=self.lanes, lane_of=self._lane, parts=lambda: self.parts)
-        self.rulebook = Rulebook(
+            self.pilot = BestFirstScheduler(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
+        self.lanes = HostScheduler(mission.fetch.connections) if self.pilot is None else self.pilot.lanes
+        self.abroad = ForeignHosts(board, post.slot, lanes=self.lanes, lane_of=self._lane, parts=lambda: self.parts)
+        self.rulebook = RobotsCache(
             mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane,
             abroad=self.abroad,
         )  # fmt: skip
@@ -80,7 +87,7 @@ class Worker:
         intake.wish = self.rendering.wish
         self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, board=board)
         self.parts: list[int] = []  # the partitions of hosts that are ours
-        self._parked: list[Lane] = []  # lanes that wait for a permit
+        self._parked: list[HostQueue] = []  # lanes that wait for a permit
         self.permits = Permits(board, post.slot)
         self._touched: set[str] = set()  # hosts whose row has changed
         self._timing = Timing(board, post.slot)
@@ -190,7 +197,7 @@ class Worker:
             self.lanes.enlist(lane)
             room -= 1
 
-    def _next_target(self, lane: Lane) -> Target | None:
+    def _next_target(self, lane: HostQueue) -> Target | None:
         """What this lane fetches next: robots.txt before pages; None when it has nothing to do or must wait."""
         if lane.errands:
             return lane.errands.pop(0)
@@ -229,7 +236,7 @@ class Worker:
             return lane.queue.popleft()
         return None
 
-    def _refill(self, lane: Lane) -> bool:
+    def _refill(self, lane: HostQueue) -> bool:
         if lane.dry or (self.pilot is not None and self.pilot.closed):
             return False
         began = time.perf_counter()
@@ -251,7 +258,7 @@ class Worker:
             self.pilot.order(lane)
         return True
 
-    def _is_over_budget(self, lane: Lane) -> bool:
+    def _is_over_budget(self, lane: HostQueue) -> bool:
         """The host's page budget counts what is stored and what is under way, so it is exact."""
         budget = self.mission.limits.host_pages
         if budget <= 0 or lane.pages + lane.active + lane.rendering < budget:
@@ -282,17 +289,17 @@ class Worker:
         if lane.queue or lane.errands or lane.extras or not lane.dry:
             self.lanes.enlist(lane)
 
-    def _lack_room(self, answer: Answer, lane: Lane) -> None:
+    def _lack_room(self, answer: Answer, lane: HostQueue) -> None:
         """A body did not fit onto the disk: nobody's fault but ours, so the page waits until there is room."""
         if answer.spool:
             os.unlink(answer.spool)
         lane.held.discard(answer.target.n)
         lane.dry = False
-        self._settle_permits([Done(answer.target.n, lane.host, State.PENDING)], set())
+        self._settle_permits([Outcome(answer.target.n, lane.host, State.PENDING)], set())
         self._commit(clock.now())
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
-    def _take(self, answer: Answer, lane: Lane, rendered: Result | None = None) -> None:
+    def _take(self, answer: Answer, lane: HostQueue, rendered: RenderResult | None = None) -> None:
         began, spent, known = self._watch(answer.target.n), time.process_time(), len(self.intake.batch.found)
         done = self.intake.take(answer, rendered)
         self.board.put(self.post.slot, Cell.WORKING_ON, 0)
@@ -325,12 +332,12 @@ class Worker:
         self._armed_at = 0.0
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
-    def _mind(self, lane: Lane, answer: Answer, now: float) -> None:
+    def _mind(self, lane: HostQueue, answer: Answer, now: float) -> None:
         if mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.intake.journal):
             self._touched.add(lane.host)
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
-        self.intake.batch.done.append(Done(target.n, target.host, int(state), reason, at=clock.now()))
+        self.intake.batch.done.append(Outcome(target.n, target.host, int(state), reason, at=clock.now()))
 
     # Committing
 
@@ -389,16 +396,16 @@ class Worker:
                     self.lanes.by_host[host].dry = True
 
     @staticmethod
-    def _requeue(lane: Lane) -> None:  # something better may have come: let the lane choose again
+    def _requeue(lane: HostQueue) -> None:  # something better may have come: let the lane choose again
         lane.held.difference_update(target.n for target in lane.queue)
         lane.queue.clear()
 
-    def _changed_hosts(self, dones: list[Done]) -> list[HostRow]:
+    def _changed_hosts(self, dones: list[Outcome]) -> list[HostRow]:
         hosts = self._touched | {done.host for done in dones if is_counted(done)}
         self._touched = set()
         return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
 
-    def _settle_permits(self, dones: list[Done], duplicates: set[int]) -> None:
+    def _settle_permits(self, dones: list[Outcome], duplicates: set[int]) -> None:
         for done in dones:
             if done.n in duplicates and is_counted(done):
                 self.lanes.by_host[done.host].pages -= 1
@@ -460,7 +467,7 @@ class Worker:
         lane.dry = False
         self.lanes.enlist(lane)
 
-    def _lane(self, host: str, row: HostRow | None = None) -> Lane:
+    def _lane(self, host: str, row: HostRow | None = None) -> HostQueue:
         """The lane of a host, made if need be; of a host that is not ours it serves errands alone."""
         lane = self.lanes.by_host.get(host)
         if lane is None:
@@ -469,7 +476,7 @@ class Worker:
             fetch = self.mission.fetch
             delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
             per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
-            lane = self.lanes.by_host[host] = Lane(row, delay_s=delay_s, per_host=per_host)
+            lane = self.lanes.by_host[host] = HostQueue(row, delay_s=delay_s, per_host=per_host)
             lane.recover(clock.now(), longest_s=longest_pause(fetch))
             lane.dry = part_of(host) not in self.parts
         return lane

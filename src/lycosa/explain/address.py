@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.config.secrets import mask
 from lycosa.config.seeds import as_url
-from lycosa.config.settings import Urls
+from lycosa.config.settings import UrlSettings
 from lycosa.config.value_parsers import Wrong
 from lycosa.errors import UsageError
 
@@ -21,7 +21,7 @@ _CREDENTIALS = re.compile(r"[a-z]+://[^/?#\\]*@", re.IGNORECASE)
 _OWN_SCHEMES = ("http:", "https:", "ftp:")
 
 
-class Address(Struct):
+class AddressForms(Struct):
     """An address as it was given, in its one form, and as the mission cleans it."""
 
     given: str
@@ -30,7 +30,7 @@ class Address(Struct):
     changes: list[str]  # in words: what was done to it, and by which setting
 
 
-def read_address(text: str, settings: Urls) -> Address:
+def read_address(text: str, settings: UrlSettings) -> AddressForms:
     """Take an address as the crawl would take it; UsageError for what is none."""
     word = text.strip()
     shown = mask(("seeds",), word)
@@ -46,7 +46,7 @@ def read_address(text: str, settings: Urls) -> Address:
             raise UsageError(f"{shown[:200]!r} is not an address that could be visited; allowed: {wrong}.") from None
     changes = list(_normal_changes(word, normal))
     cleaned, cleanings = _clean(normal, settings)
-    return Address(shown, normal, cleaned, changes + cleanings)
+    return AddressForms(shown, normal, cleaned, changes + cleanings)
 
 
 def _normal_changes(word: str, normal: str) -> Iterator[str]:
@@ -76,11 +76,11 @@ def _normal_changes(word: str, normal: str) -> Iterator[str]:
         yield f"path and query were written as {after.path}{'?' + after.query if after.query else ''}"
 
 
-def _clean(url: str, settings: Urls) -> tuple[str, list[str]]:
+def _clean(url: str, settings: UrlSettings) -> tuple[str, list[str]]:
     """The URL as the mission's [urls] leave it, and what each of them took away."""
     changes = []
     for name in ("drop_session", "drop_tracking", "drop", "sort_query"):
-        alone = replace(Urls(), **{name: getattr(settings, name)})
+        alone = replace(UrlSettings(), **{name: getattr(settings, name)})
         cleaned = urls.Cleaner(alone).clean(url)
         if cleaned == url:
             continue
@@ -134,6 +134,6 @@ def _other_queries(query: str) -> Iterator[str]:
     if pairs:
         yield "?" + "&".join(sorted(pairs))
         yield "?" + "&".join(reversed(pairs))
-        everything = Urls(drop_session=True, drop_tracking=True)
+        everything = UrlSettings(drop_session=True, drop_tracking=True)
         yield urls.Cleaner(everything).clean(f"http://h/?{query}").removeprefix("http://h/")
     yield ""

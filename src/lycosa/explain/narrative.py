@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from lycosa.explain.why import Fate, Host, Step, Why
+from lycosa.explain.why import Host, PathStep, UrlFate, Why
 from lycosa.output.table import printable
 from lycosa.output.wording import counted
 from lycosa.reasons import explain
@@ -57,7 +57,7 @@ def conclude(why: Why) -> str:
     return sentences.get(fate.state, f"Its state is {fate.state}{but}.")
 
 
-def _but(fate: Fate) -> str:
+def _but(fate: UrlFate) -> str:
     """What the reason means, and what to do; the sentence ends outside."""
     return f" ({fate.reason}): {_advise(fate.meaning, fate.remedy)}" if fate.reason else ""
 
@@ -92,7 +92,7 @@ def _pending(why: Why) -> str:
     return f"It is still to be fetched{again} ({place}), but no crawl is running: lycosa crawl continues it."
 
 
-def _onward(fate: Fate) -> str:
+def _onward(fate: UrlFate) -> str:
     if not fate.redirects:
         return "nowhere"
     last = fate.redirects[-1]
@@ -145,7 +145,7 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
         yield f"{name if at == 0 else '':{_LABEL}}{line}"
 
 
-def _state_lines(fate: Fate) -> list[str]:
+def _state_lines(fate: UrlFate) -> list[str]:
     facts = [f"HTTP {fate.http}"] if fate.http else []
     if fate.fetched_at:
         facts.append(f"at {_time(fate.fetched_at)}")
@@ -192,7 +192,7 @@ def _path_lines(why: Why) -> list[str]:
     return lines
 
 
-def _step(step: Step) -> str:
+def _step(step: PathStep) -> str:
     if step.via == "seed":
         return f"{step.url}  seed"
     if step.via == "sitemap":

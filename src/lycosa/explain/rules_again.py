@@ -33,7 +33,7 @@ class Ruling(Struct):
     detail: str
 
 
-class Finding(Struct, frozen=True):
+class Discovered(Struct, frozen=True):
     """How an address was found, as far as the rules ask; without a state it was not."""
 
     depth: int = 1
@@ -57,7 +57,7 @@ class Grounds:
         self._mode = rule.robots if rule is not None and rule.robots else fetch.robots
         self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies))
 
-    def judge(self, url: str, finding: Finding) -> list[Ruling]:
+    def judge(self, url: str, finding: Discovered) -> list[Ruling]:
         """Every rule in turn."""
         if finding.via == "sitemap":  # a list of pages, followed whatever the other rules say
             rows = [("scope", self._rules.judge_sitemap(url, host=self._host))]
@@ -82,7 +82,7 @@ class Grounds:
         }[reason]
         return Ruling(reason, value != barring, f'{explain(reason).meaning}; {name} = "{value}"')
 
-    def _recall(self, rulings: list[Ruling], finding: Finding) -> None:
+    def _recall(self, rulings: list[Ruling], finding: Discovered) -> None:
         """Bounds that count were asked when the address was found; it is among those that were counted since."""
         if finding.state == State.REJECTED and finding.reason not in _LATER:
             return
@@ -107,7 +107,7 @@ class Grounds:
             self.delay_s = max(self.delay_s, min(wanted, self._mission.fetch.crawl_delay_max_s))
         return Ruling("robots", robots.allows(url, agent), robots.explain(url, agent))
 
-    def _ask_budgets(self, finding: Finding) -> list[Ruling]:
+    def _ask_budgets(self, finding: Discovered) -> list[Ruling]:
         """The limits that are asked last, when the address is next to be fetched."""
         limits, rulings = self._mission.limits, []
         taken = finding.state is not None and finding.state not in (*_TO_BE_FETCHED, State.REJECTED)

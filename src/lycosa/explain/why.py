@@ -17,8 +17,8 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.graph import InLink
 from lycosa.collection.status import running_crawl
 from lycosa.explain import score
-from lycosa.explain.address import Address, read_address, spellings
-from lycosa.explain.rules_again import Finding, Grounds, Ruling
+from lycosa.explain.address import AddressForms, read_address, spellings
+from lycosa.explain.rules_again import Discovered, Grounds, Ruling
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
@@ -65,7 +65,7 @@ class Hop(Struct, omit_defaults=True):
     reason: str = ""
 
 
-class Step(Struct, omit_defaults=True):
+class PathStep(Struct, omit_defaults=True):
     """One step of the way from a seed: a URL and how it was found on the one before."""
 
     url: str
@@ -136,7 +136,7 @@ class Links(Struct):
     first: list[InLink]
 
 
-class Fate(Struct):
+class UrlFate(Struct):
     """What is stored of a URL; times are Unix times, 0: never."""
 
     state: str
@@ -163,15 +163,15 @@ class Fate(Struct):
 class Why(Struct):
     """Everything that is to be said of one URL, in the order of the crawl."""
 
-    address: Address
+    address: AddressForms
     url: str
     visited: bool | None  # whether the rules let it be visited; None: robots.txt is not known yet
     running: int  # process id of the crawl that is under way; 0: none
     at: float  # when this was asked
-    fate: Fate | None  # None: never seen
+    fate: UrlFate | None  # None: never seen
     rules: list[Ruling]
     score: score.Score | None
-    path: list[Step]  # from a seed to the URL
+    path: list[PathStep]  # from a seed to the URL
     path_cut: int  # 1 if it is longer than that
     queue: Queue | None
     host: Host
@@ -211,7 +211,7 @@ class _Teller:
             queue=queue, host=self._host(host, grounds), near=[] if row else self._near(url), links=linked,
         )  # fmt: skip
 
-    def _find_spelling(self, address: Address) -> tuple[str, dict[str, Any] | None]:
+    def _find_spelling(self, address: AddressForms) -> tuple[str, dict[str, Any] | None]:
         """A seed is stored as it was normalised, a link as it was cleaned."""
         for url in dict.fromkeys((address.cleaned, address.normalised)):
             row = self._row_of(url)
@@ -237,9 +237,9 @@ class _Teller:
     def _count(self, sql: str, *values: Any) -> int:
         return int(self._value(f"SELECT count(*) FROM ({sql})", *values, _COUNTED))
 
-    def _finding(self, row: dict[str, Any] | None, linked: Links | None) -> Finding:
+    def _finding(self, row: dict[str, Any] | None, linked: Links | None) -> Discovered:
         if row is not None:
-            return Finding(
+            return Discovered(
                 depth=row["depth"],
                 seed=bool(row["seed"]),
                 via=row["via"] or "",
@@ -247,9 +247,9 @@ class _Teller:
                 reason=row["reason"],
             )
         depths = [self._row_of(link.source) for link in linked.first] if linked else []
-        return Finding(depth=1 + min((row["depth"] for row in depths if row), default=0))
+        return Discovered(depth=1 + min((row["depth"] for row in depths if row), default=0))
 
-    def _fate(self, row: dict[str, Any], rules: list[Ruling]) -> Fate:
+    def _fate(self, row: dict[str, Any], rules: list[Ruling]) -> UrlFate:
         meaning, remedy = reasons.explain(row["reason"]) if row["reason"] else ("", "")
         meaning = _SETTING.sub(self._with_value, meaning)
         for ruling in rules:
@@ -257,7 +257,7 @@ class _Teller:
                 meaning = ruling.detail
         page = next(self._rows(_PAGE, [row["n"]]), None)
         duplicate = row["state"] == State.DUPLICATE and row["digest"]
-        return Fate(
+        return UrlFate(
             state=STATE_NAMES[State(row["state"])], reason=row["reason"], meaning=meaning, remedy=remedy,
             http=row["http"] or 0, seed=bool(row["seed"]), depth=row["depth"], original=row["original"],
             retries=row["retries"] or 0, fetched_at=row["fetched_at"], redirects=self._redirects(row),
@@ -299,15 +299,15 @@ class _Teller:
     def _hop(url: str, row: dict[str, Any] | None) -> Hop:
         return Hop(url, STATE_NAMES[State(row["state"])], row["reason"]) if row else Hop(url)
 
-    def _path(self, row: dict[str, Any]) -> tuple[list[Step], int]:
+    def _path(self, row: dict[str, Any]) -> tuple[list[PathStep], int]:
         """The way from a seed, as it was found first or, under a depth limit, on fewest links."""
-        steps: list[Step] = []
+        steps: list[PathStep] = []
         seen: set[int] = set()
         at: dict[str, Any] | None = row
         while at is not None and at["n"] not in seen and len(steps) < _STEPS:
             seen.add(at["n"])
             via = at["via"] or ("seed" if at["seed"] else "")
-            steps.append(Step(at["url"], via, at["anchor"] or "", at["context"] or ""))
+            steps.append(PathStep(at["url"], via, at["anchor"] or "", at["context"] or ""))
             at = self._row(at["parent"]) if at["parent"] else None
         return steps[::-1], int(at is not None and at["n"] not in seen)
 

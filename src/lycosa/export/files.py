@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from lycosa import __version__
 from lycosa.archive.writer import ASIDE
 from lycosa.collection.collection import Collection, Page
-from lycosa.collection.listing import Filter
+from lycosa.collection.listing import RowFilter
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
 from lycosa.export.file_types import type_of
@@ -22,11 +22,11 @@ from lycosa.export.page_index import IndexEntry, date_of, write_index
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.output.wording import counted
 
-EVERYTHING = Filter()
+EVERYTHING = RowFilter()
 HTML = ("text/html", "application/xhtml+xml")
 
 
-def export_mirror(collection: Collection, folder: Path, wanted: Filter = EVERYTHING) -> MirrorCount:
+def export_mirror(collection: Collection, folder: Path, wanted: RowFilter = EVERYTHING) -> MirrorCount:
     """Write the pages as files, each where its URL's path leads (T8)."""
     lost = 0
 
@@ -43,7 +43,7 @@ def export_mirror(collection: Collection, folder: Path, wanted: Filter = EVERYTH
     return replace(count, lost=lost)
 
 
-def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVERYTHING) -> int:
+def export_index(collection: Collection, to: Path | TextIO, wanted: RowFilter = EVERYTHING) -> int:
     """Write one entry a page with its accepted links (T9); returns how many pages there are."""
     pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
     entries = (
@@ -62,7 +62,7 @@ def export_index(collection: Collection, to: Path | TextIO, wanted: Filter = EVE
     return write_index(entries, to)
 
 
-def export_warc(collection: Collection, to: Path | BinaryIO, wanted: Filter = EVERYTHING) -> int:
+def export_warc(collection: Collection, to: Path | BinaryIO, wanted: RowFilter = EVERYTHING) -> int:
     """Copy the archive as it is committed, into a folder, a file or a stream; returns how many parts were copied.
 
     Without a filter these are whole files, requests included; with one, the answers of the pages that pass it.
@@ -139,7 +139,7 @@ def _refuse_short(path: Path, size: int) -> None:
         raise CollectionError(f"{path} {what}: lycosa verify --repair puts the collection in order, but for that.")
 
 
-def _spans(collection: Collection, wanted: Filter) -> Iterator[tuple[str, int, int]]:
+def _spans(collection: Collection, wanted: RowFilter) -> Iterator[tuple[str, int, int]]:
     """Archive file, offset and length of what is to be copied."""
     if wanted == EVERYTHING:
         yield from ((path.name, 0, size) for path, size in _archives(collection))

@@ -45,7 +45,7 @@ class MirrorCount(Struct, frozen=True, gc=False):
         return f"; {counted(self.lost, 'page', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
 
 
-class Plan:
+class MirrorPlan:
     """Where every page of a mirror stands; in a database, because a mirror may have more pages than memory has room."""
 
     def __init__(self, path: str = ":memory:") -> None:
@@ -106,7 +106,7 @@ def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> Mirro
     """Write (url, mime, decoded body) pages below a folder, in place of what an earlier mirror left there."""
     size = moved = 0
     with opened_tray(folder, _LISTING, shared=True) as tray:
-        plan = Plan(str(tray.parts / "plan.db"))  # where a page stands is known only when all pages are
+        plan = MirrorPlan(str(tray.parts / "plan.db"))  # where a page stands is known only when all pages are
         for url, mime, body in pages:
             plan.add(url, mime, part=tray.add(body))
             size += len(body)

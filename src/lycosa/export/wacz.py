@@ -25,7 +25,7 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.surt import surt_of
 from lycosa.output.atomic_file import whole_file
-from lycosa.output.export_folder import Place, Tray, list_as, opened_tray
+from lycosa.output.export_folder import ExportFolder, Place, list_as, opened_tray
 from lycosa.output.wording import counted
 
 WaczPath = tuple[Path, int]
@@ -108,7 +108,7 @@ def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
         raise make_fault(error, f"The copy {to}") from error
 
 
-def _copy_each(warcs: Iterable[WaczPath], tray: Tray) -> Iterator[Place]:
+def _copy_each(warcs: Iterable[WaczPath], tray: ExportFolder) -> Iterator[Place]:
     for path, size in warcs:
         part = tray.new()
         with open(tray.at(part), "wb") as out:

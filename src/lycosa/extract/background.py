@@ -20,10 +20,10 @@ from typing import TextIO
 import msgspec
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.summary import Report
+from lycosa.crawler.summary import CrawlReport
 from lycosa.crawler.supervisor import lock
 from lycosa.errors import LycosaError
-from lycosa.extract.job_runner import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.run import BUSY, LOCK
@@ -32,25 +32,24 @@ from lycosa.output.progress import Meter, Tally
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first
-_PROGRAM = "from lycosa.crawl.beside import main; main()"
 TELL_S = 0.5
 #: Ends of a crawl after which nobody waits for what is left.
 HASTY = ("interrupt", "disk", "deaths")
 
 
-class Beside:
+class BackgroundExtraction:
     """The crawl's end of it."""
 
     def __init__(self, folder: Path, setup: Setup, *, workers: int, mission: str) -> None:
         (folder / "logs").mkdir(exist_ok=True)
-        command = [sys.executable, "-P", "-c", _PROGRAM, str(folder), str(workers), mission]
+        command = [sys.executable, "-P", "-m", __name__, str(folder), str(workers), mission]
         with open(folder / "logs" / "extract.log", "ab") as log, undisturbed():
             self._process = subprocess.Popen(
                 [*command, msgspec.json.encode(setup).decode()],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 
-    def finish(self, report: Report, output: TextIO, *, quiet: bool) -> None:
+    def finish(self, report: CrawlReport, output: TextIO, *, quiet: bool) -> None:
         """Let it do what is left, or only what it has begun if the crawl ended in haste; the report tells the rest."""
         meter = Meter(output, quiet=quiet)
         interrupts = Interrupts(meter.say, hurry=self._process.kill)
@@ -106,13 +105,13 @@ def _lines(pipe: int, *, every_s: float) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> Iterator[Beside | None]:
+def beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> Iterator[BackgroundExtraction | None]:
     """Extract while the block runs, if the mission has anything to extract; nothing stays behind."""
     if quarry is None or not has_extract(quarry) or not mission.extract.workers:
         yield None
         return
     setup = make_setup(mission, nice=NICE, log=str(folder / "logs" / "extract.log"))
-    extraction = Beside(folder, setup, workers=mission.extract.workers, mission=mission.name)
+    extraction = BackgroundExtraction(folder, setup, workers=mission.extract.workers, mission=mission.name)
     try:
         yield extraction
     finally:
@@ -157,12 +156,16 @@ def main() -> None:
 
     tally = Tally()
     try:
-        with lock(folder, name=LOCK, what=BUSY), contextlib.closing(Pool(NURSERY, setup, workers=workers)) as pool:
+        with lock(folder, name=LOCK, what=BUSY), contextlib.closing(Pool(FORK_SERVER, setup, workers=workers)) as pool:
             tally.quarry, tally.version = pool.ready.name, pool.ready.version
-            shelf = Shelf(folder, Label(pool.ready.name, pool.ready.version, mission))
+            shelf = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, mission))
             with contextlib.closing(shelf.records):
                 harvest(pool, shelf, tally=tally, order=orders, tell=tell)
     except LycosaError as problem:
         tally.ended_by = "error"
         tally.notes.append(str(problem))
     out.write(tally.as_json() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from lycosa.archive.reader import read_record
 from lycosa.extract import fork_server
-from lycosa.extract.messages import Job, Setup
+from lycosa.extract.messages import ExtractJob, Setup
 from lycosa.extract.worker import Extract, Unreadable
 from lycosa.fetch.decode import decode
 from lycosa.model import Record
@@ -22,13 +22,13 @@ from lycosa.quarry import Quarry
 def make_extract(setup: Setup, quarry: Quarry) -> Extract:
     """The function that a worker runs for each job."""
 
-    def extract(job: Job) -> Iterable[Record]:
+    def extract(job: ExtractJob) -> Iterable[Record]:
         return quarry.extract(read_doc(job, setup))
 
     return extract
 
 
-def read_doc(job: Job, setup: Setup) -> Doc:
+def read_doc(job: ExtractJob, setup: Setup) -> Doc:
     """The document as the crawl saw it, from the archive; here, where it can be killed, PDFs have a text too."""
     stored = read_record(job.path, job.offset, length=job.length, limit=setup.body_bytes + (1 << 20))
     if stored.kind == "unreadable":

@@ -21,8 +21,8 @@ from msgspec import Raw, Struct
 
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.errors import UsageError
-from lycosa.extract.messages import Job, Result
-from lycosa.frontier.sqlite.extraction_store import Guest, Label
+from lycosa.extract.messages import ExtractJob, ExtractResult
+from lycosa.frontier.sqlite.extraction_store import ForeignDocument, Label
 from lycosa.output.progress import Tally
 from lycosa.output.wording import counted
 
@@ -32,7 +32,7 @@ _GROWTH, _ANYWAY_BYTES = 200, 1 << 30
 _AHEAD = 20_000  # results that wait for one before them, so that the order stays that of the files
 
 
-class Documents:
+class ForeignDocuments:
     """The documents of archive files, each with the path that its bytes lie in; `close` removes what was unpacked."""
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -51,11 +51,11 @@ class Documents:
     def close(self) -> None:
         self._unpacked.close()
 
-    def __iter__(self) -> Iterator[tuple[Guest, str]]:
+    def __iter__(self) -> Iterator[tuple[ForeignDocument, str]]:
         for path in self._paths:
             yield from self._read(os.path.abspath(path), path)
 
-    def _read(self, path: str, name: str) -> Iterator[tuple[Guest, str]]:
+    def _read(self, path: str, name: str) -> Iterator[tuple[ForeignDocument, str]]:
         source, documents, broken = path, 0, 0
         if _is_one_member(path):
             unpacked = self._unpack(path, name)
@@ -109,12 +109,12 @@ def _is_document(record: StoredAnswer) -> bool:
     return (record.kind == "response" and 200 <= record.status < 300) or record.kind == "resource"
 
 
-def _guest(record: StoredAnswer, path: str) -> Guest:
+def _guest(record: StoredAnswer, path: str) -> ForeignDocument:
     try:
         at = datetime.fromisoformat(record.date).astimezone(UTC).timestamp() if record.date else 0.0
     except (ValueError, OverflowError):
         at = 0.0
-    return Guest(record.url, at, _digest(record.digest), path, record.offset, record.length)
+    return ForeignDocument(record.url, at, _digest(record.digest), path, record.offset, record.length)
 
 
 def _digest(text: str) -> bytes:
@@ -128,7 +128,7 @@ def _digest(text: str) -> bytes:
         return b""
 
 
-class Line(Struct):
+class RecordLine(Struct):
     """A record as it stands in a text file."""
 
     url: str
@@ -145,26 +145,26 @@ class Line(Struct):
 class Stream:
     """A ledger that writes records as lines of JSON, in the order of the documents."""
 
-    def __init__(self, documents: Iterator[tuple[Guest, str]], out: TextIO, label: Label) -> None:
+    def __init__(self, documents: Iterator[tuple[ForeignDocument, str]], out: TextIO, label: Label) -> None:
         self._documents = documents
         self._out = out
         self._label = label
         self._key = 0  # of the last job
         self._next = 1  # the document whose records are to be written next
-        self._under_way: dict[int, Guest] = {}
-        self._waiting: dict[int, Result] = {}
+        self._under_way: dict[int, ForeignDocument] = {}
+        self._waiting: dict[int, ExtractResult] = {}
 
-    def take(self, limit: int) -> list[Job]:
+    def take(self, limit: int) -> list[ExtractJob]:
         if len(self._waiting) > _AHEAD:
             return []
         jobs = []
         for guest, path in islice(self._documents, limit):
             self._key += 1
             self._under_way[self._key] = guest
-            jobs.append(Job(self._key, path, guest.offset, guest.length, guest.url))
+            jobs.append(ExtractJob(self._key, path, guest.offset, guest.length, guest.url))
         return jobs
 
-    def put(self, results: list[Result], tally: Tally) -> None:
+    def put(self, results: list[ExtractResult], tally: Tally) -> None:
         for result in results:
             if result.outcome != "strike":
                 self._waiting[result.key] = result
@@ -181,11 +181,11 @@ class Stream:
             self._write(self._under_way[key], self._waiting[key])
         self._out.flush()
 
-    def _write(self, guest: Guest, result: Result) -> None:
+    def _write(self, guest: ForeignDocument, result: ExtractResult) -> None:
         at = datetime.fromtimestamp(guest.fetched_at, UTC)
         fetched = at.strftime("%Y-%m-%dT%H:%M:%SZ") if guest.fetched_at else ""
         for item in result.items:
-            line = Line(
+            line = RecordLine(
                 guest.url, item.kind, Raw(item.json.encode()), self._label.quarry, self._label.version,
                 fetched, guest.warc, guest.offset, guest.digest.hex(),
             )  # fmt: skip

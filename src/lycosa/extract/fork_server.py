@@ -21,7 +21,7 @@ from collections.abc import Callable
 import msgspec
 
 from lycosa.errors import UsageError
-from lycosa.extract.messages import REQUEST, Born, Died, Notice, Ready, Refused, Setup, frame
+from lycosa.extract.messages import REQUEST, Born, Died, Notice, QuarryRefused, Ready, Setup, frame
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, serve
 from lycosa.quarry import Quarry, has_extract, name_of
@@ -50,7 +50,7 @@ def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
         try:
             quarry = load(setup)
         except UsageError as problem:
-            sock.sendall(frame(Refused(str(problem))))
+            sock.sendall(frame(QuarryRefused(str(problem))))
             return
         ready = Ready(name_of(quarry), str(quarry.version), has_extract(quarry))
         if _thread_count() > 1:
@@ -63,7 +63,7 @@ def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
         sock.sendall(frame(ready))
     except BrokenPipeError:  # the pool was ended before this was ready
         return
-    Nursery(sock, setup, make=make, load=load, quarry=quarry).run()
+    ForkServer(sock, setup, make=make, load=load, quarry=quarry).run()
 
 
 def _thread_count() -> int:
@@ -75,7 +75,7 @@ def _thread_count() -> int:
         return threading.active_count()
 
 
-class Nursery:
+class ForkServer:
     """Forks on request and reaps."""
 
     def __init__(self, sock: socket.socket, setup: Setup, *, make: Make, load: Load, quarry: Quarry | None) -> None:

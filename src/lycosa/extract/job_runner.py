@@ -1,6 +1,7 @@
 """Kept documents go in, records come out: feeds the pool from a ledger and commits what comes back, batch by batch.
 
-A ledger says what is to be done and keeps what was done: `Shelf` is a collection, `Stream` (in files.py) a text file.
+A queue says what is to be done and keeps what was done: `CollectionQueue` is a collection, `Stream` (in
+foreign_archives.py) a text file.
 """
 
 from __future__ import annotations
@@ -17,29 +18,30 @@ from typing import Literal, Protocol
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.process import interruptible
-from lycosa.extract.messages import Job, Result, Setup
+from lycosa.extract import extract_main
+from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
-from lycosa.frontier.sqlite.extraction_store import Due, Extracted, Guest, Label, Records
+from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
 from lycosa.output.progress import Tally
 
 #: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
 Order = Literal["follow", "finish", "stop"]
 
 #: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
-NURSERY = (sys.executable, "-P", "-m", "lycosa.collection.digger")
+FORK_SERVER = (sys.executable, "-P", "-m", extract_main.__name__)
 BATCH_DOCUMENTS = 500
 BATCH_BYTES = 4 << 20
 BATCH_S = 1.0
 WAIT_S = 0.2
 
 
-class Ledger(Protocol):
+class JobQueue(Protocol):
     """Where documents come from and records go to."""
 
-    def take(self, limit: int) -> list[Job]:
+    def take(self, limit: int) -> list[ExtractJob]:
         """The next documents; none when there are no more now."""
 
-    def put(self, results: list[Result], tally: Tally) -> None:
+    def put(self, results: list[ExtractResult], tally: Tally) -> None:
         """Keep what came of documents, for good, and count it."""
 
 
@@ -53,15 +55,15 @@ def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
 
 
 def harvest(
-    pool: Pool, ledger: Ledger, *, tally: Tally, order: Callable[[], Order], tell: Callable[[Tally], None]
+    pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order], tell: Callable[[Tally], None]
 ) -> None:
     """Work until nothing is left, or until told to stop; what was begun is finished and committed."""
     began = committed_at = time.monotonic()
-    results: list[Result] = []
+    results: list[ExtractResult] = []
     size = 0
     while True:
         wanted = order()
-        jobs: list[Job] = []
+        jobs: list[ExtractJob] = []
         if wanted == "stop":
             pool.drop()
         elif room := pool.room:
@@ -82,12 +84,14 @@ def harvest(
             return
 
 
-class Shelf:
+class CollectionQueue:
     """A collection: its own pages, and documents of other archives that are given to it."""
 
-    def __init__(self, folder: Path, label: Label, *, guests: Iterator[tuple[Guest, str]] | None = None) -> None:
+    def __init__(
+        self, folder: Path, label: Label, *, guests: Iterator[tuple[ForeignDocument, str]] | None = None
+    ) -> None:
         """`guests` come with the path that their bytes are read from; with them, only they are extracted."""
-        self.records = Records(folder / "crawl.db", label)
+        self.records = ExtractionStore(folder / "crawl.db", label)
         self._archive = folder / "archive"
         self._guests = guests
         self._after = 0
@@ -98,7 +102,7 @@ class Shelf:
         """How many documents are due, where that can be known."""
         return 0 if self._guests is not None else self.records.count_due()
 
-    def take(self, limit: int) -> list[Job]:
+    def take(self, limit: int) -> list[ExtractJob]:
         if self._guests is not None:
             return self._take_guests(limit)
         found = self.records.due(after=self._after, limit=limit)
@@ -107,26 +111,26 @@ class Shelf:
         # The name comes from a database that may have been handed on: it must not lead out of the collection.
         return [self._job(due, str(self._archive / os.path.basename(due.warc))) for due in found]
 
-    def _take_guests(self, limit: int) -> list[Job]:
+    def _take_guests(self, limit: int) -> list[ExtractJob]:
         assert self._guests is not None
-        jobs: list[Job] = []
+        jobs: list[ExtractJob] = []
         while not jobs and (batch := list(islice(self._guests, limit))):
             invited = self.records.invite([guest for guest, _ in batch])
             jobs = [self._job(due, path) for due, (_, path) in zip(invited, batch, strict=True) if due is not None]
         return jobs
 
-    def _job(self, due: Due, path: str) -> Job:
+    def _job(self, due: Due, path: str) -> ExtractJob:
         self._key += 1
         self._under_way[self._key] = due
-        return Job(self._key, path, due.offset, due.length, due.url, due.strikes)
+        return ExtractJob(self._key, path, due.offset, due.length, due.url, due.strikes)
 
-    def put(self, results: list[Result], tally: Tally) -> None:
+    def put(self, results: list[ExtractResult], tally: Tally) -> None:
         rows = {}
         for result in results:
             due = self._under_way[result.key]
             items = tuple((item.kind, item.json) for item in result.items)
             struck = due.strikes + (result.outcome == "strike")
-            rows[result.key] = Extracted(due, result.outcome, result.error, struck, items)
+            rows[result.key] = ExtractedDocument(due, result.outcome, result.error, struck, items)
         self.records.commit(rows.values(), now=time.time())
         for key, row in rows.items():
             if row.outcome != "strike":

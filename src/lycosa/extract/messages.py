@@ -17,7 +17,7 @@ _SIZE = struct.Struct("<I")
 REQUEST = struct.Struct("<cq")
 
 
-class Job(Struct, frozen=True, array_like=True, gc=False):
+class ExtractJob(Struct, frozen=True, array_like=True, gc=False):
     """One document to be read from an archive file."""
 
     key: int  # the caller's number for it, above 0
@@ -28,20 +28,20 @@ class Job(Struct, frozen=True, array_like=True, gc=False):
     strikes: int = 0  # workers that it has killed
 
 
-class Item(Struct, frozen=True, array_like=True, gc=False):
+class ExtractedRecord(Struct, frozen=True, array_like=True, gc=False):
     """One record, its data as JSON."""
 
     kind: str
     json: str
 
 
-class Result(Struct, array_like=True, gc=False):
+class ExtractResult(Struct, array_like=True, gc=False):
     """What came of one job."""
 
     key: int
     outcome: str  # a key of OUTCOMES
     error: str = ""
-    items: list[Item] = []
+    items: list[ExtractedRecord] = []
 
 
 #: What may become of a document; all but the first three set it aside.
@@ -81,7 +81,7 @@ class Ready(Struct, frozen=True, tag=True):
     extracts: bool  # whether the quarry has anything to extract
 
 
-class Refused(Struct, frozen=True, tag=True):
+class QuarryRefused(Struct, frozen=True, tag=True):
     """The quarry cannot be loaded."""
 
     text: str
@@ -102,11 +102,11 @@ class Died(Struct, frozen=True, tag=True):
     key: int
 
 
-Notice = Ready | Refused | Born | Died
+Notice = Ready | QuarryRefused | Born | Died
 
 encode = msgspec.msgpack.Encoder().encode
-decode_jobs = msgspec.msgpack.Decoder(list[Job]).decode
-decode_results = msgspec.msgpack.Decoder(list[Result]).decode
+decode_jobs = msgspec.msgpack.Decoder(list[ExtractJob]).decode
+decode_results = msgspec.msgpack.Decoder(list[ExtractResult]).decode
 decode_notice = msgspec.msgpack.Decoder(Notice).decode
 
 

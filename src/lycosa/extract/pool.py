@@ -24,11 +24,11 @@ from lycosa.extract.messages import (
     REQUEST,
     Born,
     Died,
+    ExtractJob,
+    ExtractResult,
     Frames,
-    Job,
+    QuarryRefused,
     Ready,
-    Refused,
-    Result,
     Setup,
     decode_notice,
     decode_results,
@@ -51,7 +51,7 @@ class Hand:
         self.channel = channel
         self.pid = 0  # until the nursery tells
         self.frames = Frames()
-        self.jobs: dict[int, Job] = {}  # in hand, in their order
+        self.jobs: dict[int, ExtractJob] = {}  # in hand, in their order
         self.unsent = b""
         self.heard_at = time.monotonic()
         self.hung = False
@@ -77,11 +77,11 @@ class Pool:
         self.setup = setup
         self.workers = workers
         self.replaced = 0  # workers that died
-        self._queue: deque[Job] = deque()
-        self._struck: deque[Job] = deque()
+        self._queue: deque[ExtractJob] = deque()
+        self._struck: deque[ExtractJob] = deque()
         self._hands: dict[socket.socket, Hand] = {}
         self._unborn: deque[Hand] = deque()
-        self._results: list[Result] = []
+        self._results: list[ExtractResult] = []
         self._barren = 0
         self._doc_s = BATCH_S  # until it is measured, one document is a batch
         self._selector = selectors.DefaultSelector()
@@ -107,7 +107,7 @@ class Pool:
         """Whether every job that was given has come back."""
         return not (self._queue or self._struck or self._results or any(hand.jobs for hand in self._hands.values()))
 
-    def give(self, jobs: Iterable[Job]) -> None:
+    def give(self, jobs: Iterable[ExtractJob]) -> None:
         """Take jobs in; their keys must be unique among those under way."""
         self._queue.extend(jobs)
         self._share_out()
@@ -118,7 +118,7 @@ class Pool:
         self._queue.clear()
         return dropped
 
-    def wait(self, seconds: float) -> list[Result]:
+    def wait(self, seconds: float) -> list[ExtractResult]:
         """The results that came, within this time."""
         if not self._results:
             self._listen(seconds)
@@ -168,7 +168,7 @@ class Pool:
         except TimeoutError:
             raise UsageError(f"The quarry {name} cannot be loaded: not done after {LOAD_S:g} s.") from None
         notice = decode_notice(messages[0])
-        if isinstance(notice, Refused):
+        if isinstance(notice, QuarryRefused):
             raise UsageError(notice.text)
         assert isinstance(notice, Ready)
         self._nursery.setblocking(False)
@@ -214,7 +214,7 @@ class Pool:
             while self._queue and len(hand.batches) < AHEAD:
                 self._hand_out(hand, [self._queue.popleft() for _ in range(min(size, len(self._queue)))])
 
-    def _hand_out(self, hand: Hand, jobs: list[Job]) -> None:
+    def _hand_out(self, hand: Hand, jobs: list[ExtractJob]) -> None:
         if not hand.jobs:
             hand.heard_at = time.monotonic()
         hand.jobs.update((job.key, job) for job in jobs)
@@ -269,7 +269,7 @@ class Pool:
     def _kill(self, hand: Hand) -> None:
         self._nursery.send(REQUEST.pack(b"k", hand.pid))
 
-    def _take(self, hand: Hand, results: list[Result]) -> None:
+    def _take(self, hand: Hand, results: list[ExtractResult]) -> None:
         now = time.monotonic()
         each_s = (now - hand.heard_at) / len(results)
         hand.heard_at = now
@@ -305,12 +305,12 @@ class Pool:
     def _explain(self, death: Died, hand: Hand) -> tuple[str, str]:
         return explain(-signal.SIGALRM if hand.hung else death.status, self.setup)
 
-    def _strike(self, job: Job, outcome: str, why: str) -> None:
+    def _strike(self, job: ExtractJob, outcome: str, why: str) -> None:
         strikes = job.strikes + 1
         if strikes >= STRIKES:
-            self._results.append(Result(job.key, outcome, why))
+            self._results.append(ExtractResult(job.key, outcome, why))
         else:
-            self._results.append(Result(job.key, "strike", why))
+            self._results.append(ExtractResult(job.key, "strike", why))
             self._struck.append(msgspec.structs.replace(job, strikes=strikes))
 
     def _watch(self) -> None:

@@ -20,8 +20,8 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
-from lycosa.extract.foreign_archives import Documents, Stream
-from lycosa.extract.job_runner import NURSERY, Interrupts, Order, Shelf, harvest, make_setup
+from lycosa.extract.foreign_archives import ForeignDocuments, Stream
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.pool import Pool
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.extraction_store import Label
@@ -32,7 +32,7 @@ LOCK = "extract.lock"
 BUSY = "being extracted from"
 
 
-class Errand(Struct, frozen=True):
+class ExtractOptions(Struct, frozen=True):
     """How an extraction is run, beside its mission."""
 
     workers: int = 0  # 0: one for each processor
@@ -42,9 +42,9 @@ class Errand(Struct, frozen=True):
     output: TextIO | None = None  # where progress goes; None: standard error
 
 
-def extract_collection(folder: Path, mission: Mission, errand: Errand, *, files: Sequence[str] = ()) -> Tally:
+def extract_collection(folder: Path, mission: Mission, errand: ExtractOptions, *, files: Sequence[str] = ()) -> Tally:
     """Extract what is new in a collection; with files, the documents in them instead, into the collection."""
-    documents = Documents(files) if files else None
+    documents = ForeignDocuments(files) if files else None
     if files and not (folder / "crawl.db").exists():
         _make_collection(folder, mission)
     elif not (folder / "crawl.db").exists():
@@ -55,7 +55,7 @@ def extract_collection(folder: Path, mission: Mission, errand: Errand, *, files:
         pool = _open_pool(mission, errand, log=str(folder / "logs" / "extract.log"))
         try:
             label = Label(pool.ready.name, pool.ready.version, mission.name)
-            shelf = Shelf(folder, label, guests=iter(documents) if documents else None)
+            shelf = CollectionQueue(folder, label, guests=iter(documents) if documents else None)
             try:
                 if errand.again or errand.retry:
                     shelf.records.forget(aside_only=not errand.again)
@@ -70,9 +70,9 @@ def extract_collection(folder: Path, mission: Mission, errand: Errand, *, files:
     return tally
 
 
-def extract_files(files: Sequence[str], mission: Mission, errand: Errand, *, out: TextIO) -> Tally:
+def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> Tally:
     """Extract the documents of archive files, without a collection: one line of JSON a record."""
-    documents = Documents(files)
+    documents = ForeignDocuments(files)
     pool = _open_pool(mission, errand)
     try:
         stream = Stream(iter(documents), out, Label(pool.ready.name, pool.ready.version))
@@ -85,19 +85,19 @@ def extract_files(files: Sequence[str], mission: Mission, errand: Errand, *, out
     return tally
 
 
-def _open_pool(mission: Mission, errand: Errand, *, log: str = "") -> Pool:
+def _open_pool(mission: Mission, errand: ExtractOptions, *, log: str = "") -> Pool:
     if not mission.quarry:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
-    pool = Pool(NURSERY, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
+    pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
     if not pool.ready.extracts:
         pool.close()
         raise UsageError(f"The quarry {mission.quarry} has no method extract(self, doc).")
     return pool
 
 
-def _run(pool: Pool, ledger: Shelf | Stream, errand: Errand, *, left: int = 0) -> Tally:
+def _run(pool: Pool, ledger: CollectionQueue | Stream, errand: ExtractOptions, *, left: int = 0) -> Tally:
     meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
     tally = Tally(quarry=pool.ready.name, version=pool.ready.version, left=left)
     interrupts = Interrupts(meter.say, hurry=pool.close)
@@ -113,7 +113,7 @@ def _run(pool: Pool, ledger: Shelf | Stream, errand: Errand, *, left: int = 0) -
     return tally
 
 
-def _add_notes(tally: Tally, documents: Documents | None) -> None:
+def _add_notes(tally: Tally, documents: ForeignDocuments | None) -> None:
     if documents is not None:
         tally.notes += documents.notes
         tally.unread = documents.unread

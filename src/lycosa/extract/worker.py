@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from lycosa.extract.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
-from lycosa.extract.messages import Frames, Item, Job, Result, Setup, decode_jobs, frame
+from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, decode_jobs, frame
 from lycosa.extract.quarry_loader import tell
 from lycosa.model import Record
 
 #: Gives the records of one document; raises Unreadable when it cannot be read.
-Extract = Callable[[Job], Iterable[Record]]
+Extract = Callable[[ExtractJob], Iterable[Record]]
 
 SEND_S = 0.05
 SEND_BYTES = 256 << 10
@@ -49,8 +49,8 @@ def serve(channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) 
                 return  # what is left of the batch goes to the successor
 
 
-def _work(jobs: list[Job], channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
-    results: list[Result] = []
+def _work(jobs: list[ExtractJob], channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
+    results: list[ExtractResult] = []
     size, sent_at = 0, time.monotonic()
     for nth, job in enumerate(jobs):
         cell[0] = job.key
@@ -71,27 +71,27 @@ def _work(jobs: list[Job], channel: socket, setup: Setup, *, extract: Extract, c
                 os._exit(0)  # something leaks: a fresh process goes on, and nobody is to blame
 
 
-def dig(job: Job, extract: Extract) -> Result:
+def dig(job: ExtractJob, extract: Extract) -> ExtractResult:
     """The records of one document, or what went wrong; raises nothing but MemoryError."""
     try:
-        return Result(job.key, "done", items=_gather(extract(job)))
+        return ExtractResult(job.key, "done", items=_gather(extract(job)))
     except MemoryError:
         raise
     except Unreadable as problem:
-        return Result(job.key, "unreadable", str(problem))
+        return ExtractResult(job.key, "unreadable", str(problem))
     except BaseException as error:  # sys.exit() in a quarry is a mistake like any other
-        return Result(job.key, "error", tell(error))
+        return ExtractResult(job.key, "error", tell(error))
 
 
-def _gather(records: Iterable[Record]) -> list[Item]:
-    items: list[Item] = []
+def _gather(records: Iterable[Record]) -> list[ExtractedRecord]:
+    items: list[ExtractedRecord] = []
     size = 0
     for record in records:
         if not isinstance(record, Record):
             raise TypeError(f"extract gave a {type(record).__name__}, not a Record")
         text = _write(record.data)
         size += len(text)
-        items.append(Item(_plain(str(record.kind))[:200], text))
+        items.append(ExtractedRecord(_plain(str(record.kind))[:200], text))
         if len(items) > RECORDS_MAX or size > RECORD_BYTES:
             raise ValueError(f"more than {RECORDS_MAX:,} records or {RECORD_BYTES >> 20} MiB from one document")
     return items

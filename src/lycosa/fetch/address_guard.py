@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from lycosa import urls
-from lycosa.config.value_parsers import Detour, Wrong, parse_connect_to
+from lycosa.config.value_parsers import ConnectTo, Wrong, parse_connect_to
 from lycosa.errors import UsageError
 
 SCHEMES = ("http", "https")
@@ -26,14 +26,14 @@ _Network = IPv4Network | IPv6Network
 _Address = IPv4Address | IPv6Address
 
 
-def curl_option(detour: Detour) -> str:
+def curl_option(detour: ConnectTo) -> str:
     """A connect-to rule as libcurl's CONNECT_TO option spells it: an empty host is every host."""
     host = "" if detour.host == "*" else detour.host
     address = f"[{detour.address}]" if ":" in detour.address else detour.address
     return f"{host}:{detour.port or ''}:{address}:{detour.address_port}"
 
 
-class Gate:
+class AddressGuard:
     """Decides about one address at a time; holds what the user opened by seed, `allow_private` and `connect_to`."""
 
     def __init__(
@@ -122,14 +122,14 @@ def _answers_privately(host: str) -> bool:
     return bool(addresses) and not any(_is_public(address) for address in addresses)
 
 
-def _parse(text: str) -> Detour:
+def _parse(text: str) -> ConnectTo:
     try:
         return parse_connect_to(text)
     except Wrong as wrong:
         raise UsageError(f"connect-to is {text!r}; allowed: {wrong}.") from None
 
 
-def _resolve_targets(rules: list[Detour]) -> set[tuple[str, int]]:
+def _resolve_targets(rules: list[ConnectTo]) -> set[tuple[str, int]]:
     """The (address, port) pairs that connect-to rules name; a name among them is looked up once, here."""
     named: set[tuple[str, int]] = set()
     for rule in rules:

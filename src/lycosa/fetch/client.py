@@ -20,8 +20,8 @@ import pycurl
 
 from lycosa import clock, urls
 from lycosa.config.secrets import has_secrets, make_public
-from lycosa.config.settings import Fetch, HostRule, Limits, Mission
-from lycosa.fetch.address_guard import SCHEMES, Gate
+from lycosa.config.settings import FetchSettings, HostRule, LimitSettings, Mission
+from lycosa.fetch.address_guard import SCHEMES, AddressGuard
 from lycosa.fetch.curl_handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
 from lycosa.fetch.system_network import has_ipv6, read_hosts_file
@@ -78,9 +78,9 @@ class _Transfer:
         "names_s", "forgets", "again", "sockets",
     )  # fmt: skip
 
-    def __init__(self, mission: Mission, gate: Gate, folder: str) -> None:
-        self.settings: Fetch = mission.fetch
-        self.limits: Limits = mission.limits
+    def __init__(self, mission: Mission, gate: AddressGuard, folder: str) -> None:
+        self.settings: FetchSettings = mission.fetch
+        self.limits: LimitSettings = mission.limits
         self.gate = gate
         self.folder = folder
         self.headers: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class _Transfer:
 class Client:
     """At most `mission.fetch.connections` transfers at once. Not thread-safe; make it after forking."""
 
-    def __init__(self, mission: Mission, gate: Gate, *, spool_folder: str) -> None:
+    def __init__(self, mission: Mission, gate: AddressGuard, *, spool_folder: str) -> None:
         self._mission = mission
         self._gate = gate
         self._folder = spool_folder

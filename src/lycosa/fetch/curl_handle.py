@@ -7,8 +7,8 @@ from typing import Any
 
 import pycurl
 
-from lycosa.config.settings import Fetch, HostRule, Mission
-from lycosa.fetch.address_guard import Gate, curl_option
+from lycosa.config.settings import FetchSettings, HostRule, Mission
+from lycosa.fetch.address_guard import AddressGuard, curl_option
 from lycosa.fetch.system_network import find_authorities
 
 NAMES_S, KEEP = 300, -1  # for how long a host's address is believed; most transfers drop none that is older, because
@@ -22,7 +22,7 @@ def share_cookies() -> pycurl.CurlShare:
     return share
 
 
-def make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
+def make_handle(mission: Mission, gate: AddressGuard) -> pycurl.Curl:
     """A handle for one transfer after the other; redirects and decoding are not left to libcurl."""
     fetch = mission.fetch
     curl = pycurl.Curl()
@@ -55,7 +55,7 @@ def make_handle(mission: Mission, gate: Gate) -> pycurl.Curl:
     return curl
 
 
-def apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: Fetch) -> None:
+def apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: FetchSettings) -> None:
     """Put one host's credentials on a handle, and take the last host's off it."""
     for option in (pycurl.USERPWD, pycurl.COOKIE, pycurl.PROXY):
         curl.unsetopt(option)

@@ -44,34 +44,34 @@ _FAULTS = cast("tuple[type[Exception], ...]", (isal_zlib.IsalError, brotli.error
 _ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 
 
-class Decoded(NamedTuple):
+class DecodedBody(NamedTuple):
     """A decoded body, and a reason code if something was wrong with it."""
 
     body: bytes
     problem: str = ""
 
 
-def decode(body: bytes, content_encoding: str, *, limit: int) -> Decoded:
+def decode(body: bytes, content_encoding: str, *, limit: int) -> DecodedBody:
     """Undo the codings that a Content-Encoding header names, giving at most `limit` bytes."""
     stages, problem = _stages(content_encoding)
     if len(stages) == 1 and len(body) <= _PAGE:
         whole = _at_once(body, stages[0], min(limit, _PAGE))
         if whole is not None:
-            return Decoded(whole)
+            return DecodedBody(whole)
     if not stages:
-        return Decoded(body, problem) if len(body) <= limit else Decoded(body[:limit], "too-large")
+        return DecodedBody(body, problem) if len(body) <= limit else DecodedBody(body[:limit], "too-large")
     chunks = (body[start : start + _READ] for start in range(0, len(body), _READ))
     return _gather(chunks, stages, limit)
 
 
-def decode_file(path: str | Path, content_encoding: str, *, limit: int, head: int) -> Decoded:
+def decode_file(path: str | Path, content_encoding: str, *, limit: int, head: int) -> DecodedBody:
     """Undo the codings of a body that is kept in a file, giving its first `head` bytes and at most `limit`."""
     stages, problem = _stages(content_encoding)
     with Path(path).open("rb") as file:
         found = _gather(iter(lambda: file.read(_READ), b""), stages, min(limit, head))
     if found.problem == "too-large" and head <= limit:
-        return Decoded(found.body, problem)  # nothing wrong: no more was asked for
-    return Decoded(found.body, found.problem or problem)
+        return DecodedBody(found.body, problem)  # nothing wrong: no more was asked for
+    return DecodedBody(found.body, found.problem or problem)
 
 
 class _Tap:
@@ -364,13 +364,13 @@ def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
         return None
 
 
-def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> Decoded:
+def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> DecodedBody:
     """What comes out of the last stage, up to the limit."""
     problems: list[str] = []
     flow = iter(chunks)
     first = next(flow, b"")
     if not first:
-        return Decoded(b"")  # an empty body needs no coding
+        return DecodedBody(b"")  # an empty body needs no coding
     flow = chain([first], flow)
     for stage in stages:
         flow = stage(_Tap(flow), problems)
@@ -379,7 +379,7 @@ def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> Decode
     for chunk in flow:
         if len(chunk) > room:
             kept.write(chunk[:room])
-            return Decoded(kept.getvalue(), "too-large")
+            return DecodedBody(kept.getvalue(), "too-large")
         room -= kept.write(chunk)
     # The first stage to fail is the one that the others suffered from.
-    return Decoded(kept.getvalue(), problems[0] if problems else "")
+    return DecodedBody(kept.getvalue(), problems[0] if problems else "")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lycosa.config.settings import Limits
+from lycosa.config.settings import LimitSettings
 from lycosa.fetch.decode import decode, decode_file
 from lycosa.fetch.headers import link_header
-from lycosa.model import Answer, Hint, Link
+from lycosa.model import Answer, LastmodHint, Link
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
 from lycosa.urls import Resolver, host_of, url_id
@@ -14,7 +14,7 @@ LIST_HEAD = 50 << 20  # bytes of a sitemap: its protocol's own limit
 TEXT_HEAD = 64 * 1024  # bytes read of a body that lies in a spool file and is not HTML
 
 
-def read_content(answer: Answer, limits: Limits, *, whole: bool = False) -> tuple[bytes, str]:
+def read_content(answer: Answer, limits: LimitSettings, *, whole: bool = False) -> tuple[bytes, str]:
     """The content and what is wrong with it; of a large file that is not HTML only the beginning, unless `whole`."""
     coding = answer.headers.get("content-encoding", "")
     kind = answer.headers.get("content-type", "html").lower()
@@ -38,12 +38,12 @@ def header_links(value: str) -> list[Link]:
     return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]
 
 
-def find_hints(doc: Doc, resolver: Resolver, host: str) -> list[Hint]:
+def find_hints(doc: Doc, resolver: Resolver, host: str) -> list[LastmodHint]:
     """What a sitemap or feed says of when its host's own pages changed."""
     hints = []
     for link, text in zip(doc.links, doc.modified, strict=False):
         modified = read_time(text) if text and link.kind != "sitemap" else None
         address = resolver.find(link.href, doc.base) if modified is not None else None
         if address is not None and modified is not None and host_of(address.url) == host:
-            hints.append(Hint(url_id(address.url), host, modified))
+            hints.append(LastmodHint(url_id(address.url), host, modified))
     return hints

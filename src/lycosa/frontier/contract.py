@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from lycosa.model import Batch, Committed, Found, HostRow, Lesson, RobotsRow, State, Target, Verdict, WarcRow
+from lycosa.model import Batch, Committed, Discovery, HostRow, Lesson, RobotsRow, State, Target, Verdict, WarcRow
 
 #: Bytes of a file: from the first up to, and without, the second.
 Span = tuple[int, int]
@@ -121,7 +121,7 @@ class Frontier(Protocol):
     def rounds(self) -> list[RoundRow]:
         """Every round with its figures, the first one first."""
 
-    def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
+    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
         """Put seeds in, known ones included: those that had been rejected are opened; returns how many were unknown."""
 
     def seeds(self) -> list[str]:

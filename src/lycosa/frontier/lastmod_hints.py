@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.model import Hint
+from lycosa.model import LastmodHint
 
 #: A host's words are no longer heeded when this many were wrong, and more than four for each that was right.
 WRONG_LEAST = 10
@@ -23,9 +23,9 @@ def is_trusted(told: int, wrong: int) -> bool:
     return wrong < WRONG_LEAST or wrong <= WRONG_SHARE * (told - wrong)
 
 
-def latest(hints: Iterable[Hint]) -> Iterable[Hint]:
+def latest(hints: Iterable[LastmodHint]) -> Iterable[LastmodHint]:
     """Of several words on one page, the one with the latest date."""
-    found: dict[int, Hint] = {}
+    found: dict[int, LastmodHint] = {}
     for hint in hints:
         if hint.id not in found or hint.modified > found[hint.id].modified:
             found[hint.id] = hint

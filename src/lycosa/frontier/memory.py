@@ -19,7 +19,20 @@ from lycosa.frontier.sqlite.rounds import POISON
 from lycosa.frontier.sqlite.statistics import explain
 from lycosa.frontier.sqlite.writer import REOPENED
 from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
-from lycosa.model import Batch, Committed, Done, Found, Hint, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import (
+    Batch,
+    Committed,
+    Discovery,
+    HostRow,
+    LastmodHint,
+    Lesson,
+    Outcome,
+    RobotsRow,
+    State,
+    Target,
+    VisitHistory,
+    WarcRow,
+)
 
 
 class MemoryFrontier:
@@ -160,7 +173,7 @@ class MemoryFrontier:
 
     # Results in
 
-    def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
+    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
         woken: set[str] = set()
         new = 0
         for found in founds:
@@ -170,7 +183,7 @@ class MemoryFrontier:
         self._world.inbox.update(dict.fromkeys(woken))
         return new
 
-    def _crown(self, seed: Found, woken: set[str], *, given: bool) -> None:
+    def _crown(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
         url = self._world.by_id[seed.id]
         url.found.seed = True
         if url.state in REOPENED[given] and seed.state == State.PENDING:
@@ -223,7 +236,7 @@ class MemoryFrontier:
         world.inbox.update(dict.fromkeys(woken - committed.hosts))
         return committed
 
-    def _take_hint(self, hint: Hint, woken: set[str]) -> None:
+    def _take_hint(self, hint: LastmodHint, woken: set[str]) -> None:
         url = self._world.by_id.get(hint.id)
         if url is None:
             return
@@ -236,7 +249,7 @@ class MemoryFrontier:
             url.due, url.retries = HINTED, 0
             woken.add(hint.host)
 
-    def _add(self, found: Found, woken: set[str], max_depth: int) -> None:
+    def _add(self, found: Discovery, woken: set[str], max_depth: int) -> None:
         world = self._world
         known = world.by_id.get(found.id)
         if known is None:
@@ -282,7 +295,7 @@ class MemoryFrontier:
                 refreshed = child.found.via in ("refresh", "sitemap") and child.found.parent == url.n
                 self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
 
-    def _settle(self, url: Url, done: Done, committed: Committed) -> None:
+    def _settle(self, url: Url, done: Outcome, committed: Committed) -> None:
         world, number, page = self._world, self._round, done.page
         before, state = url.before, done.state
         if state == State.FETCHED and page is not None:
@@ -308,7 +321,7 @@ class MemoryFrontier:
         url.state, url.reason = state, done.reason if state != State.PENDING else ""
         url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
         if done.past is not None or page is not None:
-            url.past, url.round = done.past or Past(), number
+            url.past, url.round = done.past or VisitHistory(), number
         if page is not None:
             url.pages, url.digest = url.pages | {number: page}, page.digest
             url.keys = page.etag, page.last_modified

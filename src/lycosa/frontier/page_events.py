@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lycosa.model import Done, State
+from lycosa.model import Outcome, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
@@ -14,7 +14,7 @@ SETTLED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE
 AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
 
-class Before(Struct, gc=False):
+class PageBefore(Struct, gc=False):
     """What the frontier knew of a URL before a visit."""
 
     state: int
@@ -25,7 +25,7 @@ class Before(Struct, gc=False):
     due: float = 0.0
 
 
-def event_of(done: Done, before: Before, state: int) -> str:
+def event_of(done: Outcome, before: PageBefore, state: int) -> str:
     """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
     if before.via == "sitemap" or before.state not in (State.PENDING, State.WAITING):
         return ""  # no page, or one that this round has counted already
@@ -41,13 +41,13 @@ def event_of(done: Done, before: Before, state: int) -> str:
     return "changed" if done.page is not None and done.page.digest != before.digest else "unchanged"
 
 
-def owns_before(before: Before) -> bool:
+def owns_before(before: PageBefore) -> bool:
     """Whether the URL counted as a page of the collection: it has a copy that is not another page's as well."""
     settled = before.state if before.state in (*HELD, State.DUPLICATE) else before.was
     return bool(before.digest) and settled != State.DUPLICATE
 
 
-def owns_after(done: Done, before: Before, state: int) -> bool:
+def owns_after(done: Outcome, before: PageBefore, state: int) -> bool:
     """Whether it counts as one after the visit; what is gone has its copy still."""
     if state == State.FETCHED and done.page is not None:
         return True

@@ -7,17 +7,17 @@ from collections import Counter
 from msgspec import Struct
 
 from lycosa.frontier.contract import RoundRow, UrlRow
-from lycosa.frontier.page_events import Before
+from lycosa.frontier.page_events import PageBefore
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.rounds import POISON, REASONS
-from lycosa.model import Found, Glimpse, HostRow, PageRow, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import Discovery, HostRow, PageRow, RobotsRow, State, Target, UnstoredPage, VisitHistory, WarcRow
 
 
 class Url(Struct):
     """One URL."""
 
     n: int
-    found: Found
+    found: Discovery
     state: int
     reason: str
     depth: int
@@ -26,11 +26,11 @@ class Url(Struct):
     retries: int = 0
     redirect: str = ""
     pages: dict[int, PageRow] = {}  # by round
-    glimpse: Glimpse | None = None
+    glimpse: UnstoredPage | None = None
     events: dict[int, str] = {}  # by round
     digest: bytes = b""
     keys: tuple[str, str] = ("", "")
-    past: Past = Past()
+    past: VisitHistory = VisitHistory()
     round: int = 0
     was: int = 0
     lastmod: float | None = None
@@ -46,8 +46,8 @@ class Url(Struct):
         return page.links if page is not None else b""
 
     @property
-    def before(self) -> Before:
-        return Before(self.state, self.reason, self.found.via, self.was, self.digest, self.due)
+    def before(self) -> PageBefore:
+        return PageBefore(self.state, self.reason, self.found.via, self.was, self.digest, self.due)
 
 
 class Lease(Struct):

@@ -13,7 +13,7 @@ from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_taste
-from lycosa.lab.recording import Frame, Reel
+from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Point, measure
 from lycosa.parse import Doc
 
@@ -41,12 +41,12 @@ def compare(
         def weigh(doc: Doc) -> float:
             return taste.page(doc.text if doc.tree is None or taste.reads else doc.raw_text, doc.language)
 
-        def key(frame: Frame) -> str:
+        def key(frame: RecordedAnswer) -> str:
             return quarry.same(frame.url) or frame.digest or frame.url
 
         if tell is not None:
             tell("lycosa: reading the archive\n")
-        reel = Reel(collection, quarry, weigh=weigh)
+        reel = Recording(collection, quarry, weigh=weigh)
         try:
             wide = step or max(1, (min(limit, len(reel)) if limit else len(reel)) // _ROWS)
             points: list[Point] = []

@@ -30,7 +30,7 @@ _KINDS = frozenset({"response", "conversion", "revisit"})
 _REFUSAL_BYTES = 1 << 16
 
 
-class Step(Struct, array_like=True, gc=False):
+class RecordedLink(Struct, array_like=True, gc=False):
     """A link of a stored answer, resolved."""
 
     url: str
@@ -44,7 +44,7 @@ class Step(Struct, array_like=True, gc=False):
     prior: float  # what the quarry's own score says
 
 
-class Frame(Struct, array_like=True, gc=False):
+class RecordedAnswer(Struct, array_like=True, gc=False):
     """A stored answer."""
 
     url: str
@@ -55,10 +55,10 @@ class Frame(Struct, array_like=True, gc=False):
     relevance: float = 0.0
     digest: str = ""
     redirect: str = ""
-    steps: list[Step] = []
+    steps: list[RecordedLink] = []
 
 
-class Reel:
+class Recording:
     """The answers of a collection by the ids of their URLs; `close` forgets it."""
 
     def __init__(self, collection: Collection, quarry: Quarry | None, *, weigh: Callable[[Doc], float]) -> None:
@@ -78,7 +78,7 @@ class Reel:
         for ident, redirect in collection.rows(_FETCHED):
             self._known[ident] = redirect
         self._resolver = urls.Resolver(urls.Cleaner(self._mission.urls))
-        self._encode, self._decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Frame).decode
+        self._encode, self._decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(RecordedAnswer).decode
         for (name,) in collection.rows("SELECT name FROM warc ORDER BY name"):
             self._read(Path(collection.path) / "archive" / name)
         self._file.flush()
@@ -92,11 +92,11 @@ class Reel:
     def close(self) -> None:
         self._file.close()
 
-    def frame(self, ident: int, url: str) -> Frame:
+    def frame(self, ident: int, url: str) -> RecordedAnswer:
         """The answer of a URL; one that brought nothing for a URL that could not be fetched."""
         place = self._places.get(ident)
         if place is None:
-            return Frame(url, 0, redirect=self._known.get(ident, ""))
+            return RecordedAnswer(url, 0, redirect=self._known.get(ident, ""))
         self._file.seek(place[0])
         frame = self._decode(self._file.read(place[1]))
         frame.url = url  # the same content may have come from several addresses
@@ -128,8 +128,8 @@ class Reel:
             holders.setdefault(record.digest, (at, len(data)))
             at += len(data)
 
-    def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> Frame:
-        frame = Frame(url, status)
+    def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> RecordedAnswer:
+        frame = RecordedAnswer(url, status)
         if 300 <= status < 400:
             return frame
         if status >= 400:
@@ -148,7 +148,7 @@ class Reel:
         frame.steps = list(self._steps(doc, links, own=own))
         return frame
 
-    def _steps(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[Step]:
+    def _steps(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[RecordedLink]:
         chars = self._mission.keep.context_chars
         for index, link in enumerate(links):
             url = self._resolver.resolve(link.href, doc.base)
@@ -157,4 +157,6 @@ class Reel:
                 continue
             context = doc.context(index, chars) if index < own else ""
             prior = float(self._quarry.score(link, doc)) if self._scores and self._quarry is not None else 0.0
-            yield Step(url, ident, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context, prior)
+            yield RecordedLink(
+                url, ident, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context, prior
+            )

@@ -18,8 +18,8 @@ from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste, settle_order
-from lycosa.lab.recording import Frame, Reel
-from lycosa.model import Link, Sight
+from lycosa.lab.recording import RecordedAnswer, Recording
+from lycosa.model import Link, Observation
 
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
@@ -27,7 +27,7 @@ _SHUFFLE = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many ans
 _RISE = 0.01  # as in crawler/intake/answer_intake.py: a better link that is hardly better changes nothing
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
-Key = Callable[[Frame], str]
+Key = Callable[[RecordedAnswer], str]
 
 
 class Point(Struct, frozen=True):
@@ -54,10 +54,10 @@ class _Url:
         return False
 
 
-class Replay:
+class Simulation:
     """One policy's way through a reel."""
 
-    def __init__(self, reel: Reel, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
+    def __init__(self, reel: Recording, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
         self._reel = reel
         mission = settle_order(mission)
         self._policy = Policy()
@@ -77,7 +77,7 @@ class Replay:
         for seed in reel.seeds:
             self._push(self._meet(seed, urls.host_of(seed), 0), 1.0, b"")
 
-    def run(self) -> Iterator[Frame]:
+    def run(self) -> Iterator[RecordedAnswer]:
         """Every answer in the order in which the policy would have asked for it."""
         while (url := self._next()) is not None:
             url.done = True
@@ -162,14 +162,14 @@ class Replay:
             url.score = self._policy.score_anew(url.score, url.lore)
             heapq.heappush(queue, (-url.score, url.at, url))
 
-    def _take(self, url: _Url, frame: Frame) -> None:
+    def _take(self, url: _Url, frame: RecordedAnswer) -> None:
         if frame.redirect:
             onward = self._meet(frame.redirect, urls.host_of(frame.redirect), url.depth)
             self._push(onward, url.score, url.lore)
             return
         policy = self._policy
         policy.enter(
-            Sight(
+            Observation(
                 url.url, url.host, url.lore, form=frame.form, kind=frame.kind, failed=not frame.form,
                 new=frame.digest not in self._digests, relevance=frame.relevance, title=frame.title,
             )
@@ -205,13 +205,19 @@ class Replay:
 
 
 def measure(
-    reel: Reel, mission: Mission, *, key: Key, same: Callable[[str], str] | None = None, limit: int = 0, step: int = 0
+    reel: Recording,
+    mission: Mission,
+    *,
+    key: Key,
+    same: Callable[[str], str] | None = None,
+    limit: int = 0,
+    step: int = 0,
 ) -> Iterator[Point]:
     """How many different finds, on how many hosts, after each `step` requests and at the end."""
     found: set[str] = set()
     hosts: set[str] = set()
     name, requests = mission.policy.name, 0
-    for frame in Replay(reel, mission, same=same).run():
+    for frame in Simulation(reel, mission, same=same).run():
         requests += 1
         if frame.kind and (what := key(frame)):
             found.add(what)

@@ -53,7 +53,7 @@ def write_folder(folder: Path, files: Iterable[tuple[str, bytes]], *, kind: str)
 
 
 @contextmanager
-def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iterator[Tray]:
+def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iterator[ExportFolder]:
     """A folder to be filled; one that is not empty must have been filled by us before, unless it is `shared`."""
     place = Path(os.path.realpath(folder))  # what a link points to is filled, the link stays
     refuse_own(folder)
@@ -68,7 +68,7 @@ def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iter
             if held and not shared and not _is_file(place / listing.name):
                 raise UsageError(f"{folder} holds {_name_some(held)} and was not made by such an export: name another.")
             with _opened_parts(place / _PARTS), ending():
-                yield Tray(folder, place, listing, tree, is_empty=not held)
+                yield ExportFolder(folder, place, listing, tree, is_empty=not held)
     except (OSError, apsw.FullError) as error:
         cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))
         raise make_fault(cause, f"The folder {folder}") from error
@@ -89,7 +89,7 @@ def _opened_parts(parts: Path) -> Iterator[None]:
         shutil.rmtree(parts, ignore_errors=True)
 
 
-class Tray:
+class ExportFolder:
     """Files that wait for their names."""
 
     def __init__(self, folder: Path, place: Path, listing: Listing, tree: Tree, *, is_empty: bool) -> None:

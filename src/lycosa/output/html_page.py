@@ -17,7 +17,7 @@ _LONG = 24
 Cell = str | int | float | None
 
 
-class Link(NamedTuple):
+class TableLink(NamedTuple):
     """An address in a table; only those of the web become links."""
 
     url: str
@@ -63,7 +63,7 @@ def tiles(figures: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | Link]], *, caption: str = "") -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | TableLink]], *, caption: str = "") -> str:
     """A table that a click on a column's head sorts; numbers stand to the right."""
     rows = list(rows)
     if not rows:
@@ -88,8 +88,8 @@ def clean(words: str) -> str:
     return escape("".join(mark if mark.isprintable() else " " for mark in words))
 
 
-def _cell(value: Cell | Link) -> str:
-    if isinstance(value, Link):
+def _cell(value: Cell | TableLink) -> str:
+    if isinstance(value, TableLink):
         shown = clean(value.text or value.url)
         if value.url.startswith(("http://", "https://", "ftp://")):
             return f'<td class="long"><a href="{clean(value.url)}" rel="noopener noreferrer">{shown}</a></td>'

@@ -39,7 +39,7 @@ _AS_UTF8 = frozenset({"utf-8", "utf-16le", "utf-16be", "replacement", "x-user-de
 _PYTHON_NAMES = {"utf-8": "utf-8", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A body as text, the encoding it was in, and what was wrong with its declaration (empty: nothing)."""
 
     charset: str
@@ -126,7 +126,7 @@ def decode(body: bytes, charset: str) -> str:
     return body.decode(_PYTHON_NAMES.get(charset) or f"whatwg-{charset}", "replace")
 
 
-def settle(body: bytes, header: str, *, url: str = "") -> Decoded:
+def settle(body: bytes, header: str, *, url: str = "") -> DecodedText:
     """Decode `body`, believing its mark, the header's charset, its own declaration, then its bytes.
 
     The country in the address helps the guess when nothing was declared.
@@ -134,7 +134,7 @@ def settle(body: bytes, header: str, *, url: str = "") -> Decoded:
     if body[:1] in (b"\xef", b"\xff", b"\xfe"):
         charset, length = find_mark(body)
         if charset:
-            return Decoded(charset, decode(body[length:], charset))
+            return DecodedText(charset, decode(body[length:], charset))
     declared = resolve_label(header) if header else None
     if declared is None:
         header = ""
@@ -144,30 +144,30 @@ def settle(body: bytes, header: str, *, url: str = "") -> Decoded:
             text = body.decode()
         except UnicodeDecodeError as error:
             if header and declared == "utf-8" and _UTF8.search(body[:_PRESCAN_BYTES].lower()):
-                return Decoded(declared, body.decode("utf-8", "replace"))  # the author and the server agree
+                return DecodedText(declared, body.decode("utf-8", "replace"))  # the author and the server agree
             return _settle_broken(body, declared, error.start, url)
         if declared == "windows-1252" and not text.isascii():
-            return Decoded("utf-8", text, "charset: declared windows-1252, is utf-8")
+            return DecodedText("utf-8", text, "charset: declared windows-1252, is utf-8")
         if declared is None and "\x1b" in text:
             return _guess(body, None, body.find(b"\x1b"), url)
-        return Decoded(declared or "utf-8", text, tentative=declared is None and text.isascii())
-    return Decoded(declared, decode(body, declared))
+        return DecodedText(declared or "utf-8", text, tentative=declared is None and text.isascii())
+    return DecodedText(declared, decode(body, declared))
 
 
-def _settle_broken(body: bytes, declared: str | None, start: int, url: str) -> Decoded:
+def _settle_broken(body: bytes, declared: str | None, start: int, url: str) -> DecodedText:
     """Decode what is not valid UTF-8 from byte `start` on."""
     if declared == "windows-1252":
-        return Decoded(declared, decode(body, declared))
+        return DecodedText(declared, decode(body, declared))
     sample = body[start : start + _SAMPLE_BYTES]
     broken = sample.decode("utf-8", "replace").count("\ufffd")
     high = len(body[max(0, start - _SAMPLE_BYTES) : start + _SAMPLE_BYTES].translate(None, _LOW_BYTES))
     cut = start >= len(body) - 3 and declared is not None  # within the last character: the body was cut there
     if cut or broken * _BROKEN_SHARE <= high:
-        return Decoded("utf-8", body.decode("utf-8", "replace"))
+        return DecodedText("utf-8", body.decode("utf-8", "replace"))
     return _guess(body, declared, start, url)
 
 
-def _guess(body: bytes, declared: str | None, start: int, url: str) -> Decoded:
+def _guess(body: bytes, declared: str | None, start: int, url: str) -> DecodedText:
     """Decode by what the bytes around `start` look like."""
     sample = body[max(0, start - _PRESCAN_BYTES) : start + _SAMPLE_BYTES]
     country = urls.host_of(url).rpartition(".")[2] if url else ""
@@ -176,4 +176,4 @@ def _guess(body: bytes, declared: str | None, start: int, url: str) -> Decoded:
     found = detect(b" " * _PRESCAN_BYTES + sample, options).encoding
     charset = found.lower() if found else "windows-1252"
     problem = f"charset: declared {declared}, is {charset}" if declared and declared != charset else ""
-    return Decoded(charset, decode(body, charset), problem, tentative=declared is None)
+    return DecodedText(charset, decode(body, charset), problem, tentative=declared is None)

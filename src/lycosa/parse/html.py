@@ -72,7 +72,7 @@ _HREFS = turbohtml.XPath("//a/@href")
 _PLAIN = PlainText(layout="strict", bullet="", table_cell_separator=" ")
 
 
-class Page(Struct):
+class ParsedPage(Struct):
     """What one pass over a page finds."""
 
     tree: Document
@@ -101,7 +101,9 @@ class _Meta(Struct):
     based: bool = False
 
 
-def read_html(decoded: charsets.Decoded, body: bytes, *, agent: str, max_links: int, xhtml: bool = False) -> Page:
+def read_html(
+    decoded: charsets.DecodedText, body: bytes, *, agent: str, max_links: int, xhtml: bool = False
+) -> ParsedPage:
     """Parse a page and take what a crawl needs of it; `body` is read again when a late declaration asks for it."""
     text = _EMPTY_TAG.sub(_close_tag, decoded.text) if xhtml else decoded.text
     # Scripts do not run here, so <noscript> is content; shadow roots stay templates, whose links are seen.
@@ -114,7 +116,7 @@ def read_html(decoded: charsets.Decoded, body: bytes, *, agent: str, max_links: 
             if text.isascii():
                 page.charset = late
             else:
-                again = charsets.Decoded(late, charsets.decode(body, late))
+                again = charsets.DecodedText(late, charsets.decode(body, late))
                 return read_html(again, body, agent=agent, max_links=max_links, xhtml=xhtml)
     if len(page.links) < _FEW_LINKS and len(text) < _SMALL_CHARS and "<frame" in text.lower():
         _add_lost_frames(page, text)
@@ -126,7 +128,7 @@ def read_html(decoded: charsets.Decoded, body: bytes, *, agent: str, max_links: 
     return page
 
 
-def _add_lost_frames(page: Page, text: str) -> None:
+def _add_lost_frames(page: ParsedPage, text: str) -> None:
     """Take the frames of a frameset that stands inside <body>, where the tree has no place for it."""
     root = page.tree.root
     if root is None or any(link.kind == "frame" for link in page.links):
@@ -142,9 +144,9 @@ def _close_tag(tag: re.Match[str]) -> str:
     return f"<{tag[1][:-1]}></{tag[1].split(None, 1)[0].rstrip('/')}>"
 
 
-def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bool) -> tuple[Page, _Meta]:
+def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bool) -> tuple[ParsedPage, _Meta]:
     """Take the elements of a tree: anchors, which are nearly all of them, in bulk, the others one by one."""
-    page = Page(tree, charset, links=[], anchors=[])
+    page = ParsedPage(tree, charset, links=[], anchors=[])
     meta = _Meta(agent)
     for e in tree.iter_elements(_OTHER_TAGS):
         _take_other(e, page, meta)
@@ -165,7 +167,7 @@ def _collect(tree: Document, charset: str, agent: str, max_links: int, large: bo
     return page, meta
 
 
-def _drop_short(page: Page) -> None:
+def _drop_short(page: ParsedPage) -> None:
     """Leave out the short address of a page that has a canonical one: it redirects there."""
     for place, link in enumerate(page.links):
         if link.rel == "shortlink":
@@ -173,14 +175,14 @@ def _drop_short(page: Page) -> None:
             return
 
 
-def _sort(page: Page) -> None:
+def _sort(page: ParsedPage) -> None:
     """Put the links into the order of the page; those of the head stand before all anchors anyway."""
     order = {e: place for place, e in enumerate(page.tree.iter_elements(_TAGS))}
     both = sorted(zip(page.anchors, page.links, strict=True), key=lambda pair: order[pair[0]])
     page.anchors, page.links = [e for e, _ in both], [link for _, link in both]
 
 
-def _take_other(e: Element, page: Page, meta: _Meta) -> None:
+def _take_other(e: Element, page: ParsedPage, meta: _Meta) -> None:
     tag = e.tag
     if tag == "meta":
         _read_meta(e, meta)
@@ -238,7 +240,7 @@ def _tidy(text: str) -> str:
     return text.strip(" ")[:MAX_ANCHOR]
 
 
-def _settle_page(page: Page, meta: _Meta) -> None:
+def _settle_page(page: ParsedPage, meta: _Meta) -> None:
     """Add what is known only when the whole page was seen."""
     root = page.tree.root
     page.robots = meta.robots
@@ -270,7 +272,7 @@ def _fold(text: str | None) -> str:
     return " ".join(text[:_RAW_ANCHOR].split())[:MAX_ANCHOR] if text else ""
 
 
-def _add_other(e: Element, tag: str, page: Page) -> None:
+def _add_other(e: Element, tag: str, page: ParsedPage) -> None:
     """Take the link of an element that is no anchor."""
     href = e.attr(_SHOWN.get(tag, "href"))
     if not href:

@@ -58,7 +58,7 @@ class _Stop(Exception):
     """Ends expat's work from inside a callback."""
 
 
-class Refused(_Stop):
+class EntityRefused(_Stop):
     """An entity declaration that is not expanded."""
 
 
@@ -125,13 +125,13 @@ def _parse_root(data: bytes) -> tuple[Root | None, str]:
         if value is None:
             problem = problem if ids[-1] else "xml: external entities are not read"  # with a notation it is no text
         elif "&" in value or len(value) > _MAX_ENTITY_CHARS or entities > _MAX_ENTITIES:
-            raise Refused
+            raise EntityRefused
 
     parser.StartElementHandler = start
     parser.EntityDeclHandler = declare
     try:
         parser.Parse(data, True)
-    except Refused:
+    except EntityRefused:
         problem = "xml: entity declarations refused"
     except _Stop:
         pass
@@ -265,7 +265,7 @@ def walk(data: bytes, walker: Walker) -> str:
             walker.end(name, "")
 
     def refuse(*_declaration: object) -> None:
-        raise Refused
+        raise EntityRefused
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -288,7 +288,7 @@ def _run(parser: expat.XMLParserType, data: bytes) -> tuple[str, bool]:
         return "", True
     except Excess:
         return f"xml: only the first {_MAX_ELEMENTS} elements are read", True
-    except Refused:
+    except EntityRefused:
         return "xml: entity declarations refused", False
     except (expat.ExpatError, ValueError) as error:
         return f"xml: {error}", False

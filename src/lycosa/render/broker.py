@@ -16,23 +16,23 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.render.browser_pool import BrowserBroken, Studio
+from lycosa.render.browser_pool import BrowserBroken, BrowserPool
 from lycosa.render.messages import (
     FRAME_MAX,
     HEAD,
     Ask,
     Begin,
     Forget,
-    Given,
     Hello,
-    Job,
-    Result,
+    RenderJob,
+    RenderResult,
+    Resource,
     Sheet,
     ToWorker,
     pack,
     unpack_for_hub,
 )
-from lycosa.render.page_session import Bounds
+from lycosa.render.page_session import RenderLimits
 
 CACHE_BYTES = 64 << 20
 OWNER_S = 0.2  # how often a host's owner is looked for, while its worker is being replaced
@@ -42,12 +42,12 @@ _Key = tuple[str, str, bool]
 _MOVED = frozenset({301, 302, 303, 307, 308})
 
 
-class Plan(Struct, frozen=True):
+class BrokerSettings(Struct, frozen=True):
     """What a hub needs to know."""
 
     browser: str
     folder: str  # for its socket and the browser's files
-    bounds: Bounds
+    bounds: RenderLimits
     redirects: int
     part_of: Callable[[str], int]  # the partition of a host
     beat: Callable[[], None]  # tells the supervisor that all is well
@@ -76,23 +76,23 @@ class _Work(Struct, eq=False):
 class _Errand(Struct, eq=False):
     """An address under way, and how many pages wait for it."""
 
-    task: asyncio.Task[Given]
+    task: asyncio.Task[Resource]
     waiters: int = 0
 
 
-class Hub:
+class Broker:
     """Runs until its process is ended."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: BrokerSettings) -> None:
         self.plan = plan
-        self.studio = Studio(plan.browser, plan.bounds, folder=plan.folder)
+        self.studio = BrowserPool(plan.browser, plan.bounds, folder=plan.folder)
         self._owners: dict[int, _Worker] = {}  # partition -> worker
         self._queue: deque[_Work] = deque()
         self._works: dict[tuple[_Worker, int], _Work] = {}
         self._tickets = itertools.count(1)
-        self._asked: dict[int, asyncio.Future[Given]] = {}
+        self._asked: dict[int, asyncio.Future[Resource]] = {}
         self._errands: dict[_Key, _Errand] = {}
-        self._cache: OrderedDict[_Key, Given] = OrderedDict()
+        self._cache: OrderedDict[_Key, Resource] = OrderedDict()
         self._cached_bytes = 0
         self._tabs = 0
         self._broken: asyncio.Future[None] | None = None
@@ -132,11 +132,11 @@ class Hub:
 
     def _hear(self, worker: _Worker, frame: bytes) -> None:
         message = unpack_for_hub(frame)
-        if isinstance(message, Given):
+        if isinstance(message, Resource):
             waiting = self._asked.pop(message.ticket, None)
             if waiting is not None and not waiting.done():
                 waiting.set_result(message)
-        elif isinstance(message, Job):
+        elif isinstance(message, RenderJob):
             work = self._works[worker, message.job] = _Work(worker, message.job, message.url)
             self._queue.append(work)
             self._start()
@@ -178,7 +178,7 @@ class Hub:
             async with asyncio.timeout(SHEET_S):
                 sheet = await work.sheet
 
-            async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Given:
+            async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Resource:
                 return await self._supply(url, headers, page=work.url, max_bytes=max_bytes)
 
             result = await self.studio.render(work.url, sheet, supply)
@@ -188,7 +188,7 @@ class Hub:
             if self._broken is not None and not self._broken.done():
                 self._broken.set_exception(error)
         except TimeoutError:
-            work.worker.say(Result(work.job, failure="render-failed", detail="the worker did not send the page"))
+            work.worker.say(RenderResult(work.job, failure="render-failed", detail="the worker did not send the page"))
         finally:
             self._works.pop((work.worker, work.job), None)
             self._tabs -= 1
@@ -196,18 +196,18 @@ class Hub:
 
     # What pages ask for
 
-    async def _supply(self, url: str, headers: tuple[str, ...], *, page: str, max_bytes: int) -> Given:
+    async def _supply(self, url: str, headers: tuple[str, ...], *, page: str, max_bytes: int) -> Resource:
         """An address for a page: remembered, under way already, or asked for."""
         address = urls.normalise(url)
         if address is None:
-            return Given(0, failure="bad-url")
+            return Resource(0, failure="bad-url")
         # A page of the host itself may get what the user's credentials open; nobody else is given that.
         own = urls.host_of(address) == urls.host_of(page)
         key = (address, "\n".join(headers), own)
         known = self._cache.get(key)
         if known is not None:
             self._cache.move_to_end(key)
-            return known if len(known.body) <= max_bytes else Given(0, failure="too-large")
+            return known if len(known.body) <= max_bytes else Resource(0, failure="too-large")
         errand = self._errands.get(key)
         if errand is None:
             limit = self.plan.bounds.render.max_bytes
@@ -222,9 +222,9 @@ class Hub:
             if not errand.waiters and not errand.task.done():
                 errand.task.cancel()  # nobody wants it any more
         self._remember(key, given)
-        return given if len(given.body) <= max_bytes else Given(0, failure="too-large")
+        return given if len(given.body) <= max_bytes else Resource(0, failure="too-large")
 
-    async def _follow(self, url: str, headers: tuple[str, ...], *, own: bool, max_bytes: int) -> Given:
+    async def _follow(self, url: str, headers: tuple[str, ...], *, own: bool, max_bytes: int) -> Resource:
         """Ask, and ask again where a redirect leads; each hop is its host's own request."""
         for _ in range(self.plan.redirects + 1):
             given = await self._ask(Ask(0, url, own, headers, max_bytes))
@@ -233,19 +233,19 @@ class Hub:
                 return given
             onward = urls.normalise(location, url)
             if onward is None:
-                return Given(0, failure="bad-redirect")
+                return Resource(0, failure="bad-redirect")
             if urls.host_of(onward) != urls.host_of(url):
                 headers, own = headers[:1], False  # what was meant for one host is not told to another
             url = onward
-        return Given(0, failure="redirect-limit")
+        return Resource(0, failure="redirect-limit")
 
-    async def _ask(self, ask: Ask) -> Given:
+    async def _ask(self, ask: Ask) -> Resource:
         part = self.plan.part_of(urls.host_of(ask.url))
         while True:
             while (owner := self._owners.get(part)) is None:
                 await asyncio.sleep(OWNER_S)
             ask.ticket = next(self._tickets)
-            waiting: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+            waiting: asyncio.Future[Resource] = asyncio.get_running_loop().create_future()
             self._asked[ask.ticket] = waiting
             try:
                 owner.say(ask)
@@ -260,7 +260,7 @@ class Hub:
                 return given
             await asyncio.sleep(OWNER_S)  # its host changed hands meanwhile
 
-    def _remember(self, key: _Key, given: Given) -> None:
+    def _remember(self, key: _Key, given: Resource) -> None:
         """An answer is good for the whole run, unless the host says otherwise or could not answer."""
         passing = given.failure or given.status == 429 or given.status >= 500
         if passing or key in self._cache or "no-store" in given.headers.get("cache-control", "").lower():
@@ -274,6 +274,6 @@ class Hub:
             self._cached_bytes -= len(old.body)
 
 
-def serve(plan: Plan, listener: socket.socket) -> None:
+def serve(plan: BrokerSettings, listener: socket.socket) -> None:
     """Run a hub in this process."""
-    asyncio.run(Hub(plan).run(listener))
+    asyncio.run(Broker(plan).run(listener))

@@ -27,23 +27,23 @@ _PLAYWRIGHT = f"Playwright ({sys.executable} -m pip install playwright)"
 _CHROMIUM = "a Chromium (apt-get install chromium-headless-shell, or say where one is: render.browser)"
 
 
-class Seat(Struct, frozen=True):
+class BrowserProgram(Struct, frozen=True):
     """A browser that can be used, or what has to be installed first."""
 
     path: str = ""
     missing: str = ""  # empty when nothing is
 
 
-def find_browser(setting: str = "") -> Seat:
+def find_browser(setting: str = "") -> BrowserProgram:
     """The browser that `render.browser` names, else the first of the usual names on PATH."""
     path = _look(setting)
     has_driver = importlib.util.find_spec("playwright") is not None
     if path and has_driver:
-        return Seat(path)
+        return BrowserProgram(path)
     if setting and not path:
-        return Seat(missing=f"render.browser names {setting!r}, which is no program")
+        return BrowserProgram(missing=f"render.browser names {setting!r}, which is no program")
     lacks = [*([] if has_driver else [_PLAYWRIGHT]), *([] if path else [_CHROMIUM])]
-    return Seat(missing="install " + " and ".join(lacks))
+    return BrowserProgram(missing="install " + " and ".join(lacks))
 
 
 def _look(setting: str) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 from msgspec import Struct
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from lycosa.render.messages import Result, Sheet
-from lycosa.render.page_session import Bounds, Sitting, Supply
+from lycosa.render.messages import RenderResult, Sheet
+from lycosa.render.page_session import PageSession, RenderLimits, Supply
 from lycosa.render.process_tree import find_below, find_children, private_bytes, read_command
 
 LAUNCH_S = 60.0
@@ -57,10 +57,10 @@ class _Seat(Struct, eq=False):
     retired: bool = False
 
 
-class Studio:
+class BrowserPool:
     """Owns Playwright and at most one browser that takes new pages; an older one may still be finishing its own."""
 
-    def __init__(self, path: str, bounds: Bounds, *, folder: str) -> None:
+    def __init__(self, path: str, bounds: RenderLimits, *, folder: str) -> None:
         self.path = path
         self.bounds = bounds
         self.folder = folder
@@ -73,18 +73,18 @@ class Studio:
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
 
-    async def render(self, url: str, sheet: Sheet, supply: Supply) -> Result:
+    async def render(self, url: str, sheet: Sheet, supply: Supply) -> RenderResult:
         """Render a page; one that brings its browser down is tried a second time in a fresh one."""
-        result = Result(0)
+        result = RenderResult(0)
         for _ in range(2):
             seat = await self._take_seat()
-            sitting = Sitting(url, sheet, bounds=self._bounds_for(seat.browser), supply=supply)
+            sitting = PageSession(url, sheet, bounds=self._bounds_for(seat.browser), supply=supply)
             seat.tabs += 1
             try:
                 return self._name_cause(await sitting.render(seat.browser))
             except TimeoutError:  # it does not even open or close a tab
                 self._retire(seat)
-                return Result(0, failure="render-timeout", detail="the browser does not answer")
+                return RenderResult(0, failure="render-timeout", detail="the browser does not answer")
             except Error as error:
                 result = self._explain(sitting, error)
                 if seat.browser.is_connected():
@@ -140,11 +140,13 @@ class Studio:
                 with contextlib.suppress(Error):
                     await playwright.stop()
 
-    def _explain(self, sitting: Sitting, error: Error) -> Result:
+    def _explain(self, sitting: PageSession, error: Error) -> RenderResult:
         first = error.message.partition("\n")[0][:200]
-        return self._name_cause(Result(0, failure="render-crash" if sitting.crashed else "render-failed", detail=first))
+        return self._name_cause(
+            RenderResult(0, failure="render-crash" if sitting.crashed else "render-failed", detail=first)
+        )
 
-    def _name_cause(self, result: Result) -> Result:
+    def _name_cause(self, result: RenderResult) -> RenderResult:
         if result.failure == "render-crash" and time.monotonic() - self._killed_at < KILLED_S:
             result.failure, result.detail = "render-memory", "the page took more than render.memory_bytes"
         return result
@@ -194,13 +196,13 @@ class Studio:
         except Error as error:
             raise BrowserBroken(explain_launch(self.path, error.message)) from None
 
-    def _bounds_for(self, browser: Browser) -> Bounds:
+    def _bounds_for(self, browser: Browser) -> RenderLimits:
         """Scripts ask for a browser's name before they run; it says ours as well."""
         agent = (
             "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
             f"{self.bounds.agent}) Chrome/{browser.version} Safari/537.36"
         )
-        return Bounds(self.bounds.render, self.bounds.html_bytes, agent)
+        return RenderLimits(self.bounds.render, self.bounds.html_bytes, agent)
 
 
 def explain_launch(path: str, message: str) -> str:

@@ -26,7 +26,7 @@ from lycosa.render import process_tree
 from lycosa.render.messages import listen
 
 if TYPE_CHECKING:
-    from lycosa.render.broker import Plan
+    from lycosa.render.broker import BrokerSettings
 
 HANG_S = 60.0  # a hub that has not turned its loop for this long is taken for hung
 STARTS = 5  # one after the other without a page between them, before there is no browser any more
@@ -34,10 +34,10 @@ END_S = 15.0
 BROKEN = 3  # exit code of a hub whose browser cannot be started
 
 
-class Keeper:
+class BrowserProcesses:
     """Starts a hub when asked to, and again when it dies; `close` leaves no process behind."""
 
-    def __init__(self, plan: Callable[[str], Plan], *, errors: Path) -> None:
+    def __init__(self, plan: Callable[[str], BrokerSettings], *, errors: Path) -> None:
         # Of a short name, as a socket wants it; made when it is needed.
         self.folder = os.path.join(tempfile.gettempdir(), f"lycosa-browser-{os.getpid()}-{os.urandom(4).hex()}")
         self.problem = ""  # why there is no browser after all, for people

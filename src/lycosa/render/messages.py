@@ -23,7 +23,7 @@ class Hello(Struct, tag="hello"):
     parts: list[int]
 
 
-class Job(Struct, tag="job"):
+class RenderJob(Struct, tag="job"):
     """Worker: a page to be rendered. Its content is asked for when its turn comes."""
 
     job: int
@@ -45,7 +45,7 @@ class Sheet(Struct, tag="sheet"):
     body: bytes
 
 
-class Given(Struct, tag="given"):
+class Resource(Struct, tag="given"):
     """Worker: the answer to an `Ask`, content-decoded; or why there is none."""
 
     ticket: int
@@ -77,7 +77,7 @@ class Forget(Struct, tag="forget"):
     ticket: int
 
 
-class Result(Struct, tag="result"):
+class RenderResult(Struct, tag="result"):
     """Hub: the page as its scripts made it, or why it could not be had."""
 
     job: int
@@ -90,8 +90,8 @@ class Result(Struct, tag="result"):
     seconds: float = 0.0
 
 
-ToHub = Hello | Job | Drop | Sheet | Given
-ToWorker = Begin | Ask | Forget | Result
+ToHub = Hello | RenderJob | Drop | Sheet | Resource
+ToWorker = Begin | Ask | Forget | RenderResult
 
 _encoder = msgspec.msgpack.Encoder()
 _to_worker: msgspec.msgpack.Decoder[ToWorker] = msgspec.msgpack.Decoder(ToWorker)
@@ -117,7 +117,7 @@ def listen(path: str) -> socket.socket:
     return listener
 
 
-class Line:
+class WorkerConnection:
     """The worker's end: never blocks; what cannot be sent at once waits here."""
 
     def __init__(self, path: str) -> None:

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page, Request, Route
 
-from lycosa.config.settings import Render
-from lycosa.render.messages import Given, Result, Sheet
+from lycosa.config.settings import RenderSettings
+from lycosa.render.messages import RenderResult, Resource, Sheet
 from lycosa.render.trackers import PIXEL, clean_headers, forward_headers, is_tracker
 
 TICK_S = 0.1
@@ -31,7 +31,7 @@ VIEW = {"width": 1280, "height": 2400}  # tall, because much is loaded only when
 
 _EVERYTHING = re.compile("")  # Playwright would compile a glob anew for each request
 #: Asks for an address: (url, header lines, bytes that are still allowed).
-Supply = Callable[[str, tuple[str, ...], int], Awaitable[Given]]
+Supply = Callable[[str, tuple[str, ...], int], Awaitable[Resource]]
 
 #: Shadow roots are written as templates, which is how HTML has them; a page is cut where it is too large. A form may be
 #: named as a property of the document is, and then stands in its place: properties are asked for by their prototype.
@@ -56,18 +56,18 @@ _READ = """(max) => {
 }"""
 
 
-class Bounds(Struct, frozen=True):
+class RenderLimits(Struct, frozen=True):
     """What a page may take."""
 
-    render: Render
+    render: RenderSettings
     html_bytes: int
     agent: str  # what scripts read as navigator.userAgent
 
 
-class Sitting:
+class PageSession:
     """Renders one page, once."""
 
-    def __init__(self, url: str, sheet: Sheet, *, bounds: Bounds, supply: Supply) -> None:
+    def __init__(self, url: str, sheet: Sheet, *, bounds: RenderLimits, supply: Supply) -> None:
         self.url = url
         self.sheet = sheet
         self.bounds = bounds
@@ -78,12 +78,12 @@ class Sitting:
         self.crashed = False
         self._host = urlsplit(url).hostname or ""
         self._left = bounds.render.max_bytes
-        self._waiting: set[asyncio.Future[Given]] = set()  # answers under way
+        self._waiting: set[asyncio.Future[Resource]] = set()  # answers under way
         self._served = False
         self._page: Page | None = None
         self._ended = asyncio.Event()  # its time is over, or it crashed
 
-    async def render(self, browser: Browser) -> Result:
+    async def render(self, browser: Browser) -> RenderResult:
         """Run the page; raises Playwright's `Error` or `TimeoutError` when the browser does not play along."""
         began = time.monotonic()
         async with asyncio.timeout(OPEN_S):
@@ -103,7 +103,7 @@ class Sitting:
         result.seconds = time.monotonic() - began
         return result
 
-    async def _run(self, context: BrowserContext) -> Result:
+    async def _run(self, context: BrowserContext) -> RenderResult:
         async with asyncio.timeout(OPEN_S):
             await context.route(_EVERYTHING, self._answer)
             page = self._page = await context.new_page()
@@ -120,7 +120,7 @@ class Sitting:
         granting.add_done_callback(lambda task: task.cancelled() or task.exception())
         whole = await self._settle()
         if self.crashed:
-            return Result(0, failure="render-crash", detail="the page's process ended")
+            return RenderResult(0, failure="render-crash", detail="the page's process ended")
         if not whole:
             with contextlib.suppress(Error, TimeoutError):
                 async with asyncio.timeout(1.0):
@@ -143,7 +143,7 @@ class Sitting:
                 return self._ended.is_set()
         return True
 
-    async def _read(self, session: CDPSession, *, whole: bool) -> Result:
+    async def _read(self, session: CDPSession, *, whole: bool) -> RenderResult:
         """Put the page into words, in a world of scripts that the page's own cannot touch."""
         try:
             async with asyncio.timeout(READ_S):
@@ -158,17 +158,17 @@ class Sitting:
                 }
                 answer = await session.send("Runtime.callFunctionOn", call)
         except TimeoutError:
-            return Result(0, failure="render-timeout", detail="the page does not stop")
+            return RenderResult(0, failure="render-timeout", detail="the page does not stop")
         value = answer["result"].get("value")
         if not isinstance(value, dict):
-            return Result(0, failure="render-crash", detail="the page cannot be read")
+            return RenderResult(0, failure="render-crash", detail="the page cannot be read")
         self._note_move(str(value["url"]))
         html = str(value["text"]).encode("utf-8", "replace")[: self.bounds.html_bytes]
         if not whole:
-            return Result(0, html, failure="rendered-partly", detail="its scripts did not end in time")
+            return RenderResult(0, html, failure="rendered-partly", detail="its scripts did not end in time")
         if value["size"] > self.bounds.html_bytes:
-            return Result(0, html, failure="rendered-partly", detail="it is larger than limits.html_bytes")
-        return Result(0, html)
+            return RenderResult(0, html, failure="rendered-partly", detail="it is larger than limits.html_bytes")
+        return RenderResult(0, html)
 
     def _crash(self, _page: Page) -> None:
         self.crashed = True

@@ -13,14 +13,14 @@ from lycosa import __version__
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, cut, inspect, mend, settle
-from lycosa.archive.writer import ASIDE, Archive
+from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.crawler.supervisor import stamp_of
 from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
-from lycosa.repair.folder import Plan
+from lycosa.repair.folder import ReplaySettings
 from lycosa.repair.rebuild import add_answers, listed, rebuild
 
 #: A file that names the archive files which a merge is putting here.
@@ -29,7 +29,7 @@ MERGING = "merging"
 LOOKED_AT = 500  # of more answers than a worker has in hand, some are sure to be of use
 
 
-def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
+def mend_database(plan: ReplaySettings, before: str, *, unpack: Unpack) -> list[str]:
     """Make a database that is damaged or missing anew from the archive; returns what was done, for people.
 
     `before` is what the last run left in the lock. If it ended well and nobody touched the file since, it is in order.
@@ -44,7 +44,7 @@ def mend_database(plan: Plan, before: str, *, unpack: Unpack) -> list[str]:
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 
-def mend_archive(plan: Plan, frontier: Frontier, *, since: float = math.inf) -> list[str]:
+def mend_archive(plan: ReplaySettings, frontier: Frontier, *, since: float = math.inf) -> list[str]:
     """Bring archive and frontier together; returns what was done, for people.
 
     What the archive lacks is fetched again, what it holds beyond the last commit is taken in. The order matters: the
@@ -90,7 +90,7 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
     if not old:
         return
     rows: dict[str, WarcRow] = {}
-    with Archive(
+    with ArchiveWriter(
         folder, prefix="lycosa-00", max_bytes=0, software=f"lycosa/{__version__}", info={}, dense=True
     ) as archive:
         for row in old:
@@ -137,7 +137,7 @@ def clear_merge(folder: Path, known: Container[str]) -> None:
         note.unlink()
 
 
-def _take_tails(plan: Plan, frontier: Frontier, tails: dict[str, Span]) -> str:
+def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]) -> str:
     """Take in what was written and not committed; if that is cut short, the pages are simply fetched again."""
     before = frontier.pages()
     with listed(plan, {name: start for name, (start, _) in tails.items()}) as catalogue:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.guarded_quarry import Scout
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import Frontier
@@ -18,12 +18,12 @@ from lycosa.output.atomic_file import CRAWL_MAKES, refuse_own
 Open = Callable[[Path], Frontier]
 
 
-class Plan(Struct, frozen=True):
+class ReplaySettings(Struct, frozen=True):
     """What it takes to read the answers of an archive once more."""
 
     folder: Path
     mission: Mission
-    scout: Scout | None
+    scout: GuardedQuarry | None
     open: Open  # opens a database
 
     @property

@@ -21,7 +21,7 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.config.loading import Settled, describe, load
+from lycosa.config.loading import LoadedMission, describe, load
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.supervisor import lock
@@ -40,7 +40,7 @@ _SHOWN = 8  # settings that differ, of each collection
 _BACKUP_PAGES = 4096
 
 
-class Source(Struct):
+class MergedCollection(Struct):
     """A collection that is put in."""
 
     folder: Path
@@ -266,7 +266,7 @@ def _unborn(into: Path) -> Iterator[Path]:
 # Databases and missions
 
 
-def _prepare(folder: Path, spool: Path) -> Source:
+def _prepare(folder: Path, spool: Path) -> MergedCollection:
     """A database of an older version is brought up to date in a copy: what is merged is only read."""
     path = folder / "crawl.db"
     with _opened(path) as db:
@@ -275,7 +275,7 @@ def _prepare(folder: Path, spool: Path) -> Source:
         _copy_database(path, spool / "older.db")
         path = spool / "older.db"
         schema.upgrade(path)
-    return Source(folder, path, _mission_of(folder))
+    return MergedCollection(folder, path, _mission_of(folder))
 
 
 def _copy_database(source: Path, target: Path) -> None:
@@ -299,10 +299,10 @@ def _mission_of(folder: Path) -> Mission:
         return load(text=str(db.execute("SELECT value FROM meta WHERE key = 'mission'").get or "")).mission
 
 
-def _differences(mission: Mission, source: Source) -> list[str]:
+def _differences(mission: Mission, source: MergedCollection) -> list[str]:
     """What the mission of a collection said otherwise: from now on the first one's counts."""
-    ours = {row.key: row.value for row in describe(Settled(mission, {}))}
-    theirs = {row.key: row.value for row in describe(Settled(source.mission, {}))}
+    ours = {row.key: row.value for row in describe(LoadedMission(mission, {}))}
+    theirs = {row.key: row.value for row in describe(LoadedMission(source.mission, {}))}
     apart = [key for key in theirs if key not in ("seeds", "keep.collection", "name") and ours.get(key) != theirs[key]]
     if not apart:
         return []

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from lycosa import urls
-from lycosa.archive.answer_catalogue import Catalogue
+from lycosa.archive.answer_catalogue import AnswerCatalogue
 from lycosa.archive.repair import inspect, mend, settle
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.politeness import robots_cache
@@ -24,20 +24,20 @@ from lycosa.crawler.process import tie, write_error
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import SqliteFrontier
-from lycosa.frontier.sqlite.integrity import Salvage, salvage
-from lycosa.model import Answer, Found, RobotsRow, Target, WarcRow
+from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
+from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
-from lycosa.repair.folder import Plan
-from lycosa.repair.replay import Replay
+from lycosa.repair.folder import ReplaySettings
+from lycosa.repair.replay import ArchiveReplay
 
 CRASHES = 100  # answers that may kill the process that reads them
 
 
-def rebuild(plan: Plan) -> list[str]:
+def rebuild(plan: ReplaySettings) -> list[str]:
     """Make crawl.db anew, under its name only when it is whole; returns what was done, for people."""
     notes = [*_set_aside(plan.folder), *_mend_alone(plan.archive)]
     aside = max(plan.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
-    saved = salvage(aside) if aside is not None else Salvage([], [], {}, {})
+    saved = salvage(aside) if aside is not None else SalvagedRows([], [], {}, {})
     for path in plan.folder.glob("crawl.db.re*"):  # of an attempt that was killed
         path.unlink()
     SqliteFrontier.create(plan.unborn, mission_toml=saved.meta.get("mission") or to_toml(plan.mission), now=time.time())
@@ -77,21 +77,21 @@ def _mend_alone(archive: Path) -> list[str]:
     return notes
 
 
-def take_in(plan: Plan, files: Mapping[str, int], saved: Salvage) -> None:
+def take_in(plan: ReplaySettings, files: Mapping[str, int], saved: SalvagedRows) -> None:
     """Put the answers of archive files, each from an offset on, and what was saved into a new database."""
     with listed(plan, files) as catalogue:
         _survive(plan.folder, lambda board, poison: _fill(plan, saved, catalogue, board=board, poison=poison))
 
 
-def add_answers(plan: Plan, catalogue: Catalogue) -> None:
+def add_answers(plan: ReplaySettings, catalogue: AnswerCatalogue) -> None:
     """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
     _survive(plan.folder, lambda board, poison: _add(plan, catalogue, board=board, poison=poison))
 
 
 @contextlib.contextmanager
-def listed(plan: Plan, files: Mapping[str, int]) -> Iterator[Catalogue]:
+def listed(plan: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCatalogue]:
     """A list of what archive files hold, each from an offset on."""
-    catalogue = Catalogue(plan.archive, plan.folder / "crawl.db.records")
+    catalogue = AnswerCatalogue(plan.archive, plan.folder / "crawl.db.records")
     try:
         for name, start in files.items():
             catalogue.read(name, start=start)
@@ -101,27 +101,29 @@ def listed(plan: Plan, files: Mapping[str, int]) -> Iterator[Catalogue]:
         catalogue.close()
 
 
-def _add(plan: Plan, catalogue: Catalogue, *, board: mmap.mmap, poison: set[int]) -> None:
+def _add(plan: ReplaySettings, catalogue: AnswerCatalogue, *, board: mmap.mmap, poison: set[int]) -> None:
     """Put answers into the collection's own database; runs in a child."""
     catalogue.reopen()
     frontier = plan.open(plan.folder / "crawl.db")
-    Replay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=True).run(board, poison)
+    ArchiveReplay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=True).run(board, poison)
     frontier.close()
 
 
-def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap, poison: set[int]) -> None:
+def _fill(
+    plan: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, board: mmap.mmap, poison: set[int]
+) -> None:
     """Put everything into the new database; runs in a child."""
     catalogue.reopen()
     frontier = plan.open(plan.unborn)
     given = dict(saved.seeds) or {url: "" for seed in plan.mission.seeds if (url := urls.normalise(seed))}
     frontier.add_seeds(
         [
-            Found(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
+            Discovery(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
             for url, original in given.items()
         ],
         max_depth=plan.mission.limits.depth,
     )
-    replay = Replay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=False)
+    replay = ArchiveReplay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=False)
     replay.believe(saved.robots or _read_robots(catalogue))
     replay.run(board, poison)
     for url, count in saved.strikes.items():
@@ -131,7 +133,7 @@ def _fill(plan: Plan, saved: Salvage, catalogue: Catalogue, *, board: mmap.mmap,
     frontier.close()
 
 
-def _read_robots(catalogue: Catalogue) -> Iterator[RobotsRow]:
+def _read_robots(catalogue: AnswerCatalogue) -> Iterator[RobotsRow]:
     """The rules of each origin that the archive holds: they lead to its sitemaps."""
     for at, record in catalogue.rules(limit=robots_cache.BYTES):
         if 200 <= record.status < 300 or (400 <= record.status < 500 and record.status != 429):

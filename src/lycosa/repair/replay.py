@@ -11,13 +11,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.archive.answer_catalogue import Catalogue, Entry
-from lycosa.archive.writer import Archive, Place, Profile
-from lycosa.config.settings import Limits, Mission
-from lycosa.crawler.intake.answer_intake import Intake, new_batch
-from lycosa.crawler.intake.guarded_quarry import Scout
-from lycosa.crawler.intake.link_scoring import Helm
-from lycosa.crawler.intake.revisits import Visits
+from lycosa.archive.answer_catalogue import AnswerCatalogue, CataloguedAnswer
+from lycosa.archive.writer import ArchiveWriter, Place, Profile
+from lycosa.config.settings import LimitSettings, Mission
+from lycosa.crawler.intake.answer_intake import AnswerIntake, new_batch
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
@@ -25,9 +25,9 @@ from lycosa.frontier import PARTITIONS, Frontier
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
-from lycosa.model import Answer, Done, Found, RobotsRow, State, Target
+from lycosa.model import Answer, Discovery, Outcome, RobotsRow, State, Target
 from lycosa.parse import read
-from lycosa.render.messages import Result
+from lycosa.render.messages import RenderResult
 
 BATCH = 200  # answers that are committed at once
 _OWNER = "replay:0"
@@ -35,7 +35,7 @@ _OWNER = "replay:0"
 _FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout", "unspecified": "protocol"}
 
 
-class Shelf(Archive):
+class ArchiveInPlace(ArchiveWriter):
     """Stands in for the archive: what is taken in lies there already."""
 
     own: Place = ("", 0, 0)  # the record itself
@@ -60,24 +60,30 @@ class Shelf(Archive):
         pass
 
 
-class Replay:
+class ArchiveReplay:
     """Takes in the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
 
     def __init__(
-        self, mission: Mission, frontier: Frontier, catalogue: Catalogue, *, scout: Scout | None, bounded: bool
+        self,
+        mission: Mission,
+        frontier: Frontier,
+        catalogue: AnswerCatalogue,
+        *,
+        scout: GuardedQuarry | None,
+        bounded: bool,
     ) -> None:
         """`bounded`: the limits of the mission count, as they did when the answers were fetched."""
         self.mission = mission
         self.frontier = frontier
         self.catalogue = catalogue
-        self._limits = mission.limits if bounded else Limits()
-        self._shelf = Shelf(Path(), prefix="", max_bytes=0, software="", info={})
+        self._limits = mission.limits if bounded else LimitSettings()
+        self._shelf = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
         rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
-        visits = Visits(mission.recrawl, frontier.rounds())
-        helm = Helm(mission, scout) if is_steered(mission) else None
+        visits = Revisits(mission.recrawl, frontier.rounds())
+        helm = LinkScoring(mission, scout) if is_steered(mission) else None
         if helm is not None:
             helm.own_lessons(frontier)
-        self._intake = Intake(
+        self._intake = AnswerIntake(
             mission, rules, archive=self._shelf, frontier=frontier, visits=visits, scout=scout, log_file=None, helm=helm
         )
         self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
@@ -113,7 +119,7 @@ class Replay:
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
                 self._intake.take_sitemaps(row.origin, sitemaps)
 
-    def _pass(self, entries: Iterable[Entry], board: mmap.mmap) -> list[Entry]:
+    def _pass(self, entries: Iterable[CataloguedAnswer], board: mmap.mmap) -> list[CataloguedAnswer]:
         """Go through answers once; returns those whose URL nobody has named yet."""
         unknown = []
         for entry in entries:
@@ -147,7 +153,7 @@ class Replay:
             self._pages[host] = self.frontier.host(host).pages
         return self._pages[host]
 
-    def _take(self, entry: Entry, target: Target) -> None:
+    def _take(self, entry: CataloguedAnswer, target: Target) -> None:
         """One answer; where its record does not hold what it should, the URL stays open and will be fetched."""
         if entry.kind == "unkept":
             self._take_note(entry, target)
@@ -166,14 +172,14 @@ class Replay:
         html = self.catalogue.made(entry)
         if html:
             self._shelf.held = self._shelf.own
-        done = self._intake.take(answer, Result(0, html) if html else None)
+        done = self._intake.take(answer, RenderResult(0, html) if html else None)
         if done is not None:
             done.retries = 0
         self._met.update(found.id for found in self._intake.batch.found[before:])
         if target.via == "sitemap":
             self._sitemaps.add(target.n)
 
-    def _take_note(self, entry: Entry, target: Target) -> None:
+    def _take_note(self, entry: CataloguedAnswer, target: Target) -> None:
         """An answer that was not kept: what was written down of it is all there is."""
         note = self.catalogue.note(entry)
         if note is not None:
@@ -181,7 +187,7 @@ class Replay:
             self._intake.retake(note, target).retries = 0
             self._met.update(found.id for found in self._intake.batch.found[before:])
 
-    def _adopt(self, entries: Iterable[Entry], board: mmap.mmap) -> None:
+    def _adopt(self, entries: Iterable[CataloguedAnswer], board: mmap.mmap) -> None:
         """Make URLs known of which nothing but their answer is left."""
         depth = max(0, self.mission.limits.depth)  # the greatest: it is lowered when a shorter way turns up
         for entry in entries:
@@ -191,7 +197,7 @@ class Replay:
             body = decode(record.body_raw, coding, limit=self.mission.limits.body_bytes).body
             kind = read(entry.url, record.headers, body).kind
             via = "sitemap" if kind in ("sitemap", "sitemap-index") else ""
-            found = Found(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
+            found = Discovery(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
             self._intake.batch.found.append(found)
         board[:8] = bytes(8)
         self._commit()
@@ -210,7 +216,7 @@ class Replay:
         if self._touched:
             self._commit()
 
-    def _count(self, dones: Iterable[Done], change: int) -> None:
+    def _count(self, dones: Iterable[Outcome], change: int) -> None:
         """Count the pages of each host, as its budget does."""
         for done in dones:
             if is_counted(done) and done.n not in self._sitemaps:

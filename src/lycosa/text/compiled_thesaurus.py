@@ -55,7 +55,7 @@ class Header(Struct):
     checksum: int = 0  # of all behind the header
 
 
-class Volume:
+class CompiledThesaurus:
     """A compiled thesaurus, open."""
 
     def __init__(self, data: bytes | mmap.mmap, *, source: str) -> None:
@@ -99,7 +99,7 @@ class Volume:
         return self._unpack("graph")
 
 
-def open_volume(file: Path) -> Volume:
+def open_volume(file: Path) -> CompiledThesaurus:
     """Map a compiled thesaurus into memory; what is not one, or damaged, is a UsageError."""
     try:
         with file.open("rb") as stream:
@@ -108,7 +108,7 @@ def open_volume(file: Path) -> Volume:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise UsageError(f"{file}: the thesaurus cannot be read ({error.strerror})") from None
-    return Volume(data, source=str(file))
+    return CompiledThesaurus(data, source=str(file))
 
 
 def _read_header(view: memoryview, source: str) -> tuple[Header, int]:

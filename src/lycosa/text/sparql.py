@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.text.compiled_thesaurus import Volume
+from lycosa.text.compiled_thesaurus import CompiledThesaurus
 from lycosa.text.skos import DC, DCT, GEMET, RDF, RDFS, SKOS, XL
 
 Value = str | int | float | bool | None
@@ -48,14 +48,14 @@ _WHOLE = frozenset({"integer", "int", "long", "short", "byte", "nonNegativeInteg
 _BROKEN = frozenset({"decimal", "double", "float"})
 
 
-class Result(NamedTuple):
+class SparqlResult(NamedTuple):
     """The answer to a query: the names of its columns, and its rows as they are found."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Value, ...]]
 
 
-def select_rows(volume: Volume, query: str, *, seconds: float = 0.0) -> Result:
+def select_rows(volume: CompiledThesaurus, query: str, *, seconds: float = 0.0) -> SparqlResult:
     """Run one query over a thesaurus; more than `seconds` (0: any time) end it with an error."""
     _check(query)
     graph = volume.read_graph()
@@ -70,7 +70,7 @@ def select_rows(volume: Volume, query: str, *, seconds: float = 0.0) -> Result:
     messages = _receive(reader, child, seconds=seconds)
     kind, content = next(messages, ("error", "the query ended without an answer"))
     if kind == "columns":
-        return Result(tuple(content), _rows(messages))
+        return SparqlResult(tuple(content), _rows(messages))
     messages.close()
     raise UsageError(f"The query cannot be run: {content}.") if kind == "syntax" else LycosaError(f"{content}.")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.text.compiled_thesaurus import MAX_WORDS, Volume, hash_of
+from lycosa.text.compiled_thesaurus import MAX_WORDS, CompiledThesaurus, hash_of
 from lycosa.text.terms import content_words, extract, fold, primary, stem, stop_words
 from lycosa.text.vocabulary import Group
 
@@ -47,7 +47,7 @@ class Reading(Struct, frozen=True):
 class Thesaurus:
     """Says how much a text is about its subject; made for one choice of themes and languages."""
 
-    def __init__(self, volume: Volume, *, themes: Sequence[str] = (), languages: Sequence[str] = ()) -> None:
+    def __init__(self, volume: CompiledThesaurus, *, themes: Sequence[str] = (), languages: Sequence[str] = ()) -> None:
         self.volume = volume
         self.name = volume.header.name
         self.languages = tuple(volume.header.languages)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lycosa.errors import UsageError
 from lycosa.text import skos
-from lycosa.text.compiled_thesaurus import SUFFIX, Volume, compile_volume, open_volume
+from lycosa.text.compiled_thesaurus import SUFFIX, CompiledThesaurus, compile_volume, open_volume
 from lycosa.text.thesaurus import Thesaurus
 
 #: The thesaurus that is built in, and the default.
@@ -41,7 +41,7 @@ def names() -> list[str]:
     return [STARTER, *(name for name in found if name != STARTER and not name.startswith("."))]
 
 
-def find_volume(name: str = "") -> Volume:
+def find_volume(name: str = "") -> CompiledThesaurus:
     """The compiled thesaurus of a name, or in a file; empty: the starter vocabulary."""
     if name in ("", STARTER):
         return _starter()
@@ -75,8 +75,8 @@ def compile_files(
 
 
 @cache
-def _starter() -> Volume:
-    return Volume(compile_files([STARTER_FILE], name=STARTER), source="the built-in thesaurus")
+def _starter() -> CompiledThesaurus:
+    return CompiledThesaurus(compile_files([STARTER_FILE], name=STARTER), source="the built-in thesaurus")
 
 
 def gather(words: Sequence[str]) -> Iterator[Path]:

@@ -17,28 +17,40 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.archive import unstored_log
 from lycosa.archive.digests import digest_of, identity_of, is_stamped
-from lycosa.archive.writer import Archive, Profile
+from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.content_dedup import RENDERED_TYPE, Vault
-from lycosa.crawler.intake.guarded_quarry import Scout
-from lycosa.crawler.intake.link_scoring import Helm
-from lycosa.crawler.intake.redirects import Detours, is_move
-from lycosa.crawler.intake.revisits import Visits
+from lycosa.crawler.intake.content_dedup import RENDERED_TYPE, ContentDedup
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.intake.redirects import RedirectLoops, is_move
+from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.intake.unstored_pages import Rows, note_other, note_page, recall
 from lycosa.crawler.intake.yield_quota import make_hunt
-from lycosa.crawler.politeness.crawl_log import Journal
-from lycosa.crawler.politeness.disposition import Outcome, settle, truncation_of
+from lycosa.crawler.politeness.crawl_log import CrawlLog
+from lycosa.crawler.politeness.disposition import Disposition, settle, truncation_of
 from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read_content
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validators import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen, link_codec
-from lycosa.judge.admission.nofollow_rules import Bars
+from lycosa.judge.admission.nofollow_rules import NofollowRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_worth
 from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
-from lycosa.model import Answer, Batch, Done, Found, Link, PageRow, Past, RobotsRow, State, Target, Verdict
+from lycosa.model import (
+    Answer,
+    Batch,
+    Discovery,
+    Link,
+    Outcome,
+    PageRow,
+    RobotsRow,
+    State,
+    Target,
+    Verdict,
+    VisitHistory,
+)
 from lycosa.parse import Doc, read
-from lycosa.render.messages import Result
+from lycosa.render.messages import RenderResult
 
 _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
@@ -47,7 +59,7 @@ LEVEL = frozenset({"refresh", "sitemap"})  # links that lead to the same page, o
 FETCHED = 2.0  # in place of an address's score
 
 
-class Intake:
+class AnswerIntake:
     """Owns the batch that is being gathered, and the memory of what was met."""
 
     def __init__(
@@ -55,12 +67,12 @@ class Intake:
         mission: Mission,
         rules: Rules,
         *,
-        archive: Archive,
+        archive: ArchiveWriter,
         frontier: Frontier,
-        visits: Visits,
-        scout: Scout | None,
+        visits: Revisits,
+        scout: GuardedQuarry | None,
         log_file: TextIO | None,
-        helm: Helm | None = None,
+        helm: LinkScoring | None = None,
     ) -> None:
         self.mission = mission
         self.rules = rules
@@ -72,29 +84,29 @@ class Intake:
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
         self.batch = new_batch()
-        self.journal = Journal(log_file, level=mission.log.level)
+        self.journal = CrawlLog(log_file, level=mission.log.level)
         self.bytes = 0
         self.link_count = 0
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
         self.sequence = time.time_ns() // 1000  # dfs: ever larger, also across runs
-        self._vault = Vault(archive, frontier)
+        self._vault = ContentDedup(archive, frontier)
         self.wish: Callable[[Doc, Target], str] = lambda doc, target: ""  # "render", or why a page should be and is not
-        self._detours = Detours(frontier, mission.fetch)
+        self._detours = RedirectLoops(frontier, mission.fetch)
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
         # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
         self._trusts = helm is None and mission.limits.depth < 0 and rules.uniform and self.worth is None
         self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
-        self._bars = Bars(mission.fetch, rules, self.hunt)
+        self._bars = NofollowRules(mission.fetch, rules, self.hunt)
         self._probe = mission.limits.probe_bytes if scout is not None else 0
         self._whole: set[int] = set()  # rows whose beginning is quarry
 
-    def take(self, answer: Answer, rendered: Result | None = None) -> Done | None:
+    def take(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         outcome = settle(answer, self.mission.fetch)
         target = answer.target
         retries = outcome.retries or target.retries
-        done = Done(
+        done = Outcome(
             target.n, target.host, outcome.state, outcome.reason, answer.status, answer.began, outcome.due, retries
         )
         mime: str | None = ""
@@ -152,7 +164,7 @@ class Intake:
             score = 0.0 if self.helm is None else SITEMAP
             anchor = urls.host_of(f"{origin}/")
             self.batch.found.append(
-                Found(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=anchor)
+                Discovery(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=anchor)
             )
 
     def refuse(self, target: Target, robots: Robots) -> Verdict | None:
@@ -186,7 +198,7 @@ class Intake:
     def remember_robots(self, row: RobotsRow) -> None:
         self.batch.robots.append(row)
 
-    def _take_page(self, answer: Answer, done: Done, rendered: Result | None) -> str | None:
+    def _take_page(self, answer: Answer, done: Outcome, rendered: RenderResult | None) -> str | None:
         target = answer.target
         clock = time.perf_counter()
         html = rendered.html if rendered is not None else b""
@@ -241,7 +253,7 @@ class Intake:
         self.cpu["keep"] += time.perf_counter() - followed
         return doc.mime
 
-    def _read_whole(self, answer: Answer, done: Done, doc: Doc) -> Doc:
+    def _read_whole(self, answer: Answer, done: Outcome, doc: Doc) -> Doc:
         """A document whose beginning is quarry: all of it, or a note that it is to be fetched beyond the probe."""
         if answer.failure == "too-large" and answer.target.max_bytes:
             self._whole.add(answer.target.n)
@@ -331,7 +343,7 @@ class Intake:
         elif self.helm is None and self.scout is not None:
             link_score = self.scout.score(link, doc)
         self.batch.found.append(
-            Found(
+            Discovery(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 DULL if self.rules.novelty.is_dull(url, host) else
                 score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
@@ -359,7 +371,7 @@ class Intake:
             address.score = score
             depth = target.depth if link.kind == "refresh" else target.depth + 1
             self.batch.found.append(
-                Found(
+                Discovery(
                     urls.url_id(url), url, host, score=score, depth=depth, parent=target.n, via=link.kind,
                     anchor=link.text, context=context, lore=lore,
                 )
@@ -373,7 +385,7 @@ class Intake:
         address.depth = min(depth, address.depth)
         return shorter
 
-    def _take_redirect(self, answer: Answer, done: Done, outcome: Outcome) -> None:
+    def _take_redirect(self, answer: Answer, done: Outcome, outcome: Disposition) -> None:
         target = answer.target
         url = self.resolver.resolve(outcome.location, target.url)
         if url is None:
@@ -403,7 +415,7 @@ class Intake:
             return
         self.sequence += 1
         self.batch.found.append(
-            Found(
+            Discovery(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 score_of(self.mission.order, depth=target.depth, sequence=self.sequence, link_score=target.score),
                 target.depth, target.hops + 1, target.n,
@@ -411,21 +423,25 @@ class Intake:
             )
         )  # fmt: skip
 
-    def _pass_by(self, answer: Answer, done: Done, doc: Doc, *, reason: str, kind: str, rows: Rows, known: int) -> None:
+    def _pass_by(
+        self, answer: Answer, done: Outcome, doc: Doc, *, reason: str, kind: str, rows: Rows, known: int
+    ) -> None:
         """The page was read and is not stored: the archive gets a line on it, with what it was the first to name."""
         self.bytes += answer.size
         done.reason = reason
-        done.past = Past(checked=self.visits.number)  # without a copy nothing tells whether it changes: visit it always
+        done.past = VisitHistory(
+            checked=self.visits.number
+        )  # without a copy nothing tells whether it changes: visit it always
         news = self.batch.found[known:]
         done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, news=news)
         self.archive.note(line)
 
-    def retake(self, entry: unstored_log.Entry, target: Target) -> Done:
+    def retake(self, entry: unstored_log.UnstoredAnswer, target: Target) -> Outcome:
         """Take in once more an answer of which nothing but a line was kept."""
         answer, doc = recall(entry, target)
         if not entry.reason:
-            return self.take(answer) or Done(target.n, target.host, int(State.FAILED))
-        done = Done(target.n, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
+            return self.take(answer) or Outcome(target.n, target.host, int(State.FAILED))
+        done = Outcome(target.n, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
         known = len(self.batch.found)
         rows = self._take_links(doc, target, doc.links)
         self._pass_by(answer, done, doc, reason=entry.reason, kind=entry.kind, rows=rows, known=known)
@@ -433,7 +449,7 @@ class Intake:
         return done
 
     def _keep_page(
-        self, answer: Answer, done: Done, doc: Doc, *, digest: bytes, packed: bytes, html: bytes, kind: str
+        self, answer: Answer, done: Outcome, doc: Doc, *, digest: bytes, packed: bytes, html: bytes, kind: str
     ) -> None:
         target, headers = answer.target, answer.headers
         holder = self._vault.find_holder(digest, answer)
@@ -463,7 +479,7 @@ class Intake:
         """What a page in a browser asked for is no page, but needed to show that one again."""
         self.archive.add(answer, digest=digest_of(answer), mime="")
 
-    def _keep_unchanged(self, answer: Answer, done: Done, *, profile: Profile, rendered: bool = False) -> bool:
+    def _keep_unchanged(self, answer: Answer, done: Outcome, *, profile: Profile, rendered: bool = False) -> bool:
         """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""
         target = answer.target
         holder = self.frontier.content_holder(target.digest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.archive.digests import digest_of, is_core
-from lycosa.archive.writer import Archive, Profile
+from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.frontier import Frontier
 from lycosa.model import Answer
 
@@ -12,10 +12,10 @@ SHELLS_MAX = 100_000  # plain answers of rendered pages that are remembered
 RENDERED_TYPE = "text/html; charset=utf-8"
 
 
-class Vault:
+class ContentDedup:
     """Writes to the archive that the worker flushes."""
 
-    def __init__(self, archive: Archive, frontier: Frontier) -> None:
+    def __init__(self, archive: ArchiveWriter, frontier: Frontier) -> None:
         self._archive = archive
         self._frontier = frontier
         self._digests: dict[bytes, tuple[int, str, float]] = {}

@@ -22,7 +22,7 @@ def warm() -> None:
         assert doc.text is not None and (doc.etree is None or doc.kind == "xml")
 
 
-class Scout:
+class GuardedQuarry:
     """One worker's view of the quarry."""
 
     def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:

@@ -6,26 +6,26 @@ from collections.abc import Iterable
 
 from lycosa.collection.lessons import LEARNED, borrow
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.guarded_quarry import Scout
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
 from lycosa.judge.priority.policy_factory import make_policy, make_taste
-from lycosa.model import Batch, Lesson, Link, Sight, Target
+from lycosa.model import Batch, Lesson, Link, Observation, Target
 from lycosa.parse import Doc
 
 BORROWED = "learned_from"  # under this key the frontier keeps whose lessons were its first
 
 
-class Helm:
+class LinkScoring:
     """One worker's policy."""
 
-    def __init__(self, mission: Mission, scout: Scout | None) -> None:
+    def __init__(self, mission: Mission, scout: GuardedQuarry | None) -> None:
         self._mission = mission
         self._taste = make_taste(mission)
         self.policy = make_policy(mission, self._taste, same=scout.same if scout is not None else None)
         self._scout = scout
         self._scores = scout is not None and scout.scores
-        self._sight: Sight | None = None
+        self._sight: Observation | None = None
         self._fresh: list[tuple[float, str]] = []
 
     def own_lessons(self, frontier: Frontier) -> str:
@@ -60,7 +60,7 @@ class Helm:
     def enter(self, target: Target, doc: Doc | None = None, *, kind: str = "", failed: bool = False) -> None:
         """An answer arrived; the links that are weighed next stand on it."""
         self._fresh = []
-        sight = self._sight = Sight(target.url, target.host, target.lore, target.via, kind=kind, failed=failed)
+        sight = self._sight = Observation(target.url, target.host, target.lore, target.via, kind=kind, failed=failed)
         if doc is not None:
             sight.form, sight.title = doc.kind, doc.title
             text = doc.text if doc.tree is None or self._taste.reads else doc.raw_text

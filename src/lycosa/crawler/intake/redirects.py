@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lycosa import urls
-from lycosa.config.settings import Fetch
+from lycosa.config.settings import FetchSettings
 from lycosa.frontier import Frontier
-from lycosa.model import Answer, Done, Link, State, Target
+from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc
 
 REDIRECTS_MAX = 10_000  # redirects that are remembered without asking the frontier
@@ -18,10 +18,10 @@ def is_move(link: Link, doc: Doc, target: Target) -> bool:
     return link.kind == "refresh" and not target.hops and (doc.refresh is None or doc.refresh[0] <= SOON_S)
 
 
-class Detours:
+class RedirectLoops:
     """The latest redirects, which may not be committed yet, and those that the frontier knows."""
 
-    def __init__(self, frontier: Frontier, fetch: Fetch) -> None:
+    def __init__(self, frontier: Frontier, fetch: FetchSettings) -> None:
         self._frontier = frontier
         self._fetch = fetch
         self._latest: dict[str, str] = {}
@@ -52,7 +52,7 @@ class Detours:
             url = onward
         return False
 
-    def end_loop(self, url: str, answer: Answer, done: Done) -> list[Done]:
+    def end_loop(self, url: str, answer: Answer, done: Outcome) -> list[Outcome]:
         """Settle a redirect to `url` that closes a loop; what is to be asked for once more because of it.
 
         Who sets a cookie and leads back, at once or by way of another address, wants to see the cookie.
@@ -68,6 +68,6 @@ class Detours:
             row = self._frontier.find(url)
             # A host of another worker is that one's to ask.
             if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
-                return [Done(row.n, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
+                return [Outcome(row.n, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
         done.state, done.reason = State.FAILED, "redirect-loop"
         return []

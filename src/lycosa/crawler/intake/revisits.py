@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from lycosa.config.settings import Recrawl
+from lycosa.config.settings import RecrawlSettings
 from lycosa.fetch.validators import quiet_time
 from lycosa.frontier import RoundRow
-from lycosa.judge.admission.revisit_interval import Bounds, Rate, interval, learn
-from lycosa.model import Answer, Past, Target
+from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
+from lycosa.model import Answer, Target, VisitHistory
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
@@ -17,22 +17,22 @@ DAY_S = 24 * HOUR_S
 AWAY_ROUNDS = 2
 
 
-def step_of(recrawl: Recrawl) -> float:
+def step_of(recrawl: RecrawlSettings) -> float:
     """What one round stands for at least, however soon it follows; seconds."""
     return recrawl.period_h * HOUR_S or DAY_S
 
 
-class Visits:
+class Revisits:
     """Knows the clock of the rounds."""
 
-    def __init__(self, recrawl: Recrawl, rounds: list[RoundRow]) -> None:
+    def __init__(self, recrawl: RecrawlSettings, rounds: list[RoundRow]) -> None:
         self.number = rounds[-1].round
         self.started = rounds[-1].started
         self._at = {row.round: row.at for row in rounds}
         self._now = rounds[-1].at
         self._adapt = recrawl.adapt
         step_s = self._now - rounds[-2].at if len(rounds) > 1 else step_of(recrawl)
-        self._bounds = Bounds(
+        self._bounds = IntervalBounds(
             least_s=recrawl.min_h * HOUR_S, most_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S, step_s=step_s
         )
 
@@ -45,12 +45,12 @@ class Visits:
     def _since(self, number: int) -> float:
         return self._now - self._at.get(max(number, 1), self._now)
 
-    def after_page(self, target: Target) -> Past:
+    def after_page(self, target: Target) -> VisitHistory:
         """It brought content that it did not have before."""
         known = target.round or target.digest
-        return self._learn(target, changed=True) if known else Past(checked=self.number)
+        return self._learn(target, changed=True) if known else VisitHistory(checked=self.number)
 
-    def after_unchanged(self, answer: Answer) -> Past:
+    def after_unchanged(self, answer: Answer) -> VisitHistory:
         """It has not changed; the answer may or may not have brought its content to show for it."""
         target = answer.target
         modified = answer.headers.get("last-modified", "") or target.modified
@@ -58,23 +58,23 @@ class Visits:
         past = self._learn(target, changed=False, quiet_s=quiet_s)
         return past if answer.status != 304 else replace(past, checked=target.past.checked)
 
-    def after_redirect(self, target: Target, location: str) -> Past:
+    def after_redirect(self, target: Target, location: str) -> VisitHistory:
         """It leads elsewhere."""
         if not target.round:
-            return Past(checked=self.number)
+            return VisitHistory(checked=self.number)
         return self._learn(target, changed=location != target.redirect)
 
-    def after_refusal(self, target: Target) -> Past:
+    def after_refusal(self, target: Target) -> VisitHistory:
         """It is gone, or its host refuses it: the longer that lasts, the longer until the next look."""
         gap_s = self._since(target.round) if target.round else 0.0
         wait_s = min(max(AWAY_ROUNDS * self._bounds.step_s, 2 * gap_s), self._bounds.most_s)
         return replace(target.past, interval=wait_s if self._adapt else 0.0)
 
-    def _learn(self, target: Target, *, changed: bool, quiet_s: float = 0.0) -> Past:
+    def _learn(self, target: Target, *, changed: bool, quiet_s: float = 0.0) -> VisitHistory:
         past = target.past
         rate = learn(
             Rate(past.changes, past.watched), self._since(target.round),
             changed=changed, quiet_s=quiet_s, bounds=self._bounds,
         )  # fmt: skip
         wait_s = interval(rate, self._bounds) if self._adapt else 0.0
-        return Past(wait_s, rate.changes, rate.watched, self.number)
+        return VisitHistory(wait_s, rate.changes, rate.watched, self.number)

@@ -10,8 +10,8 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.frontier import Frontier
 from lycosa.judge.admission.traps import Tallies
-from lycosa.judge.admission.yield_quota import REASON, Quota
-from lycosa.model import Done, Link, State, Target, Verdict
+from lycosa.judge.admission.yield_quota import REASON, HostQuota
+from lycosa.model import Link, Outcome, State, Target, Verdict
 
 #: A link that stays on its host, where only those that leave it are followed.
 INTERNAL = Verdict(False, "internal-link", 'fetch.follow = "external", and the link stays on its host')
@@ -19,13 +19,13 @@ INTERNAL = Verdict(False, "internal-link", 'fetch.follow = "external", and the l
 _FORCED = frozenset({"refresh", "redirect", "sitemap"})
 
 
-class Hunt:
+class YieldQuota:
     """One worker's; made only where a setting asks for it."""
 
     def __init__(self, mission: Mission, tallies: Tallies, *, vouched: frozenset[str]) -> None:
         self._grown: set[str] = set()  # hosts whose quota has grown since the last commit
         self.external = mission.fetch.follow == "external"
-        self._quota = Quota(mission.limits, tallies) if mission.limits.host_urls else None
+        self._quota = HostQuota(mission.limits, tallies) if mission.limits.host_urls else None
         self._free = vouched | _FORCED
 
     def refuse(self, target: Target) -> Verdict | None:
@@ -35,7 +35,7 @@ class Hunt:
         verdict = self._quota.judge(target.host)
         return None if verdict.ok else verdict
 
-    def note(self, done: Done, target: Target, *, found: bool) -> None:
+    def note(self, done: Outcome, target: Target, *, found: bool) -> None:
         """Something became of a target; `found`: it is quarry."""
         if self._quota is None or done.state == State.WAITING or target.round:
             return
@@ -57,7 +57,7 @@ class Hunt:
         return link.kind not in self._free and urls.host_of(url) == host
 
 
-def make_hunt(mission: Mission, tallies: Tallies, *, vouched: frozenset[str]) -> Hunt | None:
+def make_hunt(mission: Mission, tallies: Tallies, *, vouched: frozenset[str]) -> YieldQuota | None:
     """None where no setting asks for one."""
     wanted = mission.limits.host_urls or mission.fetch.follow != "all"
-    return Hunt(mission, tallies, vouched=vouched) if wanted else None
+    return YieldQuota(mission, tallies, vouched=vouched) if wanted else None

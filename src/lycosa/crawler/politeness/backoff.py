@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lycosa.config.settings import Fetch
-from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.config.settings import FetchSettings
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
-from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, Lane
+from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 from lycosa.model import Answer
 
 
-def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journal) -> bool:
+def mind(lane: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, journal: CrawlLog) -> bool:
     """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
     if answer.failure in HOST_FAILURES:
         count = lane.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
@@ -27,7 +27,7 @@ def mind(lane: Lane, answer: Answer, *, now: float, fetch: Fetch, journal: Journ
     return changed
 
 
-def longest_pause(fetch: Fetch) -> float:
+def longest_pause(fetch: FetchSettings) -> float:
     """Seconds for which a host, or a page that is to be tried again, may have to wait."""
     return max(
         BACK_OFF_MAX_S, fetch.delay_s, fetch.crawl_delay_max_s, fetch.retry_after_max_s,
@@ -35,7 +35,7 @@ def longest_pause(fetch: Fetch) -> float:
     )  # fmt: skip
 
 
-def _rest(lane: Lane, answer: Answer, *, now: float, wait_s: float | None, journal: Journal) -> None:
+def _rest(lane: HostQueue, answer: Answer, *, now: float, wait_s: float | None, journal: CrawlLog) -> None:
     # One page that is refused again and again says little of its host: fresh ones tell.
     again = answer.status and answer.target.retries
     lane.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)

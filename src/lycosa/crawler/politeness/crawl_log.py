@@ -13,15 +13,15 @@ from typing import TextIO
 from msgspec.json import encode
 
 from lycosa.disk import make_fault
-from lycosa.model import Answer, Done, Link, State, Verdict
-from lycosa.render.messages import Result
+from lycosa.model import Answer, Link, Outcome, State, Verdict
+from lycosa.render.messages import RenderResult
 
 LONG = 4096  # characters of a line; a link may be a megabyte long
 _NAMES = ("time", "status", "size", "url", "depth", "via", "type", "state", "reason")
 _STATE_WORDS = {int(state): state.name.lower() for state in State}
 
 
-class Journal:
+class CrawlLog:
     """Gathers lines until the next commit; who asks `deep` first pays nothing at level 1."""
 
     __slots__ = ("deep", "_file", "_json", "_lines", "_second", "_stamp")
@@ -33,7 +33,7 @@ class Journal:
         self._lines: list[str] = []
         self._second, self._stamp = 0, ""
 
-    def note(self, answer: Answer, done: Done, mime: str) -> None:
+    def note(self, answer: Answer, done: Outcome, mime: str) -> None:
         """One answer, and what became of its target."""
         if self._file is None:
             return
@@ -63,7 +63,7 @@ class Journal:
             f"{at} {status or '-'} {size} {url} {depth} {via} {mime or '-'} {state}{' ' if reason else ''}{reason}\n"
         )
 
-    def rendering(self, answer: Answer, result: Result) -> None:
+    def rendering(self, answer: Answer, result: RenderResult) -> None:
         """How a page fared in a browser."""
         if self.deep:
             words = f"{answer.target.url} {result.seconds:.1f} s, {result.requests} requests, {result.refused} refused"

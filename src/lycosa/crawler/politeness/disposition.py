@@ -6,9 +6,9 @@ import re
 
 from msgspec import Struct
 
-from lycosa.config.settings import Fetch
+from lycosa.config.settings import FetchSettings
 from lycosa.fetch.headers import retry_after
-from lycosa.model import Answer, Done, State
+from lycosa.model import Answer, Outcome, State
 
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
 _GONE = frozenset({404, 410})
@@ -24,7 +24,7 @@ _TRUNCATIONS = {"too-large": "length", "cut-short": "disconnect", "timeout": "ti
 _FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
 
-class Outcome(Struct, gc=False):
+class Disposition(Struct, gc=False):
     state: State
     reason: str = ""
     due: float = 0.0  # State.WAITING: when to try again
@@ -32,30 +32,30 @@ class Outcome(Struct, gc=False):
     location: str = ""  # of a redirect, as the header gave it
 
 
-def settle(answer: Answer, fetch: Fetch) -> Outcome:
+def settle(answer: Answer, fetch: FetchSettings) -> Disposition:
     """Decide what became of a target."""
     status, failure = answer.status, answer.failure
     if failure:
         return _settle_failure(answer, fetch)
     if 200 <= status < 300:
         partial = status == 206 and not _is_whole(answer.headers.get("content-range", ""))
-        return Outcome(State.FETCHED, "partial" if partial else "")
+        return Disposition(State.FETCHED, "partial" if partial else "")
     if status == 304:
-        return Outcome(State.UNCHANGED) if answer.target.digest else Outcome(State.FAILED, "http-304")
+        return Disposition(State.UNCHANGED) if answer.target.digest else Disposition(State.FAILED, "http-304")
     if status in _MOVED:
         location = answer.headers.get("location", "")
         if not location:
-            return Outcome(State.FAILED, "redirect-without-location")
-        return Outcome(_MOVED[status], location=location)
+            return Disposition(State.FAILED, "redirect-without-location")
+        return Disposition(_MOVED[status], location=location)
     if status in _GONE:
-        return Outcome(State.GONE, f"http-{status}")
+        return Disposition(State.GONE, f"http-{status}")
     wait_s = wished_pause(answer, fetch)
     if status in _PASSING or (status == 403 and wait_s is not None):  # so do rate limits answer, too
         return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
-    return Outcome(State.FAILED, f"http-{status}" if status else "protocol")
+    return Disposition(State.FAILED, f"http-{status}" if status else "protocol")
 
 
-def wished_pause(answer: Answer, fetch: Fetch) -> float | None:
+def wished_pause(answer: Answer, fetch: FetchSettings) -> float | None:
     """For how many seconds an answer asks us to stay away, within bounds; None: it does not."""
     if "retry-after" not in answer.headers:
         return None
@@ -70,27 +70,27 @@ def _is_whole(content_range: str) -> bool:
     return found is not None and int(found[2]) == int(found[1]) + 1
 
 
-def _settle_failure(answer: Answer, fetch: Fetch) -> Outcome:
+def _settle_failure(answer: Answer, fetch: FetchSettings) -> Disposition:
     failure = answer.failure
     usable = 200 <= answer.status < 300 and answer.size > 0 and failure in _PARTIAL
     if failure not in _PASSING_FAILURES:
-        return Outcome(State.FETCHED, failure) if usable else Outcome(State.FAILED, failure)
+        return Disposition(State.FETCHED, failure) if usable else Disposition(State.FAILED, failure)
     outcome = _try_again(answer, fetch, failure, wait_s=None)
     if outcome.state == State.FAILED and usable and not answer.target.digest:
-        return Outcome(State.FETCHED, failure, retries=outcome.retries)
+        return Disposition(State.FETCHED, failure, retries=outcome.retries)
     return outcome
 
 
-def _try_again(answer: Answer, fetch: Fetch, reason: str, *, wait_s: float | None) -> Outcome:
+def _try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: float | None) -> Disposition:
     retries = answer.target.retries
     if retries >= fetch.retries:
-        return Outcome(State.FAILED, reason, retries=retries)
+        return Disposition(State.FAILED, reason, retries=retries)
     ended = answer.began + answer.took_s
     pause = max(wait_s or 0.0, fetch.retry_delay_s * 2**retries)
-    return Outcome(State.WAITING, reason, due=ended + pause, retries=retries + 1)
+    return Disposition(State.WAITING, reason, due=ended + pause, retries=retries + 1)
 
 
-def is_counted(done: Done) -> bool:
+def is_counted(done: Outcome) -> bool:
     """Whether a page counts against limits, unless it proves to be a duplicate; one that is not stored does not."""
     return done.state in _COUNTED and done.glimpse is None
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from lycosa.crawler.politeness.host_queue import Lane, Lanes
-from lycosa.crawler.shared_state import DESKS, Board, Cell
+from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.shared_state import DESKS, Cell, SharedState
 from lycosa.frontier import part_of
 from lycosa.model import Target
 
@@ -31,11 +31,17 @@ class _Wish(Struct):
     let: bool = False
 
 
-class Abroad:
+class ForeignHosts:
     """One worker as guest and as host."""
 
     def __init__(
-        self, board: Board, slot: int, *, lanes: Lanes, lane_of: Callable[[str], Lane], parts: Callable[[], list[int]]
+        self,
+        board: SharedState,
+        slot: int,
+        *,
+        lanes: HostScheduler,
+        lane_of: Callable[[str], HostQueue],
+        parts: Callable[[], list[int]],
     ) -> None:
         self._board = board
         self._slot = slot
@@ -45,7 +51,7 @@ class Abroad:
         self._queue: deque[Target] = deque()
         self._count = int(time.time())  # no number comes twice, also after a worker was replaced
         self._wishes: dict[int, _Wish] = {}  # by desk
-        self._guests: dict[tuple[int, int], tuple[float, Lane]] = {}  # by worker and desk
+        self._guests: dict[tuple[int, int], tuple[float, HostQueue]] = {}  # by worker and desk
 
     def covers(self, host: str) -> bool:
         """Whether a host is another worker's."""

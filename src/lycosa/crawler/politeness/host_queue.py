@@ -35,7 +35,7 @@ def prefix_of(url: str) -> str:
     return url[: url.index("/", 8) + 1]
 
 
-class Lane:
+class HostQueue:
     """The queue head of one host, its clock, and what its robots.txt said.
 
     A crawl has as many as there are hosts with something to fetch: what most of them do not need takes no memory.
@@ -185,28 +185,28 @@ class Lane:
         self.next_at = max(self.next_at, now + (wait_s if wait_s is not None else self.back_off_s))
 
 
-class Lanes:
+class HostScheduler:
     """All lanes of a worker; those that have work stand in a heap by the time they may go on."""
 
     def __init__(self, connections: int) -> None:
-        self.by_host: dict[str, Lane] = {}
-        self._heap: list[tuple[float, int, Lane]] = []
+        self.by_host: dict[str, HostQueue] = {}
+        self._heap: list[tuple[float, int, HostQueue]] = []
         self._count = 0
         self._tries = connections - connections // 4  # that may be under way to hosts which never answered
-        self._tried: set[Lane] = set()  # such hosts with a request under way, and some that had
-        self._untried: deque[Lane] = deque()  # such hosts whose turn it would be
+        self._tried: set[HostQueue] = set()  # such hosts with a request under way, and some that had
+        self._untried: deque[HostQueue] = deque()  # such hosts whose turn it would be
 
     def __len__(self) -> int:
         return len(self.by_host)
 
-    def enlist(self, lane: Lane) -> None:
+    def enlist(self, lane: HostQueue) -> None:
         """The lane has, or may have, something to do: let it take its turn."""
         if not lane.listed and lane.active < lane.per_host:
             lane.listed = True
             self._count += 1  # equal times: first come, first served
             heapq.heappush(self._heap, (lane.next_at, self._count, lane))
 
-    def ready(self, now: float) -> Lane | None:
+    def ready(self, now: float) -> HostQueue | None:
         """The lane whose turn it is, taken out of the heap; None when every lane must still wait."""
         self._release()
         while self._heap and self._heap[0][0] <= now:
@@ -218,7 +218,7 @@ class Lanes:
                 return lane
         return None
 
-    def _may_go(self, lane: Lane) -> bool:
+    def _may_go(self, lane: HostQueue) -> bool:
         """Hosts that never answered leave some connections to the others: they may all be dead, and then each takes
         one for as long as a connection is waited for. A lane that may not go stands aside until one of them ended.
         """
@@ -246,7 +246,7 @@ class Lanes:
         """Seconds until the next lane may go on, None when no lane is waiting."""
         return max(0.0, self._heap[0][0] - now) if self._heap else None
 
-    def listed(self) -> Iterator[Lane]:
+    def listed(self) -> Iterator[HostQueue]:
         """The hosts that wait for their turn, in no order."""
         yield from (lane for _, _, lane in self._heap)
         yield from self._untried

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from lycosa import clock, urls
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
-from lycosa.crawler.politeness.foreign_hosts import Abroad
-from lycosa.crawler.politeness.host_queue import Lane, Lanes
+from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
+from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import Robots, condense, decision
@@ -32,7 +32,7 @@ _READ = frozenset({"", "too-large", "cut-short"})
 _CUT_ALLOW = re.compile(rb"(?:^|[\r\n])[\t ]*allow[^\r\n]*$", re.IGNORECASE)
 
 
-class Shelf(Protocol):
+class RobotsStore(Protocol):
     """Where robots.txt files are kept: a frontier."""
 
     def robots(self, origin: str) -> RobotsRow | None:
@@ -45,11 +45,11 @@ class Clock(Protocol):
         """When the round began: what is older is not believed."""
 
 
-class Desk(Protocol):
+class RobotsIntake(Protocol):
     """Who is told what robots.txt files say: an intake."""
 
     @property
-    def journal(self) -> Journal: ...
+    def journal(self) -> CrawlLog: ...
     @property
     def visits(self) -> Clock: ...
     def keep_robots(self, answer: Answer) -> None: ...
@@ -57,19 +57,19 @@ class Desk(Protocol):
     def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None: ...
 
 
-class Rulebook:
+class RobotsCache:
     """Gives the rules for a target, or sends for them."""
 
     def __init__(
         self,
         mission: Mission,
         *,
-        frontier: Shelf,
+        frontier: RobotsStore,
         client: Client,
-        intake: Desk,
-        lanes: Lanes,
-        lane_of: Callable[[str], Lane],
-        abroad: Abroad | None = None,
+        intake: RobotsIntake,
+        lanes: HostScheduler,
+        lane_of: Callable[[str], HostQueue],
+        abroad: ForeignHosts | None = None,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -80,7 +80,7 @@ class Rulebook:
         self._abroad = abroad
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
 
-    def rules_for(self, lane: Lane, target: Target) -> Robots | None:
+    def rules_for(self, lane: HostQueue, target: Target) -> Robots | None:
         """The rules of the target's origin; None while they must be fetched first."""
         if target.url.startswith(lane.prefix):
             return lane.rules
@@ -127,7 +127,7 @@ class Rulebook:
         for origin in origins:
             self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
 
-    def _ask(self, lane: Lane, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
+    def _ask(self, lane: HostQueue, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
         lane.fetching_robots |= {origin}
         if url is None:
@@ -180,7 +180,7 @@ class Rulebook:
             self.intake.remember_robots(row)
         self.lanes.enlist(lane)
 
-    def _adopt(self, lane: Lane, row: RobotsRow) -> Robots:
+    def _adopt(self, lane: HostQueue, row: RobotsRow) -> Robots:
         fetch = self.mission.fetch
         robots = lane.robots[row.origin] = decision(row.status, row.body)
         lane.robots_until = min(lane.robots_until, row.fetched_at + fetch.robots_ttl_s)

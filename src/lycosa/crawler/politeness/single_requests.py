@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from lycosa import clock, urls
 from lycosa.config.settings import Mission
 from lycosa.crawler.politeness.backoff import mind
-from lycosa.crawler.politeness.crawl_log import Journal
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import settle
-from lycosa.crawler.politeness.host_queue import Lane, Lanes
-from lycosa.crawler.politeness.robots_cache import Rulebook
-from lycosa.fetch.address_guard import Gate
+from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.politeness.robots_cache import RobotsCache
+from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.model import Answer, HostRow, RobotsRow, State, Target
@@ -47,18 +47,20 @@ class _Known(NamedTuple):
     started: float
 
 
-class Patrol:
+class SingleRequests:
     """Asks for addresses and gives back what they say. Not thread-safe."""
 
-    def __init__(self, mission: Mission, gate: Gate, *, spool_folder: str, robots: Callable[[str], RobotsRow | None]):
+    def __init__(
+        self, mission: Mission, gate: AddressGuard, *, spool_folder: str, robots: Callable[[str], RobotsRow | None]
+    ):
         """`robots` gives what is known of an origin's robots.txt, with its age."""
         self.mission = mission
-        self.journal = Journal(None, level=0)
+        self.journal = CrawlLog(None, level=0)
         self.visits = _Known(0.0)
         self.robots = robots
         self.client = Client(mission, gate, spool_folder=spool_folder)
-        self.lanes = Lanes(mission.fetch.connections)
-        self.rulebook = Rulebook(
+        self.lanes = HostScheduler(mission.fetch.connections)
+        self.rulebook = RobotsCache(
             mission, frontier=self, client=self.client, intake=self, lanes=self.lanes, lane_of=self._lane
         )
         self._tags: dict[int, object] = {}
@@ -118,11 +120,11 @@ class Patrol:
         lane.queue.append(target)
         self.lanes.enlist(lane)
 
-    def _lane(self, host: str) -> Lane:
+    def _lane(self, host: str) -> HostQueue:
         lane = self.lanes.by_host.get(host)
         if lane is None:
             rule, fetch = self.client.rule_for(host), self.mission.fetch
-            lane = self.lanes.by_host[host] = Lane(
+            lane = self.lanes.by_host[host] = HostQueue(
                 HostRow(host),
                 delay_s=rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s,
                 per_host=rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host,
@@ -149,7 +151,7 @@ class Patrol:
             self.lanes.enlist(lane)
             room -= 1
 
-    def _next_target(self, lane: Lane) -> Target | None:
+    def _next_target(self, lane: HostQueue) -> Target | None:
         """What a host is asked next: robots.txt first; None when there is nothing, or its rules are on their way."""
         while not lane.errands and lane.queue and not lane.fetching_robots:
             target = lane.queue[0]

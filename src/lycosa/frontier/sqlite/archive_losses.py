@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 
 from lycosa.frontier.contract import Span, overlaps
-from lycosa.frontier.page_events import HELD, Before, owns_before
+from lycosa.frontier.page_events import HELD, PageBefore, owns_before
 from lycosa.frontier.sqlite.bulk_updates import open_rows
-from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
 
@@ -25,13 +25,13 @@ _LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? AND round = ? RETURNING n
 _NEWEST = "SELECT digest FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"
 
 
-def touched(desk: Desk, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+def touched(desk: Connection, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     """Row number and round of each page whose bytes touch these spans of an archive file, in one pass."""
     rows: Iterable[Any] = desk.db.execute(_STORED_IN, (warc, desk.round))
     return [(n, number) for n, number, offset, length in rows if overlaps(offset, length, spans)]
 
 
-def fetch_again(desk: Desk, pages: Iterable[tuple[int, int]]) -> int:
+def fetch_again(desk: Connection, pages: Iterable[tuple[int, int]]) -> int:
     """Forget what was stored of these pages in these rounds, and fetch again what has no newer copy.
 
     Whatever counts as their duplicate is fetched again as well: its bytes were never kept.
@@ -54,7 +54,7 @@ def fetch_again(desk: Desk, pages: Iterable[tuple[int, int]]) -> int:
 class _Losses:
     """Drops rows within one transaction and gathers what follows from it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Connection) -> None:
         self.counts = Counts()
         self.digests: set[bytes] = set()  # contents that nobody holds any more
         self.opened: dict[int, tuple[int, int, str]] = {}
@@ -74,7 +74,9 @@ class _Losses:
             self.counts.figure(event or "new", str(number), -1)
         held = self._db.execute(_NEWEST, (n,)).get or b""
         if not held and lost is not None:
-            self._drop_last(host, mime, owned=via != "sitemap" and owns_before(Before(state, reason, via, was, digest)))
+            self._drop_last(
+                host, mime, owned=via != "sitemap" and owns_before(PageBefore(state, reason, via, was, digest))
+            )
         # Ask for all of it the next time.
         self._db.execute("UPDATE url SET etag = '', modified = '', digest = ? WHERE n = ?", (held, n))
         newest = number == self._desk.round or lost == digest or digest in self.digests

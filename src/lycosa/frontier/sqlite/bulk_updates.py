@@ -7,7 +7,7 @@ from typing import Any
 
 from lycosa.frontier.contract import Judge
 from lycosa.frontier.partitions import PART_SQL
-from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.frontier.sqlite.rounds import POISON
 from lycosa.model import State
@@ -31,7 +31,7 @@ _TELL = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
 _NAME = "SELECT name FROM host WHERE host = ?"
 
 
-def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
+def wake_due(desk: Connection, parts: Iterable[int], now: float) -> list[str]:
     """Make pending what has waited long enough; returns its hosts."""
     db = desk.db
     hosts: set[int] = set()
@@ -46,7 +46,7 @@ def wake_due(desk: Desk, parts: Iterable[int], now: float) -> list[str]:
     return [db.execute(_NAME, (host,)).get for host in sorted(hosts)]
 
 
-def end_host(desk: Desk, host: int, reason: str, *, state: int, under: str) -> int:
+def end_host(desk: Connection, host: int, reason: str, *, state: int, under: str) -> int:
     """End the pending URLs of a host that begin with `under`."""
     total = 0
     while desk.db.execute(_HEAD, (host, under, 1)).fetchone():
@@ -61,7 +61,7 @@ def end_host(desk: Desk, host: int, reason: str, *, state: int, under: str) -> i
     return total
 
 
-def readmit(desk: Desk, host: int, reason: str, *, limit: int) -> int:
+def readmit(desk: Connection, host: int, reason: str, *, limit: int) -> int:
     """Make pending the best URLs of a host that were rejected for this reason; at once if there are none at all."""
     if not desk.db.execute("SELECT count FROM stat WHERE state = 8 AND reason = ?", (reason,)).get:
         return 0
@@ -71,7 +71,7 @@ def readmit(desk: Desk, host: int, reason: str, *, limit: int) -> int:
     return len(ns)
 
 
-def end_one(desk: Desk, n: int, reason: str) -> None:
+def end_one(desk: Connection, n: int, reason: str) -> None:
     """End one URL as failed."""
     with desk.write():
         row = desk.db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
@@ -85,7 +85,7 @@ def end_one(desk: Desk, n: int, reason: str) -> None:
         counts.write(desk.db)
 
 
-def retry(desk: Desk) -> int:
+def retry(desk: Connection) -> int:
     """Make pending what failed, with all its tries, in one pass over the table."""
     last, total = 0, 0
     while True:
@@ -98,7 +98,7 @@ def retry(desk: Desk) -> int:
         last, total = rows[-1][0], total + len(rows)
 
 
-def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
+def judge_again(desk: Connection, reasons: Collection[str], judge: Judge) -> int:
     """Judge again what was rejected for these reasons, in one pass over the table."""
     db, last, total = desk.db, 0, 0
     while True:
@@ -123,7 +123,7 @@ def judge_again(desk: Desk, reasons: Collection[str], judge: Judge) -> int:
         total += len(opened)
 
 
-def open_rows(desk: Desk, rows: list[tuple[int, int, str]], *, tell: bool = True) -> None:
+def open_rows(desk: Connection, rows: list[tuple[int, int, str]], *, tell: bool = True) -> None:
     """Make URLs pending, given their row number and the state and reason they had."""
     counts = Counts()
     for _, state, reason in rows:
@@ -135,7 +135,7 @@ def open_rows(desk: Desk, rows: list[tuple[int, int, str]], *, tell: bool = True
     counts.write(desk.db)
 
 
-def _rename(desk: Desk, rows: list[tuple[int, str, str]]) -> None:
+def _rename(desk: Connection, rows: list[tuple[int, str, str]]) -> None:
     """Write down that URLs are rejected for another reason now."""
     counts = Counts()
     for _, old, new in rows:

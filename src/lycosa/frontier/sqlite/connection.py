@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.frontier.sqlite import schema
-from lycosa.frontier.sqlite.key_index import CONTENTS, URLS, Index
+from lycosa.frontier.sqlite.key_index import CONTENTS, URLS, KeyIndex
 from lycosa.frontier.sqlite.leases import Leases
 
 #: Gives the URLs of a packed link row back.
 Unpack = Callable[[bytes], list[str]]
 
 
-class Desk:
+class Connection:
     """One open database; `write` is the only way to change it."""
 
     def __init__(self, path: Path, leases: Leases, *, unpack: Unpack | None, recent_max: int) -> None:
         self.db = schema.connect(path)
-        self.urls: Index[int] = Index(self.db, URLS, most=recent_max)
-        self.contents: Index[bytes] = Index(self.db, CONTENTS, most=recent_max)
+        self.urls: KeyIndex[int] = KeyIndex(self.db, URLS, most=recent_max)
+        self.contents: KeyIndex[bytes] = KeyIndex(self.db, CONTENTS, most=recent_max)
         self.leases = leases
         self.leases.stale = True
         self.hosts: set[str] = set()  # names that are surely in the table of hosts

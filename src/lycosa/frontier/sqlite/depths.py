@@ -17,7 +17,7 @@ from lycosa import urls
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.frontier.sqlite.schema import NEWEST_LINKS
-from lycosa.model import Found, State
+from lycosa.model import Discovery, State
 
 _ROW = "SELECT state, reason, depth, host FROM url WHERE n = ?"
 _IS_REFRESH = "SELECT 1 FROM url WHERE n = ? AND parent = ? AND via IN ('refresh', 'sitemap')"
@@ -51,7 +51,7 @@ class Depths:
         self._unpack = unpack
         self._todo: list[tuple[int, int]] = []  # pages whose links are to be lowered, with their depth
 
-    def meet(self, founds: Iterable[Found]) -> None:
+    def meet(self, founds: Iterable[Discovery]) -> None:
         """Known URLs that were found once more."""
         for found in founds:
             n = self._index.find(found.id, host_key(found.host), found.id)

@@ -56,7 +56,7 @@ class Due(Struct, frozen=True, gc=False):
     strikes: int = 0
 
 
-class Guest(Struct, frozen=True, gc=False):
+class ForeignDocument(Struct, frozen=True, gc=False):
     """A document of an archive file that is not the collection's own."""
 
     url: str
@@ -67,7 +67,7 @@ class Guest(Struct, frozen=True, gc=False):
     length: int
 
 
-class Extracted(Struct, frozen=True, gc=False):
+class ExtractedDocument(Struct, frozen=True, gc=False):
     """What came of one document."""
 
     due: Due
@@ -85,12 +85,12 @@ class Label(Struct, frozen=True):
     mission: str = ""
 
 
-Method = Callable[Concatenate["Records", P], R]
+Method = Callable[Concatenate["ExtractionStore", P], R]
 
 
 def _spoken(method: Method[P, R]) -> Method[P, R]:
     @wraps(method)
-    def call(self: Records, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: ExtractionStore, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
         except apsw.Error as problem:
@@ -99,7 +99,7 @@ def _spoken(method: Method[P, R]) -> Method[P, R]:
     return call  # type: ignore[return-value]  # wraps() names the first argument
 
 
-class Records:
+class ExtractionStore:
     """The records of a collection, for one quarry; opens a connection of its own."""
 
     def __init__(self, path: Path, label: Label) -> None:
@@ -130,7 +130,7 @@ class Records:
             self._db.execute(sql, (self.label.quarry,))
 
     @_spoken
-    def invite(self, guests: Iterable[Guest]) -> list[Due | None]:
+    def invite(self, guests: Iterable[ForeignDocument]) -> list[Due | None]:
         """Give documents of other archives their numbers; None for those that are done."""
         found: list[Due | None] = []
         with self._db:
@@ -147,7 +147,7 @@ class Records:
         return found
 
     @_spoken
-    def commit(self, rows: Iterable[Extracted], *, now: float) -> None:
+    def commit(self, rows: Iterable[ExtractedDocument], *, now: float) -> None:
         """Put these results in the place of earlier ones, all of them or none.
 
         A page whose bytes were lost in the meantime is left out: it is fetched, and then due, again.
@@ -166,7 +166,7 @@ class Records:
     def _is_there(self, due: Due) -> bool:
         return due.n < 0 or self._db.execute(_STILL, (due.n, due.round, due.warc, due.offset)).get is not None
 
-    def _write(self, rows: list[Extracted], now: float) -> None:
+    def _write(self, rows: list[ExtractedDocument], now: float) -> None:
         quarry, version, mission = self.label.quarry, self.label.version, self.label.mission
         keys = [(row.due.n, row.due.round, quarry) for row in rows]
         self._db.executemany(_DROP, keys)

@@ -18,13 +18,13 @@ from lycosa import urls
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import PART_SQL, host_key, part_of, spans
 from lycosa.frontier.sqlite import archive_losses, bulk_updates, rounds, schema, statistics
-from lycosa.frontier.sqlite.connection import Desk, Unpack
+from lycosa.frontier.sqlite.connection import Connection, Unpack
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.utf8 import cleaned
 from lycosa.frontier.sqlite.writer import Writer
-from lycosa.model import Batch, Committed, Found, HostRow, Lesson, Past, RobotsRow, State, Target, WarcRow
+from lycosa.model import Batch, Committed, Discovery, HostRow, Lesson, RobotsRow, State, Target, VisitHistory, WarcRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,7 +60,7 @@ _HOLDER = "SELECT {} FROM content JOIN url USING (n) JOIN page USING (n, round) 
 
 
 def _read_target(row: Any) -> Target:
-    return Target(*(*row[:7], bool(row[7]), *row[8:15], Past(*row[16:20]), row[15], False, row[20]))
+    return Target(*(*row[:7], bool(row[7]), *row[8:15], VisitHistory(*row[16:20]), row[15], False, row[20]))
 
 
 Method = Callable[Concatenate["SqliteFrontier", P], R]
@@ -97,7 +97,7 @@ class SqliteFrontier:
         self._suspended = self._closed = False
         self._read_inbox_at = 0  # the version of the database when the inbox was last found empty
         self._seeds: list[str] = []  # workers ask again and again, and there may be millions
-        self._desk: Desk | None = None
+        self._desk: Connection | None = None
         self._open()
 
     @staticmethod
@@ -108,7 +108,7 @@ class SqliteFrontier:
     def _open(self) -> None:
         if self._closed:
             raise RuntimeError(f"{self.path} was closed")
-        self._desk = Desk(self.path, self._leases, unpack=self._unpack, recent_max=self._recent_max)
+        self._desk = Connection(self.path, self._leases, unpack=self._unpack, recent_max=self._recent_max)
         self._read_inbox_at = 0
 
     def _shut(self) -> None:
@@ -117,7 +117,7 @@ class SqliteFrontier:
             self._desk = None
 
     @property
-    def _at(self) -> Desk:
+    def _at(self) -> Connection:
         assert self._desk is not None
         return self._desk
 
@@ -235,7 +235,7 @@ class SqliteFrontier:
     # Results in
 
     @_spoken
-    def add_seeds(self, founds: Iterable[Found], *, max_depth: int = -1) -> int:
+    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
         desk, rows, new = self._at, list(founds), 0
         for start in range(0, len(rows), _SEEDS_AT_ONCE):
             with desk.write():

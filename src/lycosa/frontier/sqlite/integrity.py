@@ -21,7 +21,7 @@ THOROUGH_BYTES = 256 << 20  # of a database that is looked at row by row, in a f
 _LINKS = "SELECT key, links FROM link"
 
 
-class Salvage(Struct):
+class SalvagedRows(Struct):
     """What could still be read of a damaged database, and stands nowhere else."""
 
     seeds: list[tuple[str, str]]  # given by the user: URL, and how it was written
@@ -64,9 +64,9 @@ def _find_wrong_rows(db: apsw.Connection, unpack: Unpack) -> str:
     return ""
 
 
-def salvage(path: Path) -> Salvage:
+def salvage(path: Path) -> SalvagedRows:
     """Read what is readable; nothing is raised, and nothing is changed."""
-    saved = Salvage([], [], {}, {})
+    saved = SalvagedRows([], [], {}, {})
     try:
         # Without a log it counts as unchangeable, or SQLite would leave files beside it.
         alone = "" if path.with_name(f"{path.name}-wal").exists() else "?immutable=1"

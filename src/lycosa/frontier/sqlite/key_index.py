@@ -25,7 +25,7 @@ FILTER_BITS = 28  # 32 MiB: of 10 million keys 4 in 100 are looked up in vain, o
 SLICE = 8  # rows moved for each row added, so that a stride ends long before the next is due
 
 
-class Log(Struct, frozen=True):
+class KeyTables(Struct, frozen=True):
     """The statements for one table: what is its log, and what its sorted table."""
 
     name: str
@@ -39,7 +39,7 @@ class Log(Struct, frozen=True):
     closed: str = ""  # keys of the rows after a position that `holds` is not to vouch for
 
 
-URLS = Log(
+URLS = KeyTables(
     name="url",
     recent="SELECT n, id FROM url WHERE n > ? ORDER BY n",
     keys="SELECT id FROM known",
@@ -50,7 +50,7 @@ URLS = Log(
     move="INSERT OR IGNORE INTO known SELECT host, id, n FROM url_run WHERE rowid > ? AND rowid <= ?",
     closed="SELECT id FROM url WHERE n > ? AND state = 8",
 )
-CONTENTS = Log(
+CONTENTS = KeyTables(
     name="content",
     recent="SELECT seq, digest FROM content WHERE seq > ? ORDER BY seq",
     keys="SELECT digest FROM holder",
@@ -65,7 +65,7 @@ CONTENTS = Log(
 K = TypeVar("K", bound=Hashable)
 
 
-class Filter:
+class KeyFilter:
     """Remembers keys by one bit each: what it does not know was never added."""
 
     def __init__(self, bits: int = FILTER_BITS) -> None:
@@ -84,17 +84,17 @@ class Filter:
         return bool(self._bytes[number >> 3 & self._mask] >> (number & 7) & 1)
 
 
-class Index(Generic[K]):
+class KeyIndex(Generic[K]):
     """Finds the position of a key. Who appends a row notes its key in `recent` and its position in `last`."""
 
-    def __init__(self, db: apsw.Connection, log: Log, *, most: int = MOST) -> None:
+    def __init__(self, db: apsw.Connection, log: KeyTables, *, most: int = MOST) -> None:
         self.recent: dict[K, int] = {}
         self.closed: set[K] = set()  # those of the recent keys that `holds` does not vouch for
         self.last = 0  # the highest position
         self.upto = 0  # positions up to this one are in the sorted table
         self.stale = True  # others may have appended rows
         self.loaded = False  # `recent` holds what was recent at the last look
-        self._older: Filter | None = None  # the keys up to `upto`; None when there are none
+        self._older: KeyFilter | None = None  # the keys up to `upto`; None when there are none
         self._db = db
         self._log = log
         self._most = most
@@ -125,7 +125,7 @@ class Index(Generic[K]):
     def _load(self, upto: int) -> None:
         """Begin anew, at the position up to which the filter knows all keys."""
         if self._older is None and upto:
-            self._older = Filter()
+            self._older = KeyFilter()
             self._older.add(key for (key,) in self._db.execute(self._log.keys))
             self.upto = upto
         self.recent, self.closed, self.last, self.loaded = {}, set(), self.upto, True
@@ -178,7 +178,7 @@ class Index(Generic[K]):
     def _forget_moved(self, upto: int) -> None:
         """Keys up to a position are in the sorted table now."""
         if self._older is None:
-            self._older = Filter()
+            self._older = KeyFilter()
         recent: dict[K, int] = {}
         moved: list[K] = []
         for key, position in self.recent.items():

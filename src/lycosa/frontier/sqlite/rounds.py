@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from lycosa.frontier.contract import EVENTS, RoundRow
-from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
 
@@ -48,7 +48,7 @@ _BEFORE = "SELECT at FROM round WHERE round = ? - 1"
 _ROUNDS = "SELECT round, at, started, ended, why, everything FROM round ORDER BY round"
 
 
-def begin(desk: Desk, *, now: float, step_s: float, everything: bool) -> int:
+def begin(desk: Connection, *, now: float, step_s: float, everything: bool) -> int:
     """Begin the next round; nothing is pending for it yet."""
     with desk.write():
         number = int(desk.db.execute(_BEGIN, (now, step_s, everything)).get)
@@ -57,7 +57,7 @@ def begin(desk: Desk, *, now: float, step_s: float, everything: bool) -> int:
     return number
 
 
-def open_due(desk: Desk, *, max_s: float) -> int:
+def open_due(desk: Connection, *, max_s: float) -> int:
     """Make pending what the round visits, from where an earlier pass was interrupted."""
     db, number, total = desk.db, desk.round, 0
     upto, opened, everything, at = db.execute(_LAST, (number,)).get
@@ -88,7 +88,7 @@ def _open(db: apsw.Connection, bindings: tuple[object, ...]) -> int:
     return total
 
 
-def end(desk: Desk, *, now: float | None, why: str) -> None:
+def end(desk: Connection, *, now: float | None, why: str) -> None:
     """Write down how the round stands."""
     with desk.write():
         desk.db.execute("UPDATE round SET ended = ?, why = ? WHERE round = ?", (now, why, desk.round))

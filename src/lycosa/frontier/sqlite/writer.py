@@ -12,12 +12,12 @@ import apsw
 
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import HELD, SETTLED, Before, event_of, owns_after, owns_before
+from lycosa.frontier.page_events import HELD, SETTLED, PageBefore, event_of, owns_after, owns_before
 from lycosa.frontier.partitions import host_key, part_of
-from lycosa.frontier.sqlite.connection import Desk
+from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts, statuses_of
 from lycosa.frontier.sqlite.depths import Depths
-from lycosa.model import Batch, Done, Found, Glimpse, Hint, HostRow, PageRow, Past, State
+from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, State, UnstoredPage, VisitHistory
 
 _INSERT = """
 INSERT INTO url
@@ -69,7 +69,7 @@ _HOSTS_MAX = 100_000
 class Writer:
     """Writes within one transaction that the caller began and will commit."""
 
-    def __init__(self, desk: Desk, *, owned: Set[int], max_depth: int) -> None:
+    def __init__(self, desk: Connection, *, owned: Set[int], max_depth: int) -> None:
         self.duplicates: set[int] = set()
         self.stored = 0
         self.woken: set[str] = set()  # hosts that have new pending URLs
@@ -119,7 +119,7 @@ class Writer:
         if moved:
             self._crown(moved, given=False)
 
-    def _take_hints(self, hints: list[Hint]) -> None:
+    def _take_hints(self, hints: list[LastmodHint]) -> None:
         """Note the latest dates; in a later round, open the pages whose date is a later one than the last time."""
         index, db, number = self._desk.urls, self._db, self._desk.round
         dates = {index.find(hint.id, host_key(hint.host), hint.id): hint for hint in latest(hints)}
@@ -139,7 +139,7 @@ class Writer:
                 self.woken.add(hint.host)
         db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates.items() if n is not None))
 
-    def _lift(self, again: list[Found]) -> list[Found]:
+    def _lift(self, again: list[Discovery]) -> list[Discovery]:
         """Open URLs to which only barred links had led, now that one is followed; returns what counts as a way."""
         ways = [found for found in again if found.reason not in BARRED]
         if not self._bars and not self._db.execute(_ANY_BARRED).get:
@@ -159,7 +159,7 @@ class Writer:
             self.woken.add(found.host)
         return ways
 
-    def _raise(self, again: list[Found]) -> None:
+    def _raise(self, again: list[Discovery]) -> None:
         """A policy saw a better link to a URL that waits."""
         index, db = self._desk.urls, self._db
         for found in again:
@@ -175,14 +175,14 @@ class Writer:
             self._db.executemany("INSERT OR IGNORE INTO inbox VALUES (?)", foreign)
         self._counts.write(self._db)
 
-    def plant(self, seeds: list[Found]) -> int:
+    def plant(self, seeds: list[Discovery]) -> int:
         """Add the seeds that the user gave; returns how many were unknown."""
         again = self.add(seeds)
         self._meet(again, done=[])
         self._crown(seeds, given=True)
         return len(seeds) - len(again)
 
-    def _crown(self, seeds: list[Found], *, given: bool) -> None:
+    def _crown(self, seeds: list[Discovery], *, given: bool) -> None:
         """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
         index, db, counts = self._desk.urls, self._db, self._counts
         for seed in seeds:
@@ -196,17 +196,17 @@ class Writer:
             db.execute("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", (n,))
             db.execute(_SEED, (n, given))
 
-    def _meet(self, again: list[Found], *, done: list[Done]) -> None:
+    def _meet(self, again: list[Discovery], *, done: list[Outcome]) -> None:
         if self._depths is not None:
             self._depths.meet(again)
             self._depths.spread_done([row.n for row in done])
 
-    def add(self, founds: Iterable[Found]) -> list[Found]:
+    def add(self, founds: Iterable[Discovery]) -> list[Discovery]:
         """Append the URLs that are unknown; returns the others."""
         index = self._desk.urls
         recent, find = index.recent, index.find
-        new: list[Found] = []
-        again: list[Found] = []
+        new: list[Discovery] = []
+        again: list[Discovery] = []
 
         def rows() -> Iterator[tuple[object, ...]]:
             n = index.last
@@ -230,7 +230,7 @@ class Writer:
             index.step(len(new))
         return again
 
-    def _count_new(self, new: list[Found]) -> None:
+    def _count_new(self, new: list[Discovery]) -> None:
         pending = 0
         woken = self.woken
         for found in new:
@@ -251,10 +251,10 @@ class Writer:
                 hosts.clear()
             hosts |= unknown
 
-    def _settle(self, dones: list[Done]) -> None:
+    def _settle(self, dones: list[Outcome]) -> None:
         """Write what became of targets."""
         ns = array("q", (done.n for done in dones))
-        before = {row[0]: Before(*row[1:]) for row in self._db.execute(_BEFORE, (apsw.carray(ns),))}
+        before = {row[0]: PageBefore(*row[1:]) for row in self._db.execute(_BEFORE, (apsw.carray(ns),))}
         contents: list[tuple[int, bytes, int, int]] = []
         page_rows: list[tuple[object, ...]] = []
         seen_rows: list[tuple[object, ...]] = []
@@ -276,17 +276,17 @@ class Writer:
                 self._note_glimpse(done.glimpse)
             self._note_event(done, old, state)
             row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
-            past, page = done.past or Past(), done.page
+            past, page = done.past or VisitHistory(), done.page
             learned = (number, past.interval, past.changes, past.watched, past.checked)
             if page is not None:
                 page_rows.append((*row, *learned, *(done.keys or (page.etag, page.last_modified)), page.digest, done.n))
-                before[done.n] = Before(state, reason, old.via, old.was, page.digest)
+                before[done.n] = PageBefore(state, reason, old.via, old.was, page.digest)
             else:
                 if done.past is not None:
                     seen_rows.append((*row, *learned, *(done.keys or (None, None)), done.n))
                 else:
                     bare_rows.append((*row, done.n))
-                before[done.n] = Before(state, reason, old.via, old.was, old.digest)
+                before[done.n] = PageBefore(state, reason, old.via, old.was, old.digest)
         for sql, rows in ((_SETTLE_PAGE, page_rows), (_SETTLE_SEEN, seen_rows), (_SETTLE_BARE, bare_rows)):
             if rows:
                 self._db.executemany(sql, rows)
@@ -299,7 +299,7 @@ class Writer:
             self._db.executemany(_LINK, sorted(row for row in read if row[0] in before))
         self._write_events()
 
-    def _settle_state(self, done: Done, old: Before, contents: list[tuple[int, bytes, int, int]]) -> int:
+    def _settle_state(self, done: Outcome, old: PageBefore, contents: list[tuple[int, bytes, int, int]]) -> int:
         """The state of a target, now that it is known who holds its content; counts it against the page limit."""
         state, page = done.state, done.page
         if state == State.FETCHED and page is not None:
@@ -316,13 +316,13 @@ class Writer:
             self.stored += 1
         return state
 
-    def _note_glimpse(self, glimpse: Glimpse) -> None:
+    def _note_glimpse(self, glimpse: UnstoredPage) -> None:
         """Count a page that was read and not stored; nothing else tells of its type and size."""
         key = f"{glimpse.kind}\t{glimpse.mime}"
         self._counts.figure("read", key, 1)
         self._counts.figure("read bytes", key, glimpse.size)
 
-    def _note_event(self, done: Done, old: Before, state: int) -> None:
+    def _note_event(self, done: Outcome, old: PageBefore, state: int) -> None:
         """Count what this visit found, and in later rounds than the first write it down."""
         if done.page is not None and done.page.mime and not old.digest:
             self._counts.figure("type", done.page.mime, 1)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lycosa import urls
-from lycosa.config.settings import Fetch
-from lycosa.crawler.intake.yield_quota import INTERNAL, Hunt
+from lycosa.config.settings import FetchSettings
+from lycosa.crawler.intake.yield_quota import INTERNAL, YieldQuota
 from lycosa.frontier import Seen
 from lycosa.judge.admission.rules import Rules
-from lycosa.model import Found, Link, State, Target, Verdict
+from lycosa.model import Discovery, Link, State, Target, Verdict
 from lycosa.parse import Doc
 
 _PAGE = Verdict(False, "nofollow", "the page that links to it says nofollow")
@@ -25,10 +25,10 @@ _LISTS = frozenset({"sitemap", "sitemap-index"})
 _MEMORY = 100_000
 
 
-class Bars:
+class NofollowRules:
     """One worker's."""
 
-    def __init__(self, fetch: Fetch, rules: Rules, hunt: Hunt | None) -> None:
+    def __init__(self, fetch: FetchSettings, rules: Rules, hunt: YieldQuota | None) -> None:
         self._obeys_page = fetch.nofollow == "obey"
         self._obeys_link = fetch.rel_nofollow == "obey"
         self._internal = hunt.is_internal if hunt is not None and hunt.external else None
@@ -59,14 +59,14 @@ class Bars:
             return _LINK
         return INTERNAL if self._internal is not None and self._internal(link, url, host) else None
 
-    def note(self, url: str, link: Link, verdict: Verdict, *, target: Target) -> Found | None:
+    def note(self, url: str, link: Link, verdict: Verdict, *, target: Target) -> Discovery | None:
         """What the frontier is told of a barred link; None: it knows. What other rules refuse is refused for those."""
         ident = urls.url_id(url)
         if not self._told.add(ident):
             return None
         host, depth = urls.host_of(url), target.depth + 1
         verdict = self._rules.refusal(url, depth=depth, host=host) or verdict
-        return Found(
+        return Discovery(
             ident, url, host, int(State.REJECTED), verdict.reason, 0.0, depth, 0, target.n,
             via=link.kind, anchor=link.text,
         )  # fmt: skip

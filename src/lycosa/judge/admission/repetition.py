@@ -107,7 +107,7 @@ class _Folder:
         self.runs: set[int] | None = None
 
 
-class Novelty:
+class Repetition:
     """The folders that are being crawled, and those that are spent."""
 
     def __init__(self, bound: int, tallies: Tallies, *, stored: bool = True) -> None:

@@ -21,7 +21,7 @@ EXPECTED = 0.35
 TRUST = 0.5
 
 
-class Bounds(Struct, frozen=True):
+class IntervalBounds(Struct, frozen=True):
     """Between which times a page is visited again, and what one round stands for; seconds."""
 
     least_s: float
@@ -40,7 +40,7 @@ class Rate(Struct, frozen=True, gc=False):
     watched: float = 0.0  # seconds
 
 
-def learn(rate: Rate, gap_s: float, *, changed: bool, quiet_s: float, bounds: Bounds) -> Rate:
+def learn(rate: Rate, gap_s: float, *, changed: bool, quiet_s: float, bounds: IntervalBounds) -> Rate:
     """Add a visit, so long after the one before; `quiet_s` is for how long the page says that it has not changed."""
     changes, watched = (rate.changes, rate.watched) if rate.watched else (GUESS, bounds.step_s)
     changes, watched = changes * FADE + changed, watched * FADE + gap_s
@@ -49,7 +49,7 @@ def learn(rate: Rate, gap_s: float, *, changed: bool, quiet_s: float, bounds: Bo
     return Rate(changes, watched)
 
 
-def interval(rate: Rate, bounds: Bounds) -> float:
+def interval(rate: Rate, bounds: IntervalBounds) -> float:
     """Seconds until the page is worth another look."""
     if not rate.watched:
         return 0.0  # seen once: the next round looks at it

@@ -13,7 +13,7 @@ import re2
 
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.judge.admission.repetition import Novelty
+from lycosa.judge.admission.repetition import Repetition
 from lycosa.judge.admission.scope import Scope
 from lycosa.judge.admission.traps import OK, Recall, Tallies, Traps
 from lycosa.model import Target, Verdict
@@ -92,7 +92,7 @@ class Rules:
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies, recall)
-        self.novelty = Novelty(mission.traps.near_duplicates, self.tallies, stored=spent)
+        self.novelty = Repetition(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
         self.uniform = uniform

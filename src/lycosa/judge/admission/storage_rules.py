@@ -14,7 +14,7 @@ from lycosa.model import Verdict
 _NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')
 
 
-class Worth:
+class StorageRules:
     """The rules of one mission for what is stored."""
 
     def __init__(self, mission: Mission) -> None:
@@ -32,6 +32,6 @@ class Worth:
         return OK
 
 
-def make_worth(mission: Mission) -> Worth | None:
+def make_worth(mission: Mission) -> StorageRules | None:
     """The rules, or None where everything is stored."""
-    return Worth(mission) if mission.keep.what != "everything" or mission.keep.drop else None
+    return StorageRules(mission) if mission.keep.what != "everything" or mission.keep.drop else None

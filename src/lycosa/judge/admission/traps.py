@@ -169,7 +169,7 @@ Recall = Callable[[str], tuple[int, str] | None]
 class Traps:
     """The bounds of one mission, with the counts they need."""
 
-    def __init__(self, bounds: settings.Traps, tallies: Tallies, recall: Recall | None = None) -> None:
+    def __init__(self, bounds: settings.TrapSettings, tallies: Tallies, recall: Recall | None = None) -> None:
         self.bounds = bounds
         self._recall = recall
         self.tallies = tallies

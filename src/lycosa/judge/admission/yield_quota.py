@@ -6,7 +6,7 @@ restarts and with any number of workers, but for requests that are under way whe
 
 from __future__ import annotations
 
-from lycosa.config.settings import Limits
+from lycosa.config.settings import LimitSettings
 from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.model import Verdict
 
@@ -14,10 +14,10 @@ TRIED, FOUND = "quota:tried", "quota:found"
 REASON = "host-quota"
 
 
-class Quota:
+class HostQuota:
     """The quotas of one worker's hosts."""
 
-    def __init__(self, limits: Limits, tallies: Tallies) -> None:
+    def __init__(self, limits: LimitSettings, tallies: Tallies) -> None:
         self._limits = limits
         self._tallies = tallies
 

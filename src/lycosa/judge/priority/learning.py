@@ -19,11 +19,11 @@ from zlib import crc32
 
 import xxhash
 
-from lycosa.config.settings import Policy as Steer
+from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Taste, weigh_terms
-from lycosa.judge.priority.shark_search import Shark
-from lycosa.model import Lesson, Link, Sight
+from lycosa.judge.priority.relevance import Relevance, weigh_terms
+from lycosa.judge.priority.shark_search import SharkSearch
+from lycosa.model import Lesson, Link, Observation
 
 BITS = 16
 _MASK = (1 << BITS) - 1
@@ -176,14 +176,14 @@ def _level(count: float) -> int:
     return int(count).bit_length()
 
 
-class Learn(Policy):
+class LearningPolicy(Policy):
     """Shark-Search as prior, and an online linear model on top of it."""
 
     learns = True
 
-    def __init__(self, taste: Taste, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
+    def __init__(self, taste: Relevance, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
         self.age = 0
-        self._shark = Shark(taste, steer)
+        self._shark = SharkSearch(taste, steer)
         self._taste = taste
         self._same = same
         self._weights = _zeros()  # arrays, not lists: their numbers lie together, which halves the cost of a look-up
@@ -200,7 +200,7 @@ class Learn(Policy):
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
         self._rules: dict[int, tuple[float, float]] = {}  # what was tried and found, by rule or shape of address
         self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
-        self._sight = Sight("", "")
+        self._sight = Observation("", "")
         self._parent: tuple[int, ...] = ()  # features of the page whose links are scored
         self._parent_bytes = b""
         self._parent_sum = 0.0
@@ -213,7 +213,7 @@ class Learn(Policy):
 
     # Scoring
 
-    def enter(self, sight: Sight) -> None:
+    def enter(self, sight: Observation) -> None:
         self._shark.enter(sight)
         self._sight = sight
         self._host = sight.host

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lycosa.config.settings import Order
-from lycosa.model import Lesson, Link, Sight
+from lycosa.model import Lesson, Link, Observation
 
 #: The score of what is fetched after everything else of its host.
 DULL = -1e9
@@ -51,7 +51,7 @@ class Policy:
         """By which its lessons are known to be its own."""
         return f"{type(self).__name__}/{self.version}"
 
-    def enter(self, sight: Sight) -> None:
+    def enter(self, sight: Observation) -> None:
         """An answer arrived; the links that are scored next stand on it."""
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:

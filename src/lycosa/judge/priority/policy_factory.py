@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from lycosa.config.settings import Mission
-from lycosa.config.settings import Policy as Steer
-from lycosa.judge.priority.learning import Learn
+from lycosa.config.settings import PolicySettings as Steer
+from lycosa.judge.priority.learning import LearningPolicy
 from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Taste
-from lycosa.judge.priority.shark_search import Fish, Shark, Terms
+from lycosa.judge.priority.relevance import Relevance
+from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, SharkSearch
 
 if TYPE_CHECKING:
     from lycosa.text import Thesaurus
 
-_PLAIN: dict[str, Callable[[Taste, Steer], Policy]] = {"fish": Fish, "shark": Shark, "terms": Terms}
+_PLAIN: dict[str, Callable[[Relevance, Steer], Policy]] = {
+    "fish": FishSearch,
+    "shark": SharkSearch,
+    "terms": KeyTermsPolicy,
+}
 
 
 def is_steered(mission: Mission) -> bool:
@@ -42,12 +46,12 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
     return thesaurus_library.find(mission.thesaurus, themes=mission.themes)
 
 
-def make_taste(mission: Mission) -> Taste:
+def make_taste(mission: Mission) -> Relevance:
     """What the mission takes for relevant."""
     steer, thesaurus = mission.policy, find_thesaurus(mission)
     # The words of anchors are what `learn` learns; with key terms to begin with it needs no thesaurus for them.
     words = thesaurus is not None and (steer.name != "learn" or steer.relevance == "thesaurus")
-    return Taste(
+    return Relevance(
         steer.anchor_terms,
         steer.url_terms,
         pages=thesaurus.relevance if thesaurus is not None else None,
@@ -56,9 +60,9 @@ def make_taste(mission: Mission) -> Taste:
     )
 
 
-def make_policy(mission: Mission, taste: Taste, *, same: Callable[[str], str] | None = None) -> Policy:
+def make_policy(mission: Mission, taste: Relevance, *, same: Callable[[str], str] | None = None) -> Policy:
     """The policy that a mission names; `same` says what an address stands for."""
     steer = mission.policy
     if steer.name == "learn":
-        return Learn(taste, steer, same=same or (lambda url: ""))
+        return LearningPolicy(taste, steer, same=same or (lambda url: ""))
     return _PLAIN[steer.name](taste, steer)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import re2
 
 #: How relevant a text in a language is, 0 to 1.
-Relevance = Callable[[str, str], float]
+RelevanceFunction = Callable[[str, str], float]
 
 #: Key terms in a page, each counted once or by its weight, that make it half relevant.
 _PAGE_HALF = 6.0
@@ -34,7 +34,7 @@ def _find_least(terms: Iterable[str]) -> list[str]:
     return [term for term in known if not any(other in term for other in known if other != term)]
 
 
-class Taste:
+class Relevance:
     """What a policy takes for relevant."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Taste:
         anchor_terms: Sequence[str] = (),
         url_terms: Sequence[str] = (),
         *,
-        pages: Relevance | None = None,
-        shorts: Relevance | None = None,
+        pages: RelevanceFunction | None = None,
+        shorts: RelevanceFunction | None = None,
         by_terms: bool = True,
     ) -> None:
         """`pages` and `shorts` weigh whole pages and short texts by other means than key terms."""

@@ -12,25 +12,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from struct import Struct as Packed
 
-from lycosa.config.settings import Policy as Steer
+from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Taste
-from lycosa.model import Link, Sight
+from lycosa.judge.priority.relevance import Relevance
+from lycosa.model import Link, Observation
 
 _PACKED = Packed("<fff")
 #: What a seed has inherited: somebody thought of it.
 _SEED = 1.0
 
 
-class Shark(Policy):
+class SharkSearch(Policy):
     """Shark-Search."""
 
-    def __init__(self, taste: Taste, steer: Steer) -> None:
+    def __init__(self, taste: Relevance, steer: Steer) -> None:
         self._taste = taste
         self._decay, self._beta, self._gamma = steer.decay, steer.beta, steer.gamma
         self.heir = 0.0  # what the links of the page inherit
 
-    def enter(self, sight: Sight) -> None:
+    def enter(self, sight: Observation) -> None:
         relevance = 1.0 if sight.kind else sight.relevance
         inherited = relevance if relevance > 0 else self._inherited(sight.lore)
         self.heir = self._decay * inherited
@@ -58,10 +58,10 @@ class Shark(Policy):
         }  # fmt: skip
 
 
-class Fish(Shark):
+class FishSearch(SharkSearch):
     """Fish-Search: relevance is yes or no, and a page's children inherit it until it has worn off."""
 
-    def enter(self, sight: Sight) -> None:
+    def enter(self, sight: Observation) -> None:
         relevant = bool(sight.kind) or sight.relevance >= 0.5
         inherited = 1.0 if relevant else self._inherited(sight.lore)
         self.heir = self._decay * inherited
@@ -78,10 +78,10 @@ class Fish(Shark):
         return {"inherited": self._gamma * heir, "anchor": (1 - self._gamma) * anchor}
 
 
-class Terms(Policy):
+class KeyTermsPolicy(Policy):
     """Key terms in anchor and address alone."""
 
-    def __init__(self, taste: Taste, steer: Steer) -> None:
+    def __init__(self, taste: Relevance, steer: Steer) -> None:
         self._taste = taste
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:

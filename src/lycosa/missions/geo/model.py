@@ -48,7 +48,7 @@ class Operation(Struct, omit_defaults=True):
     formats: tuple[str, ...] = ()
 
 
-class Reference(Struct, omit_defaults=True):
+class MetadataLink(Struct, omit_defaults=True):
     """A link from a service or an item to what describes it."""
 
     url: str
@@ -73,7 +73,7 @@ class Dimension(Struct, omit_defaults=True):
     units: str = ""
 
 
-class Item(Struct, omit_defaults=True):
+class LayerItem(Struct, omit_defaults=True):
     """A layer, feature type, coverage, process, offering, collection or data set."""
 
     type: str  # layer, feature-type, coverage, process, offering, collection, dataset, tile-map, service, folder
@@ -91,7 +91,7 @@ class Item(Struct, omit_defaults=True):
     crs_count: int = 0
     styles: tuple[Style, ...] = ()
     formats: tuple[str, ...] = ()
-    metadata: tuple[Reference, ...] = ()
+    metadata: tuple[MetadataLink, ...] = ()
     time: str = ""
     dimensions: tuple[Dimension, ...] = ()
     queryable: bool = False
@@ -125,18 +125,18 @@ class Service(Struct, omit_defaults=True):
     formats: tuple[str, ...] = ()
     crs: tuple[str, ...] = ()
     box: Box | None = None
-    metadata: tuple[Reference, ...] = ()
+    metadata: tuple[MetadataLink, ...] = ()
     versions: tuple[str, ...] = ()  # others that it says it speaks
     items: int = 0
     boxes: int = 0  # items that state a box of their own
     problem: str = ""
 
 
-class Inventory(Struct):
+class Description(Struct):
     """A service and what it offers."""
 
     service: Service
-    items: list[Item]
+    items: list[LayerItem]
 
     def records(self) -> Iterator[Record]:
         """One record of the service, then one an item, each naming its service."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lycosa.analysis.analyzer import Case, Corrected, Facet, Fact, Lead, Part, Shelf, Task
+from lycosa.analysis.analyzer import Analyzer, Case, Corrected, DocumentSource, Facet, Fact, Task, TypedLink
 from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
@@ -41,7 +41,7 @@ _SCHEMA_LINKS = {
 }
 
 
-class XmlPart(Part):
+class XmlAnalyzer(Analyzer):
     """What the xml mission knows of a collection."""
 
     name = "xml"
@@ -107,13 +107,13 @@ class XmlPart(Part):
         text: Text | None = case.scratch.get("text")
         return mended.data if mended is not None else text.data if text is not None else None
 
-    def trace(self, case: Case) -> Iterable[Lead]:
+    def trace(self, case: Case) -> Iterable[TypedLink]:
         """The strong links, typed."""
         kind: Kind | None = case.scratch.get("kind")
         if kind is None:
             return ()
         found = trace(case.body, case.url, kind=kind, mime=case.doc.mime, charset=case.doc.charset)
-        return [Lead(link.relation, link.href, True, link.url or "") for link in found.strong]
+        return [TypedLink(link.relation, link.href, True, link.url or "") for link in found.strong]
 
     def analyse(self, case: Case) -> Mapping[str, Fact] | None:
         """How it is built, in which namespaces, and what it says of schemas."""
@@ -164,7 +164,7 @@ class XmlPart(Part):
                  WHERE document.checked IS NOT grammar.mark AND document.well_formed ORDER BY grammar.id, document.id"""
         yield from (Task(f"check {grammar}", document, 2) for document, grammar in list(store.rows(sql)))
 
-    def perform(self, task: Task, shelf: Shelf) -> Mapping[str, Fact]:
+    def perform(self, task: Task, shelf: DocumentSource) -> Mapping[str, Fact]:
         """Compile a schema, or check a document."""
         if self._inspector is None:
             self._inspector = Inspector(shelf)

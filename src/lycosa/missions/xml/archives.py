@@ -47,7 +47,7 @@ _BROKEN = (
 )  # fmt: skip
 
 
-class Bounds(Struct, frozen=True):
+class ArchiveLimits(Struct, frozen=True):
     """How far an archive is unpacked."""
 
     members: int = 5_000  # that are looked at
@@ -70,7 +70,7 @@ class Member(Struct):
     problem: str = ""
 
 
-class Bundle(Struct):
+class XmlArchive(Struct):
     """An archive that was opened."""
 
     format: str  # zip, tar, gz, bz2, xz; "gz+tar" for a tar in it
@@ -86,7 +86,7 @@ class _Full(Exception):
 class _Meter:
     """Counts what comes out of an archive and of those within it."""
 
-    def __init__(self, size: int, bounds: Bounds) -> None:
+    def __init__(self, size: int, bounds: ArchiveLimits) -> None:
         self.bounds = bounds
         self.members = 0
         self.bytes = 0
@@ -120,12 +120,12 @@ def find_format(body: bytes) -> str:
     return "tar" if body[257:262] == b"ustar" else ""
 
 
-def unpack(body: bytes, url: str, *, bounds: Bounds = Bounds()) -> Bundle | None:  # noqa: B008  frozen
+def unpack(body: bytes, url: str, *, bounds: ArchiveLimits = ArchiveLimits()) -> XmlArchive | None:  # noqa: B008  frozen
     """Open an archive; None for what is none."""
     name = find_format(body)
     if not name:
         return None
-    bundle = Bundle(name, [])
+    bundle = XmlArchive(name, [])
     try:
         _open(body, url, bundle, meter=_Meter(len(body), bounds), depth=1)
     except _Full as bound:
@@ -135,7 +135,7 @@ def unpack(body: bytes, url: str, *, bounds: Bounds = Bounds()) -> Bundle | None
     return bundle
 
 
-def _open(body: bytes, url: str, bundle: Bundle, *, meter: _Meter, depth: int) -> None:
+def _open(body: bytes, url: str, bundle: XmlArchive, *, meter: _Meter, depth: int) -> None:
     name = find_format(body)
     if name in _STREAMS:
         _open_stream(body, url, bundle, name=name, meter=meter, depth=depth)
@@ -151,7 +151,9 @@ def _open(body: bytes, url: str, bundle: Bundle, *, meter: _Meter, depth: int) -
         _add(content, f"{url}!/{quote(safe)}", safe, bundle, problem=problem, meter=meter, depth=depth)
 
 
-def _add(content: bytes, address: str, path: str, bundle: Bundle, *, problem: str, meter: _Meter, depth: int) -> None:
+def _add(
+    content: bytes, address: str, path: str, bundle: XmlArchive, *, problem: str, meter: _Meter, depth: int
+) -> None:
     """Take a member in, or what is in it if it is an archive itself."""
     if not find_format(content):
         bundle.members.append(Member(address, path, content, problem))
@@ -176,7 +178,7 @@ def make_safe(path: str) -> str:
 # Zip: by its directory, or without one by what stands before each member
 
 
-def _list_zip(body: bytes, bundle: Bundle) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
+def _list_zip(body: bytes, bundle: XmlArchive) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
     end = body.rfind(_EOCD, max(0, len(body) - 65_557))
     if end < 0:
         bundle.problem = "the directory of the zip file is missing"
@@ -318,7 +320,7 @@ _STREAMS = {"gz": _gunzip, "bz2": _bunzip, "xz": _unxz}
 _ENDINGS = {"tgz": "tar", "taz": "tar", "tbz": "tar", "tbz2": "tar", "txz": "tar", "svgz": "svg"}
 
 
-def _open_stream(body: bytes, url: str, bundle: Bundle, *, name: str, meter: _Meter, depth: int) -> None:
+def _open_stream(body: bytes, url: str, bundle: XmlArchive, *, name: str, meter: _Meter, depth: int) -> None:
     """What is squeezed as a whole: mostly a tar file, else one document with the archive's own name."""
     peek, _ = _STREAMS[name](body, _PEEK_BYTES)
     tar = find_format(peek) == "tar"

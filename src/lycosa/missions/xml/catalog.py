@@ -30,7 +30,7 @@ _MAX_ENTRIES = 50_000
 _MAX_PATTERNS = 500
 
 
-class Entry(NamedTuple):
+class CatalogEntry(NamedTuple):
     """What a catalog says of a name."""
 
     kind: str  # NAME, PUBLIC, START or END
@@ -42,9 +42,9 @@ class _Full(Exception):
     """There are more entries than any honest catalog has."""
 
 
-def read_catalog(body: bytes, url: str) -> list[Entry]:
+def read_catalog(body: bytes, url: str) -> list[CatalogEntry]:
     """The entries of a catalog up to the first error."""
-    found: list[Entry] = []
+    found: list[CatalogEntry] = []
     bases = [url]
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -55,7 +55,7 @@ def read_catalog(body: bytes, url: str) -> list[Entry]:
             kind, named, where = _ENTRIES[local]
             alias, target = attributes.get(named), urls.normalise(attributes.get(where, ""), bases[-1])
             if alias and target:
-                found.append(Entry(kind, fold_public(alias) if kind == PUBLIC else alias, target))
+                found.append(CatalogEntry(kind, fold_public(alias) if kind == PUBLIC else alias, target))
                 if len(found) >= _MAX_ENTRIES:
                     raise _Full
 
@@ -74,9 +74,9 @@ def fold_public(name: str) -> str:
     return " ".join(name.split())
 
 
-def resolve(entries: Iterable[Entry], wanted: set[str]) -> Iterator[tuple[str, str]]:
+def resolve(entries: Iterable[CatalogEntry], wanted: set[str]) -> Iterator[tuple[str, str]]:
     """For the addresses that are looked for: where else each may be, exact entries first, then the longest."""
-    patterns: list[Entry] = []
+    patterns: list[CatalogEntry] = []
     for entry in entries:
         if entry.kind == NAME:
             name = urls.normalise(entry.name) or entry.name

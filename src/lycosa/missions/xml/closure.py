@@ -12,7 +12,7 @@ from lycosa import urls
 from lycosa.analysis.store import Store
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.archives import unpack
-from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, Entry, fold_public, read_catalog, resolve
+from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, CatalogEntry, fold_public, read_catalog, resolve
 
 #: Kinds that others are written in, or checked against.
 SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
@@ -137,7 +137,7 @@ def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, s
             yield document, target
 
 
-def _ask_public(store: Store, entries: list[Entry]) -> Iterator[tuple[str, str]]:
+def _ask_public(store: Store, entries: list[CatalogEntry]) -> Iterator[tuple[str, str]]:
     """Document types whose public identifier a catalog knows."""
     known = {entry.name: entry.address for entry in reversed(entries) if entry.kind == PUBLIC}
     sql = """SELECT DISTINCT document.dtd, link.target FROM link JOIN document ON document.id = link.document
@@ -147,7 +147,7 @@ def _ask_public(store: Store, entries: list[Entry]) -> Iterator[tuple[str, str]]
             yield target, address
 
 
-def _read_catalogs(store: Store, collection: Collection) -> Iterator[Entry]:
+def _read_catalogs(store: Store, collection: Collection) -> Iterator[CatalogEntry]:
     """The entries of all catalogs, also of those in archives, each of which is opened once."""
     sql = "SELECT n, member, url FROM document WHERE namespace = ? ORDER BY n, id LIMIT ?"
     for n, rows in groupby(list(store.rows(sql, (NAMESPACE, _MAX_CATALOGS))), key=lambda row: row[0]):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from lycosa import urls
 from lycosa.missions.xml import schema_guesses
-from lycosa.missions.xml.inspection import Survey, find_inside, index_members, survey
+from lycosa.missions.xml.inspection import Inspection, find_inside, index_members, survey
 from lycosa.missions.xml.kinds import SUFFIXES, Kind
 from lycosa.missions.xml.links import RELATIONS, Reference, Trace
 from lycosa.model import Link, Record
@@ -132,7 +132,7 @@ def _link(reference: Reference) -> Link:
     return Link(urls.normalise(href, reference.base) or href, kind=reference.relation)
 
 
-def _bundle_links(found: Survey) -> Iterator[Link]:
+def _bundle_links(found: Inspection) -> Iterator[Link]:
     index = index_members(found.parts)
     for part in found.parts:
         for reference in part.trace.strong:
@@ -163,7 +163,7 @@ def tell(kind: Kind, trace: Trace, body: bytes) -> dict[str, object]:
     return data
 
 
-def _tell_bundle(found: Survey) -> dict[str, object]:
+def _tell_bundle(found: Inspection) -> dict[str, object]:
     bundle = found.bundle
     assert bundle is not None
     return {

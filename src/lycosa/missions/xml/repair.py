@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from xml.parsers import expat
 
-from lycosa.analysis.analyzer import Change, Corrected
+from lycosa.analysis.analyzer import Corrected, Correction
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
@@ -130,13 +130,13 @@ def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | No
     if not fault and not changes:
         return None
     if fault and len(data) > xml.TREE_BYTES:
-        changes.append(Change("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line))
+        changes.append(Correction("unmended", f"{fault}; more than {xml.TREE_BYTES >> 20} MiB", line))
     elif fault:
         data = _repair(data, changes)
     return Corrected(_DECLARED_ENCODING.sub(rb"\1UTF-8\3", data, count=1), changes)
 
 
-def _repair(data: bytes, changes: list[Change]) -> bytes:
+def _repair(data: bytes, changes: list[Correction]) -> bytes:
     """One step after the other, until a parser is content; what they changed is added to the list."""
     for step in (_drop_illegal, _escape, _drop_unfinished, _mend_tags, _bind_prefixes):
         data, made = step(data)
@@ -148,14 +148,14 @@ def _repair(data: bytes, changes: list[Change]) -> bytes:
     return data
 
 
-def _tell_reading(body: bytes, text: Text) -> list[Change]:
+def _tell_reading(body: bytes, text: Text) -> list[Correction]:
     """What reading the bytes as text has changed already."""
     changes = []
     if text.problem or (not find_codec(body) and not _decodes(body, text.encoding)):
         read_as = charsets.settle(body, text.encoding).charset
-        changes.append(Change("encoding", f"declared or taken for {text.encoding}, read as {read_as}", 1))
+        changes.append(Correction("encoding", f"declared or taken for {text.encoding}, read as {read_as}", 1))
     if text.skipped and (not text.skipped.isspace() or text.data.startswith(b"<?xml")):
-        changes.append(Change("preface", f"{len(text.skipped)} characters before the first tag", 1))
+        changes.append(Correction("preface", f"{len(text.skipped)} characters before the first tag", 1))
     return changes
 
 
@@ -167,14 +167,14 @@ def _decodes(body: bytes, encoding: str) -> bool:
     return True
 
 
-def _drop_illegal(data: bytes) -> tuple[bytes, list[Change]]:
+def _drop_illegal(data: bytes) -> tuple[bytes, list[Correction]]:
     data, dropped = _ILLEGAL.subn(b"", data)
     data, replaced = _ILLEGAL_REFERENCE.subn(b"&#xfffd;", data)
     count = dropped + replaced
-    return data, [Change("control", "characters that XML does not allow", 0, count)] if count else []
+    return data, [Correction("control", "characters that XML does not allow", 0, count)] if count else []
 
 
-def _escape(data: bytes) -> tuple[bytes, list[Change]]:
+def _escape(data: bytes) -> tuple[bytes, list[Correction]]:
     """Write out what stands in the text and may not."""
     begin = skip_doctype(data)
     declared = _OWN_ENTITIES | set(_DECLARED_ENTITY.findall(data))
@@ -204,27 +204,27 @@ def _escape(data: bytes) -> tuple[bytes, list[Change]]:
 
     mended = data[:begin] + _TOKENS.sub(replace, data[begin:])
     changes = [
-        Change(code, detail, data.count(b"\n", 0, first[code, detail]) + 1, count)
+        Correction(code, detail, data.count(b"\n", 0, first[code, detail]) + 1, count)
         for (code, detail), count in counts.most_common(_MAX_TOLD)
     ]
     return mended, changes
 
 
-def _drop_unfinished(data: bytes) -> tuple[bytes, list[Change]]:
+def _drop_unfinished(data: bytes) -> tuple[bytes, list[Correction]]:
     """Drop a tag that the document breaks off in: libxml2 would make an element of what there is of it."""
     at = data.rfind(b"<")
     if at <= 0 or data.find(b">", at) >= 0:
         return data, []
     line = data.count(b"\n", 0, at) + 1
-    return data[:at], [Change("truncated", f"{len(data) - at} bytes of a tag at the end", line)]
+    return data[:at], [Correction("truncated", f"{len(data) - at} bytes of a tag at the end", line)]
 
 
-def _mend_tags(data: bytes) -> tuple[bytes, list[Change]]:
+def _mend_tags(data: bytes) -> tuple[bytes, list[Correction]]:
     data, mended = mend_tags(data)
-    return data, [Change("attribute", f"in <{name}>", line) for name, line in mended]
+    return data, [Correction("attribute", f"in <{name}>", line) for name, line in mended]
 
 
-def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:
+def _bind_prefixes(data: bytes) -> tuple[bytes, list[Correction]]:
     """Declare, at the root, prefixes that are used and nowhere declared."""
     root = _ROOT.match(data)
     if root is None or not find_fault(data)[0]:
@@ -240,11 +240,11 @@ def _bind_prefixes(data: bytes) -> tuple[bytes, list[Change]]:
         name = prefix.decode("ascii", "replace")
         namespace = PREFIXES.get(name, UNKNOWN_PREFIX + name)
         added += f' xmlns:{name}="{namespace}"'.encode()
-        changes.append(Change("prefix", f"{name} = {namespace}", data.count(b"\n", 0, at) + 1))
+        changes.append(Correction("prefix", f"{name} = {namespace}", data.count(b"\n", 0, at) + 1))
     return data[: root.end()] + added + data[root.end() :], changes
 
 
-def _recover(data: bytes) -> tuple[bytes, list[Change]]:
+def _recover(data: bytes) -> tuple[bytes, list[Correction]]:
     """What libxml2 makes of the rest."""
     fault, line = find_fault(data)
     from lxml import etree
@@ -256,16 +256,16 @@ def _recover(data: bytes) -> tuple[bytes, list[Change]]:
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        return data, [Change("unmended", str(error), line)]
+        return data, [Correction("unmended", str(error), line)]
     if root is None or any("depth" in entry.message for entry in parser.error_log):  # libxml2 ends at 2,048 levels
-        return data, [Change("unmended", fault, line)]
+        return data, [Correction("unmended", fault, line)]
     mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
     changes = [
-        Change(_name_error(entry.type_name), entry.message[:_MAX_DETAIL], entry.line) for entry in parser.error_log
+        Correction(_name_error(entry.type_name), entry.message[:_MAX_DETAIL], entry.line) for entry in parser.error_log
     ]
     if len(changes) > _MAX_TOLD:
         rest = len(changes) - _MAX_TOLD
-        changes = [*changes[:_MAX_TOLD], Change("syntax", "and more of the same", 0, rest)]
+        changes = [*changes[:_MAX_TOLD], Correction("syntax", "and more of the same", 0, rest)]
     left, at = find_fault(mended)
     if left == "duplicate attribute":  # two names for one, which libxml2 lets pass
         for element in root.iter(etree.Element):
@@ -276,8 +276,8 @@ def _recover(data: bytes) -> tuple[bytes, list[Change]]:
         mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
         left, at = find_fault(mended)
     if left:
-        changes.append(Change("unmended", left, at))
-    return mended, changes or [Change("syntax", fault, line)]
+        changes.append(Correction("unmended", left, at))
+    return mended, changes or [Correction("syntax", fault, line)]
 
 
 def _name_error(name: str) -> str:

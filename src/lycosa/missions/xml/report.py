@@ -13,7 +13,7 @@ import apsw
 from lycosa.analysis.store import open_readonly
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
-from lycosa.output.html_page import Link, Section, fold, table, text, tiles, write_page
+from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles, write_page
 from lycosa.output.wording import counted
 
 _TOP = 15  # bars
@@ -26,7 +26,7 @@ _VALIDITY = {"valid": 4, "invalid": 2, "unknown": 6, "usable": 1, "unusable": 5,
 _CLOSURE = {"complete": 4, "guessed": 6, "incomplete": 2}
 
 
-class Report:
+class XmlReport:
     """Asks the database and words the sections."""
 
     def __init__(self, db: apsw.Connection, name: str) -> None:
@@ -96,7 +96,7 @@ class Report:
         )
         total = self._value("SELECT count(DISTINCT value) FROM facet WHERE name = 'uses'")
         bars = [Bar(row[0], (row[1],)) for row in rows[:_TOP]]
-        cells = [(Link(row[0]), row[1], int(row[2])) for row in rows]
+        cells = [(TableLink(row[0]), row[1], int(row[2])) for row in rows]
         told = _told(len(rows), total, "namespaces")
         return Section(
             "Namespaces",
@@ -272,7 +272,7 @@ class Report:
 
 def _linked(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Rows whose first cell is an address."""
-    return [(Link(row[0]), *row[1:]) for row in rows]
+    return [(TableLink(row[0]), *row[1:]) for row in rows]
 
 
 def _share(part: int, whole: int) -> str:
@@ -294,6 +294,6 @@ def _size(count: float) -> str:
 def write_report(folder: Path, out: TextIO) -> None:
     """Write the page of a collection that was analysed."""
     with closing(open_readonly(folder)) as db:
-        report = Report(db, folder.resolve().name)
+        report = XmlReport(db, folder.resolve().name)
         for piece in write_page(report.title, report.subtitle, report.sections()):
             out.write(piece)

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.selection import Document, Picker
+from lycosa.analysis.selection import Document, Selection
 from lycosa.errors import UsageError
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.missions.xml.catalog import fold_public
@@ -28,7 +28,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-class Offline(Struct):
+class SchemaExport(Struct):
     """What was written."""
 
     entry: str  # path of the schema itself, below the folder
@@ -39,7 +39,7 @@ class Offline(Struct):
     guessed: bool = False  # something of it was found elsewhere than at its address
 
 
-def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
+def export_schema(picker: Selection, address: str, folder: Path) -> SchemaExport:
     """Write the closure of the document at an address; UsageError where it was not collected."""
     root = _find(picker, address)
     closures = Closures(picker.db.execute(NEEDS))
@@ -71,10 +71,10 @@ def export_schema(picker: Picker, address: str, folder: Path) -> Offline:
 
     write_folder(folder, list_files(), kind="schema")
     files, guessed = len({path for _, path in entries}), not closures.guessing.isdisjoint(closure)
-    return Offline(places[root][0][1], files, size, missing, lost, guessed)
+    return SchemaExport(places[root][0][1], files, size, missing, lost, guessed)
 
 
-def _find(picker: Picker, address: str) -> int:
+def _find(picker: Selection, address: str) -> int:
     url = urls.normalise(address)
     sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
     found = picker.db.execute(sql, (url,)).get if url else None
@@ -85,7 +85,7 @@ def _find(picker: Picker, address: str) -> int:
     return int(found)
 
 
-def _lay_out(picker: Picker, documents: dict[int, Document]) -> dict[int, list[tuple[str, str]]]:
+def _lay_out(picker: Selection, documents: dict[int, Document]) -> dict[int, list[tuple[str, str]]]:
     """The addresses of each document, its own first, with the path of each; no two have one."""
     places: dict[int, list[tuple[str, str]]] = {number: [] for number in documents}
     files: set[str] = set()
@@ -111,7 +111,7 @@ def _is_taken(path: str, files: set[str], folders: set[str]) -> bool:
     return fold(path) in files or fold(path) in folders or bool(above & files)
 
 
-def _list_addresses(picker: Picker, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:
+def _list_addresses(picker: Selection, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:
     """Each document's own address, then those that lead to it."""
     for number, document in documents.items():
         yield number, document.url
@@ -121,7 +121,9 @@ def _list_addresses(picker: Picker, documents: dict[int, Document]) -> Iterator[
             yield number, target
 
 
-def _list_publics(picker: Picker, written: set[str], places: dict[int, list[tuple[str, str]]]) -> list[tuple[str, str]]:
+def _list_publics(
+    picker: Selection, written: set[str], places: dict[int, list[tuple[str, str]]]
+) -> list[tuple[str, str]]:
     """The public identifiers by which documents ask for what was written, with the path of each."""
     sql = """SELECT DISTINCT link.found, document.dtd FROM link JOIN document ON document.id = link.document
              WHERE link.kind = 'doctype-system' AND link.found IS NOT NULL AND document.dtd NOT IN ('', link.href)"""

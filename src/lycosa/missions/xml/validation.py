@@ -19,7 +19,7 @@ from lxml import etree
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.analyzer import Shelf
+from lycosa.analysis.analyzer import DocumentSource
 from lycosa.missions.xml.kinds import RELAXNG, XSD
 from lycosa.missions.xml.repair import mend
 
@@ -67,7 +67,7 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
     they are, go beyond that, and a limit in megabytes is one as well.
     """
 
-    def __init__(self, shelf: Shelf, *, room: int = 0) -> None:
+    def __init__(self, shelf: DocumentSource, *, room: int = 0) -> None:
         self._shelf = shelf
         self._room = room
         self.missing: list[str] = []
@@ -99,7 +99,7 @@ def _make_room(source: bytes) -> bytes:
     return source[:start] + f'<!ENTITY % lycosa-room SYSTEM "{_ROOM}">%lycosa-room;'.encode() + source[start:]
 
 
-def find_document(shelf: Shelf, address: str) -> int | None:
+def find_document(shelf: DocumentSource, address: str) -> int | None:
     """The collected document at an address, or that the address was found to lead to."""
     url = urls.normalise(address) or address
     for sql in (
@@ -112,7 +112,7 @@ def find_document(shelf: Shelf, address: str) -> int | None:
     return None
 
 
-def read_source(shelf: Shelf, document: int) -> bytes | None:
+def read_source(shelf: DocumentSource, document: int) -> bytes | None:
     """The bytes of a document, put right if need be."""
     doc = shelf.read(document)
     if doc is None:
@@ -127,7 +127,7 @@ def read_source(shelf: Shelf, document: int) -> bytes | None:
 class Inspector:
     """Checks documents, and keeps the schemas that were used last."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: DocumentSource) -> None:
         self._shelf = shelf
         self._kept: OrderedDict[Grammar, Check] = OrderedDict()
 
@@ -323,7 +323,7 @@ def _take_in(schema: Any, how: str, addresses: list[str], **attributes: str) -> 
         etree.SubElement(schema, f"{{{XSD}}}{how}", schemaLocation=address, **attributes)
 
 
-def _open_parser(shelf: Shelf, *, room: int = 0, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
+def _open_parser(shelf: DocumentSource, *, room: int = 0, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
     """A parser that reads from the collection alone, and keeps libxml2's own limits."""
     parser = etree.XMLParser(**{"no_network": True, "resolve_entities": "internal", "huge_tree": False, **options})
     resolver = _Resolver(shelf, room=room)

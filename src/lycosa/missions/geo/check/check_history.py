@@ -49,7 +49,7 @@ ON CONFLICT (round, id) DO UPDATE SET
 {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)} WHERE excluded.at > at"""
 
 
-class Result(Struct):
+class CheckResult(Struct):
     """What a check found of one service."""
 
     id: str
@@ -70,7 +70,7 @@ class Result(Struct):
     at: float = 0.0
 
 
-class RoundRow(Struct):
+class CheckRound(Struct):
     """One time that services were checked."""
 
     round: int
@@ -85,10 +85,10 @@ class Difference(Struct):
 
     change: str  # appeared, changed or vanished
     detail: str
-    result: Result  # of the newer round, or the last there was
+    result: CheckResult  # of the newer round, or the last there was
 
 
-class History:
+class CheckHistory:
     """The rounds of a collection; `close` it."""
 
     def __init__(self, folder: Path, *, write: bool) -> None:
@@ -133,7 +133,7 @@ class History:
         """The services that a round has results for."""
         return {row[0] for row in self._rows("SELECT id FROM result WHERE round = ?", [number])}
 
-    def add(self, number: int, results: Iterable[Result]) -> None:
+    def add(self, number: int, results: Iterable[CheckResult]) -> None:
         """Write results down; what is written survives whatever happens next."""
         sql = f"INSERT OR REPLACE INTO result VALUES ({', '.join('?' * 17)})"
         self._write(sql, [_pack(number, result) for result in results])
@@ -142,7 +142,7 @@ class History:
         """A round is complete."""
         self._write("UPDATE round SET ended = ? WHERE round = ?", [(now, number)])
 
-    def take(self, other: History, *, name: str, other_name: str) -> int:
+    def take(self, other: CheckHistory, *, name: str, other_name: str) -> int:
         """Put the rounds of another collection among those of this one, by their times; returns how many are new.
 
         The names are those of the collections. Where each has rounds of its own, a round of either asked for a part of
@@ -170,16 +170,16 @@ class History:
             raise _translate(problem, self._path) from None
         return len(theirs.keys() - mine.keys())
 
-    def rounds(self) -> list[RoundRow]:
+    def rounds(self) -> list[CheckRound]:
         """Every round with its figures, the first one first."""
         sql = "SELECT round, started, ended, filter FROM round ORDER BY round"
-        found = [RoundRow(number, started, ended, wanted, {}) for number, started, ended, wanted in self._rows(sql)]
+        found = [CheckRound(number, started, ended, wanted, {}) for number, started, ended, wanted in self._rows(sql)]
         by_number = {row.round: row for row in found}
         for number, outcome, count in self._rows("SELECT round, outcome, count(*) FROM result GROUP BY 1, 2"):
             by_number[number].outcomes[outcome] = count
         return found
 
-    def results(self, number: int) -> Iterator[Result]:
+    def results(self, number: int) -> Iterator[CheckResult]:
         """What a round found, service by service."""
         for row in self._rows("SELECT * FROM result WHERE round = ? ORDER BY endpoint, type", [number]):
             yield _unpack(row)
@@ -233,7 +233,7 @@ def merge_rounds(into: Path, folder: Path, *, name: str) -> list[str]:
     if not (folder / NAME).exists():
         return []
     try:
-        with closing(History(folder, write=False)) as other, closing(History(into, write=True)) as history:
+        with closing(CheckHistory(folder, write=False)) as other, closing(CheckHistory(into, write=True)) as history:
             new = history.take(other, name=name, other_name=folder.resolve().name)
             total = len(history.rounds())
     except CollectionError as problem:
@@ -248,7 +248,7 @@ def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
     if not (folder / NAME).exists():
         return {}
     try:
-        history = History(folder, write=False)
+        history = CheckHistory(folder, write=False)
         try:
             rows = history._rows("SELECT id, outcome, at FROM result ORDER BY round")
             return {row[0]: (row[1], row[2]) for row in rows}
@@ -264,7 +264,7 @@ def _translate(problem: apsw.Error, path: Path) -> LycosaError:
     return translate(problem, path)
 
 
-def compare(before: Result | None, new: Result) -> tuple[str, str] | None:
+def compare(before: CheckResult | None, new: CheckResult) -> tuple[str, str] | None:
     """How a service differs from what it was, as a word and its grounds; None when it does not."""
     if before is None or not before.described:
         was = f"it was {before.outcome}" if before is not None else "it is new"
@@ -290,7 +290,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
 
 
-def _pack(number: int, result: Result) -> tuple[Any, ...]:
+def _pack(number: int, result: CheckResult) -> tuple[Any, ...]:
     names = zstandard.compress("\n".join(name.replace("\n", " ") for name in result.names[:_MAX_NAMES]).encode())
     return (
         number, result.id, result.type, result.endpoint, result.title, result.version, result.outcome, result.reason,
@@ -299,9 +299,9 @@ def _pack(number: int, result: Result) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _unpack(row: tuple[Any, ...]) -> Result:
+def _unpack(row: tuple[Any, ...]) -> CheckResult:
     text = zstandard.decompress(row[10]).decode()
-    return Result(
+    return CheckResult(
         id=row[1], type=row[2], endpoint=row[3], title=row[4], version=row[5], outcome=row[6], reason=row[7],
         described=bool(row[8]), items=row[9], names=tuple(text.split("\n")) if text else (), address=row[11],
         answer_s=row[12], operation=row[13], request=row[14], request_s=row[15], at=row[16],

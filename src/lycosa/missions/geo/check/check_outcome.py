@@ -8,8 +8,8 @@ from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
 from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.missions.geo.describe.json_services import read_object, table, word
-from lycosa.missions.geo.model import Inventory
-from lycosa.missions.geo.recognise.exception_report import COMPLAINTS, Complaint, read_complaint
+from lycosa.missions.geo.model import Description
+from lycosa.missions.geo.recognise.exception_report import COMPLAINTS, ExceptionReport, read_complaint
 from lycosa.parse import Doc, read
 
 #: What a check may find, the best first, and what each means.
@@ -32,57 +32,57 @@ _ENOUGH = frozenset(("", "too-large"))
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"RIFF", b"BM")
 
 
-class Verdict(NamedTuple):
+class CheckOutcome(NamedTuple):
     """What one answer says; empty words: it is as it should be."""
 
     outcome: str
     reason: str = ""
 
 
-def judge_description(reply: Reply, kind: str) -> tuple[Verdict, Doc | None, Inventory | None]:
+def judge_description(reply: Reply, kind: str) -> tuple[CheckOutcome, Doc | None, Description | None]:
     """Whether an answer describes a service of this type (empty: of any); the description, if it does."""
     doc = _read(reply)
     found = take_stock(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
     if found is not None and kind in ("", found.service.type):
-        return Verdict(""), doc, found
+        return CheckOutcome(""), doc, found
     if failure := _judge_failure(reply, doc):
         return failure, doc, None
     if found is not None:
-        return Verdict("wrong type", f"it is {found.service.type} now"), doc, None
-    return Verdict("wrong type", doc.mime or doc.kind if doc is not None else ""), doc, None
+        return CheckOutcome("wrong type", f"it is {found.service.type} now"), doc, None
+    return CheckOutcome("wrong type", doc.mime or doc.kind if doc is not None else ""), doc, None
 
 
-def judge_probe(reply: Reply, probe: Probe) -> Verdict:
+def judge_probe(reply: Reply, probe: Probe) -> CheckOutcome:
     """Whether a real request worked; otherwise why not, as an outcome of the whole service."""
     doc = _read(reply)
     if failure := _judge_failure(reply, doc):
         named = failure.outcome in ("exception", "refused")
         if named and probe.elsewhere:
-            return Verdict("alive")
-        return failure if named else Verdict("capabilities only", f"{probe.operation}: {failure.reason}")
+            return CheckOutcome("alive")
+        return failure if named else CheckOutcome("capabilities only", f"{probe.operation}: {failure.reason}")
     assert doc is not None
     if _fits(doc, probe):
-        return Verdict("alive")
-    return Verdict("capabilities only", f"{probe.operation}: {doc.mime or doc.kind or 'an empty answer'}")
+        return CheckOutcome("alive")
+    return CheckOutcome("capabilities only", f"{probe.operation}: {doc.mime or doc.kind or 'an empty answer'}")
 
 
 def _read(reply: Reply) -> Doc | None:
     return read(reply.url, reply.headers, reply.body) if reply.status else None
 
 
-def _judge_failure(reply: Reply, doc: Doc | None) -> Verdict | None:
+def _judge_failure(reply: Reply, doc: Doc | None) -> CheckOutcome | None:
     """What is wrong with an answer, whatever was asked; None when it may be what it should be."""
     if doc is not None and (complaint := _find_complaint(doc)) is not None:
-        return Verdict("refused" if complaint.refuses else "exception", str(complaint))
+        return CheckOutcome("refused" if complaint.refuses else "exception", str(complaint))
     reason = reply.reason
     if reason in _ENOUGH and 200 <= reply.status < 300:
-        return None if reply.body or reply.status == 204 else Verdict("dead", "empty-answer")
+        return None if reply.body or reply.status == 204 else CheckOutcome("dead", "empty-answer")
     if reason.startswith("robots"):
-        return Verdict("forbidden", reason)
-    return Verdict("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
+        return CheckOutcome("forbidden", reason)
+    return CheckOutcome("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
 
 
-def _find_complaint(doc: Doc) -> Complaint | None:
+def _find_complaint(doc: Doc) -> ExceptionReport | None:
     """What an error report says; None for what is none."""
     found = read_complaint(doc)
     if found is not None:
@@ -91,9 +91,9 @@ def _find_complaint(doc: Doc) -> Complaint | None:
         content = read_object(doc.body)
         error = table(content.get("error"))
         if error:
-            return Complaint(word(error.get("code"), 60), word(error.get("message"), 400))
+            return ExceptionReport(word(error.get("code"), 60), word(error.get("message"), 400))
         if "code" in content and "description" in content:  # OGC API Features, 7.5.1
-            return Complaint(word(content.get("code"), 60), word(content.get("description"), 400))
+            return ExceptionReport(word(content.get("code"), 60), word(content.get("description"), 400))
     return None
 
 

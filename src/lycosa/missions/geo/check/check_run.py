@@ -20,15 +20,15 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.single_requests import Patrol, Reply
+from lycosa.crawler.politeness.single_requests import Reply, SingleRequests
 from lycosa.errors import CollectionError, UsageError
-from lycosa.fetch.address_guard import Gate
-from lycosa.missions.geo.check.check_history import History, Result
-from lycosa.missions.geo.check.check_outcome import OUTCOMES, Verdict, judge_description, judge_probe
+from lycosa.fetch.address_guard import AddressGuard
+from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult
+from lycosa.missions.geo.check.check_outcome import OUTCOMES, CheckOutcome, judge_description, judge_probe
 from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
-from lycosa.missions.geo.inventory.inventory import Entry, Stock
-from lycosa.missions.geo.inventory.listing import Wanted, list_services
-from lycosa.missions.geo.model import Inventory
+from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
+from lycosa.missions.geo.inventory.listing import ServiceFilter, list_services
+from lycosa.missions.geo.model import Description
 from lycosa.missions.geo.recognise.endpoint_inference import ask
 from lycosa.model import RobotsRow
 from lycosa.output.wording import counted
@@ -60,8 +60,8 @@ class Watched(Struct):
 class _Case(Struct):
     """A service that is being checked."""
 
-    host: deque[Entry]  # what else is to be checked there
-    result: Result
+    host: deque[ServiceEntry]  # what else is to be checked there
+    result: CheckResult
     probe: Probe | None = None
 
 
@@ -69,10 +69,10 @@ def watch(
     mission: Mission,
     collection: Collection,
     *,
-    wanted: Wanted,
+    wanted: ServiceFilter,
     anew: bool = False,
     stopping: Callable[[], bool] = lambda: False,
-    tell: Callable[[int, int, Result], None] = lambda done, total, result: None,
+    tell: Callable[[int, int, CheckResult], None] = lambda done, total, result: None,
 ) -> Watched:
     """Check the services of a collection; `tell` is given how many are done, of how many, and each result."""
     entries = _list(collection, wanted)
@@ -83,8 +83,8 @@ def watch(
             " lycosa services lists them."
         )
     with _lock(collection.path), tempfile.TemporaryDirectory(prefix="lycosa-check-") as spool:
-        history = History(collection.path, write=True)
-        patrol = Patrol(
+        history = CheckHistory(collection.path, write=True)
+        patrol = SingleRequests(
             _be_brief(mission), _make_gate(mission, collection), spool_folder=spool, robots=_robots_of(collection)
         )
         try:
@@ -116,21 +116,21 @@ class _Round:
 
     def __init__(
         self,
-        history: History,
+        history: CheckHistory,
         number: int,
         *,
-        patrol: Patrol,
-        tell: Callable[[int, int, Result], None],
+        patrol: SingleRequests,
+        tell: Callable[[int, int, CheckResult], None],
         hosts_at_once: int,
     ) -> None:
         self._history = history
         self._number = number
         self._patrol = patrol
         self._tell = tell
-        self._results: list[Result] = []
+        self._results: list[CheckResult] = []
         self._written_at = time.monotonic()
         self._hosts_at_once = hosts_at_once
-        self._hosts: deque[deque[Entry]] = deque()
+        self._hosts: deque[deque[ServiceEntry]] = deque()
         self._total = 0
         self.done = 0
 
@@ -139,9 +139,9 @@ class _Round:
         """Services that have no result."""
         return self._total - self.done
 
-    def run(self, entries: list[Entry], stopping: Callable[[], bool]) -> None:
+    def run(self, entries: list[ServiceEntry], stopping: Callable[[], bool]) -> None:
         self._total = len(entries)
-        by_host: dict[str, deque[Entry]] = {}
+        by_host: dict[str, deque[ServiceEntry]] = {}
         for entry in entries:
             by_host.setdefault(entry.host, deque()).append(entry)
         self._hosts.extend(by_host.values())
@@ -152,7 +152,7 @@ class _Round:
         finally:
             self._write()
 
-    def _begin(self, host: deque[Entry]) -> None:
+    def _begin(self, host: deque[ServiceEntry]) -> None:
         """Ask the next service of a host; when it has none left, of the next host."""
         if not host and self._hosts:
             host = self._hosts.popleft()
@@ -160,7 +160,7 @@ class _Round:
             return
         entry = host.popleft()
         service = entry.service
-        result = Result(entry.id, service.type, service.endpoint, "", title=service.title, version=service.version)
+        result = CheckResult(entry.id, service.type, service.endpoint, "", title=service.title, version=service.version)
         result.address = _find_description(entry)
         self._patrol.ask(result.address, _Case(host, result), max_bytes=_DESCRIPTION_BYTES)
 
@@ -200,12 +200,12 @@ def summarise(outcomes: dict[str, int]) -> str:
     return counted(total, "service") + (f": {', '.join(parts)}" if parts else "")
 
 
-def _list(collection: Collection, wanted: Wanted) -> list[Entry]:
+def _list(collection: Collection, wanted: ServiceFilter) -> list[ServiceEntry]:
     with collection.snapshot():
-        return [entry for entry in list_services(Stock(collection), wanted) if entry.service.endpoint]
+        return [entry for entry in list_services(ServiceInventory(collection), wanted) if entry.service.endpoint]
 
 
-def _find_description(entry: Entry) -> str:
+def _find_description(entry: ServiceEntry) -> str:
     """Where a service described itself, or should."""
     if entry.sources:
         pages = entry.sources[0].pages
@@ -217,7 +217,7 @@ def _find_description(entry: Entry) -> str:
     return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
 
 
-def _note_description(result: Result, reply: Reply) -> Probe | None:
+def _note_description(result: CheckResult, reply: Reply) -> Probe | None:
     """Write down what a service says of itself; what it is to be asked next, or None when the check is over."""
     result.at = reply.at
     verdict, doc, found = judge_description(reply, result.type)
@@ -241,18 +241,18 @@ def _note_description(result: Result, reply: Reply) -> Probe | None:
     return probe
 
 
-def _note_probe(result: Result, verdict: Verdict, reply: Reply) -> None:
+def _note_probe(result: CheckResult, verdict: CheckOutcome, reply: Reply) -> None:
     result.outcome, result.reason = verdict
     if reply.status:
         result.request_s = round(reply.took_s, 4)
 
 
-def _probe_of(found: Inventory, doc: Doc) -> Probe | None:
+def _probe_of(found: Description, doc: Doc) -> Probe | None:
     probe = make_probe(found, doc)
     return probe if probe is not None and urls.normalise(probe.url) is not None else None
 
 
-def _describe(wanted: Wanted) -> str:
+def _describe(wanted: ServiceFilter) -> str:
     """Which services a round is about; empty: all."""
     named = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
     return ", ".join(f"{name}={value}" for name, value in named.items() if value)
@@ -271,8 +271,8 @@ def _be_brief(mission: Mission) -> Mission:
     )
 
 
-def _make_gate(mission: Mission, collection: Collection) -> Gate:
-    return Gate(
+def _make_gate(mission: Mission, collection: Collection) -> AddressGuard:
+    return AddressGuard(
         allow_private=mission.fetch.allow_private,
         connect_to=mission.fetch.connect_to,
         seed_hosts={urls.host_of(seed) for seed in mission.seeds or collection.seeds()},

@@ -16,7 +16,7 @@ from lycosa import urls
 from lycosa.missions.geo.bounds import CRS84, Box
 from lycosa.missions.geo.check import tiles
 from lycosa.missions.geo.describe.json_services import read_object, words
-from lycosa.missions.geo.model import Inventory, Item, Service
+from lycosa.missions.geo.model import Description, LayerItem, Service
 from lycosa.missions.geo.recognise.endpoint_inference import keep_form
 from lycosa.missions.geo.xml_access import attribute, read_tree, text_of
 from lycosa.parse import Doc
@@ -48,7 +48,7 @@ class Probe(Struct, frozen=True):
     elsewhere: bool = False  # another service is asked, whose complaints are not of this one
 
 
-def make_probe(found: Inventory, doc: Doc) -> Probe | None:
+def make_probe(found: Description, doc: Doc) -> Probe | None:
     """The request that puts a service to the test; None where there is nothing to ask for."""
     make = _MAKERS.get(found.service.type)
     return make(found, doc) if make is not None else None
@@ -90,7 +90,7 @@ def _domain_of(url: str) -> str:
     return urls.registered_domain(host) or host
 
 
-def _choose(items: list[Item], *, boxed: bool = False) -> Item | None:
+def _choose(items: list[LayerItem], *, boxed: bool = False) -> LayerItem | None:
     """An item that can be asked for: one with a box and nothing below it, if there is one."""
     named = [item for item in items if item.name]
     plain = [item for item in named if not item.group] or named
@@ -113,7 +113,7 @@ def _spell(*values: float) -> str:
     return ",".join(f"{value:.6f}".rstrip("0").rstrip(".") for value in values)
 
 
-def _ask_map(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_map(found: Description, _doc: Doc) -> Probe | None:
     service = found.service
     layer = _choose(found.items, boxed=True)
     if layer is None:
@@ -140,7 +140,7 @@ def _ask_map(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(_join(address, **parameters), "GetMap", IMAGE)
 
 
-def _place(layer: Item, *, modern: bool) -> tuple[str, str]:
+def _place(layer: LayerItem, *, modern: bool) -> tuple[str, str]:
     """A reference system that a layer has, and a box within the layer in it."""
     west, south, east, north = _shrink(layer.box)
     names = set(layer.crs)
@@ -158,7 +158,7 @@ def _place(layer: Item, *, modern: bool) -> tuple[str, str]:
     return "EPSG:4326", _spell(south, west, north, east) if modern else _spell(west, south, east, north)
 
 
-def _ask_feature(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_feature(found: Description, _doc: Doc) -> Probe | None:
     service = found.service
     item = _choose(found.items)
     if item is None:
@@ -171,7 +171,7 @@ def _ask_feature(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(_join(address, **parameters), "GetFeature", XML, ("FeatureCollection", "SimpleFeatureCollection"))
 
 
-def _ask_coverage(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_coverage(found: Description, _doc: Doc) -> Probe | None:
     service = found.service
     item = _choose(found.items)
     if item is None:
@@ -183,7 +183,7 @@ def _ask_coverage(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(_join(_find_address(service, "DescribeCoverage"), **parameters), "DescribeCoverage", XML, roots)
 
 
-def _ask_process(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_process(found: Description, _doc: Doc) -> Probe | None:
     service = found.service
     item = _choose(found.items)
     if item is None:
@@ -194,7 +194,7 @@ def _ask_process(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(_join(_find_address(service, "DescribeProcess"), **parameters), "DescribeProcess", XML, roots)
 
 
-def _ask_record(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_record(found: Description, _doc: Doc) -> Probe | None:
     service = found.service
     version = service.version or "2.0.2"
     parameters = {"service": "CSW", "version": version, "request": "GetRecords", "typenames": "csw:Record"}
@@ -205,7 +205,7 @@ def _ask_record(found: Inventory, _doc: Doc) -> Probe | None:
     return Probe(_join(address, **parameters), "GetRecords", XML, ("GetRecordsResponse",))
 
 
-def _ask_sensor(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_sensor(found: Description, doc: Doc) -> Probe | None:
     service = found.service
     root, _ = read_tree(doc)
     if root is None:
@@ -222,7 +222,7 @@ def _ask_sensor(found: Inventory, doc: Doc) -> Probe | None:
     return Probe(_join(_find_address(service, "DescribeSensor"), **parameters), "DescribeSensor", XML)
 
 
-def _ask_tile(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_tile(found: Description, doc: Doc) -> Probe | None:
     root, _ = read_tree(doc)
     tile = tiles.find_wmts(root) if root is not None else None
     if tile is None:
@@ -234,19 +234,19 @@ def _ask_tile(found: Inventory, doc: Doc) -> Probe | None:
     return Probe(_join(_find_address(found.service, "GetTile"), **parameters), "GetTile", TILE)
 
 
-def _ask_tile_json(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_tile_json(found: Description, doc: Doc) -> Probe | None:
     address = tiles.find_tile_json(doc, found.service)
     return Probe(address, "tile", TILE) if address else None
 
 
-def _ask_download(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_download(found: Description, doc: Doc) -> Probe | None:
     """A download is begun, not waited for."""
     address = next((item.address for item in found.items if item.address), "")
     resolved = urls.normalise(address, doc.url) if address else None
     return Probe(resolved, "download", ANY, max_bytes=_DOWNLOAD_BYTES) if resolved else None
 
 
-def _ask_api(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_api(found: Description, doc: Doc) -> Probe | None:
     """One feature of a collection; where no collection is known yet, the list of them."""
     base = found.service.endpoint.rstrip("/")
     for item in found.items:
@@ -268,7 +268,7 @@ def _keep_near(address: str, doc: Doc, otherwise: str) -> str:
     return resolved if resolved and _domain_of(resolved) == _domain_of(doc.url) else otherwise
 
 
-def _ask_catalogue(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_catalogue(found: Description, doc: Doc) -> Probe | None:
     for item in found.items:
         if item.address and (address := urls.normalise(item.address, doc.url)):
             paged = "/items" in address.partition("?")[0]
@@ -276,7 +276,7 @@ def _ask_catalogue(found: Inventory, doc: Doc) -> Probe | None:
     return None
 
 
-def _ask_things(found: Inventory, _doc: Doc) -> Probe | None:
+def _ask_things(found: Description, _doc: Doc) -> Probe | None:
     address = found.service.endpoint.rstrip("/")
     return Probe(f"{address}/Things?$top=1", "Things", JSON)
 
@@ -285,7 +285,7 @@ def _name_server(service: Service) -> str:
     return service.kind.partition("/")[0].removeprefix("arcgis:")
 
 
-def _ask_arcgis(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_arcgis(found: Description, doc: Doc) -> Probe | None:
     service = found.service
     kind = _name_server(service)
     endpoint = service.endpoint.rstrip("/")
@@ -316,7 +316,7 @@ def _ask_arcgis(found: Inventory, doc: Doc) -> Probe | None:
     return None
 
 
-def _ask_search(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_search(found: Description, doc: Doc) -> Probe | None:
     for operation in found.service.operations:
         for template in operation.get:
             if (address := tiles.fill_search(template)) and (resolved := urls.normalise(address, doc.url)):
@@ -324,14 +324,14 @@ def _ask_search(found: Inventory, doc: Doc) -> Probe | None:
     return None
 
 
-def _ask_tile_map(found: Inventory, doc: Doc) -> Probe | None:
+def _ask_tile_map(found: Description, doc: Doc) -> Probe | None:
     for item in found.items:
         if item.address and (address := urls.normalise(item.address, doc.url)):
             return Probe(address, "TileMap", XML, ("TileMap",))
     return None
 
 
-_MAKERS: dict[str, Callable[[Inventory, Doc], Probe | None]] = {
+_MAKERS: dict[str, Callable[[Description, Doc], Probe | None]] = {
     "WMS": _ask_map,
     "WFS": _ask_feature,
     "WCS": _ask_coverage,

@@ -1,4 +1,4 @@
-"""The inventory of a service: its description flows in as a `Doc`, a `Service` and its `Item`s flow out (G7, G11).
+"""The inventory of a service: its description flows in as a `Doc`, a `Service` and its `LayerItem`s flow out (G7, G11).
 
 Every element is optional, every version of every kind takes the same way, and nothing raises on content.
 """
@@ -14,7 +14,7 @@ from lycosa import text
 from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.describe import feeds, json_services, ows, wms
 from lycosa.missions.geo.languages import name_language
-from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Inventory, Item, Service, find_licence
+from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.missions.geo.recognise.exception_report import read_complaint
 from lycosa.missions.geo.recognise.kinds import inflate, recognise
@@ -22,7 +22,7 @@ from lycosa.missions.geo.xml_access import find, read_tree
 from lycosa.model import Record
 from lycosa.parse import Doc
 
-_Read = Callable[[Any, Service], list[Item]]
+_Read = Callable[[Any, Service], list[LayerItem]]
 
 _JSON: dict[str, _Read] = {
     "ogcapi": json_services.read_api,
@@ -52,7 +52,7 @@ _MANY = 200
 _HEARD = 100
 
 
-def take_stock(doc: Doc, kind: str | None = None) -> Inventory | None:
+def take_stock(doc: Doc, kind: str | None = None) -> Description | None:
     """What a service offers, as its description says; None for a document that describes none.
 
     `kind` saves recognising the document again.
@@ -72,7 +72,7 @@ def take_stock(doc: Doc, kind: str | None = None) -> Inventory | None:
     else:
         items = _read_xml(doc, family, service)
     _settle(service, items)
-    return Inventory(service, items)
+    return Description(service, items)
 
 
 def extract(doc: Doc) -> Iterator[Record]:
@@ -85,7 +85,7 @@ def extract(doc: Doc) -> Iterator[Record]:
         yield Record("exception", msgspec.to_builtins(complaint))
 
 
-def _fit(inventory: Inventory) -> None:
+def _fit(inventory: Description) -> None:
     """Leave items out where a small document makes very much of them: each repeats what it inherits."""
     items, room = inventory.items, _RECORD_BYTES
     for number, item in enumerate(items if len(items) >= _MANY else ()):
@@ -97,7 +97,7 @@ def _fit(inventory: Inventory) -> None:
             return
 
 
-def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:
+def _read_xml(doc: Doc, family: str, service: Service) -> list[LayerItem]:
     root, service.problem = read_tree(doc)
     if root is None:
         return []
@@ -113,7 +113,7 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[Item]:
     return read(root, service) if read is not None else []
 
 
-def _settle(service: Service, items: list[Item]) -> None:
+def _settle(service: Service, items: list[LayerItem]) -> None:
     """What follows from all that was read."""
     service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
@@ -128,7 +128,7 @@ def _settle(service: Service, items: list[Item]) -> None:
         service.advertised = strip_request(addresses[0]) if addresses else ""
 
 
-def _tell_languages(service: Service, items: list[Item]) -> None:
+def _tell_languages(service: Service, items: list[LayerItem]) -> None:
     """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
     said = [service.title, service.abstract, service.constraints, service.fees]
     said += [f"{item.title}. {item.abstract}" for item in items[:_HEARD]]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.geo.bounds import MAX_CHARS, Box, name_crs, read_numbers, read_ring
-from lycosa.missions.geo.model import MAX_ITEM_CRS, MAX_ITEMS, MAX_LIST, Contact, Item, Operation, Reference, Service
+from lycosa.missions.geo.model import (
+    MAX_ITEM_CRS,
+    MAX_ITEMS,
+    MAX_LIST,
+    Contact,
+    LayerItem,
+    MetadataLink,
+    Operation,
+    Service,
+)
 from lycosa.missions.geo.xml_access import (
     attribute,
     children,
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 _FEED, _PAGE = "application/atom+xml", ("text/html", "application/xhtml+xml")
 
 
-def read_feed(root: Element, service: Service) -> list[Item]:
+def read_feed(root: Element, service: Service) -> list[LayerItem]:
     """An Atom feed of downloads: one item an entry."""
     service.title = text_at(root, "title")
     service.abstract = prose_at(root, "subtitle")
@@ -39,7 +48,7 @@ def read_feed(root: Element, service: Service) -> list[Item]:
     service.metadata = tuple(_read_references(root))
     spoken = [e.get("hreflang", "")[:35] for e in links if e.get("rel") in ("self", "alternate")]
     service.languages = unique([language_of(root), *spoken])
-    items: list[Item] = []
+    items: list[LayerItem] = []
     systems: dict[str, None] = {}
     for entry in children(root, "entry"):
         if len(items) == MAX_ITEMS:
@@ -50,17 +59,17 @@ def read_feed(root: Element, service: Service) -> list[Item]:
     return items
 
 
-def _read_references(element: Element) -> list[Reference]:
+def _read_references(element: Element) -> list[MetadataLink]:
     found = [e for e in children(element, "link") if e.get("rel") == "describedby"][:MAX_LIST]
-    return [Reference(attribute(e, "href"), "", fold(e.get("type", ""), 120)) for e in found]
+    return [MetadataLink(attribute(e, "href"), "", fold(e.get("type", ""), 120)) for e in found]
 
 
-def _read_entry(entry: Element, systems: dict[str, None]) -> Item:
+def _read_entry(entry: Element, systems: dict[str, None]) -> LayerItem:
     links = list(children(entry, "link"))[:MAX_LIST]
     data = [e for e in links if e.get("rel", "alternate") in ("alternate", "section", "enclosure")]
     data.sort(key=_rate_link)
     name = text_at(entry, "spatial_dataset_identifier_code") or text_at(entry, "id")
-    item = Item("dataset", name, text_at(entry, "title"), prose_at(entry, "summary") or prose_at(entry, "content"))
+    item = LayerItem("dataset", name, text_at(entry, "title"), prose_at(entry, "summary") or prose_at(entry, "content"))
     item.metadata = tuple(_read_references(entry))
     item.formats = unique([fold(e.get("type", ""), 120) for e in data])
     item.address, *others = unique([attribute(e, "href") for e in data]) or ("",)
@@ -94,7 +103,7 @@ def _read_place(entry: Element) -> tuple[Box | None, str]:
     return None, cut
 
 
-def read_opensearch(root: Element, service: Service) -> list[Item]:
+def read_opensearch(root: Element, service: Service) -> list[LayerItem]:
     """An OpenSearch description: its templates are its operations."""
     service.title = text_at(root, "LongName") or text_at(root, "ShortName")
     service.abstract = prose_at(root, "Description")
@@ -113,11 +122,11 @@ def read_opensearch(root: Element, service: Service) -> list[Item]:
     return []
 
 
-def read_tile_maps(root: Element, service: Service) -> list[Item]:
+def read_tile_maps(root: Element, service: Service) -> list[LayerItem]:
     """A tile map service: one item a tile map."""
     service.title = text_at(root, "Title")
     service.abstract = prose_at(root, "Abstract")
-    items: list[Item] = []
+    items: list[LayerItem] = []
     maps = find(root, "TileMaps")
     for e in [] if maps is None else children(maps, "TileMap"):
         if len(items) == MAX_ITEMS:
@@ -125,6 +134,6 @@ def read_tile_maps(root: Element, service: Service) -> list[Item]:
         address = attribute(e, "href")
         crs = (name_crs(e.get("srs", "")),)
         title = fold(e.get("title", ""))
-        items.append(Item("tile-map", title, title, crs=crs, crs_count=1, address=address))
+        items.append(LayerItem("tile-map", title, title, crs=crs, crs_count=1, address=address))
     service.crs = unique([item.crs[0] for item in items])
     return items

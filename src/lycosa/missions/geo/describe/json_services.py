@@ -19,9 +19,9 @@ from lycosa.missions.geo.model import (
     MAX_LIST,
     MAX_NAME,
     MAX_TEXT,
-    Item,
+    LayerItem,
+    MetadataLink,
     Operation,
-    Reference,
     Service,
 )
 from lycosa.missions.geo.recognise.kinds import FAULTS, strip_json
@@ -80,7 +80,7 @@ def numbers(value: object) -> tuple[float, ...]:
     return tuple(map(float, value))
 
 
-def read_api(found: Table, service: Service) -> list[Item]:
+def read_api(found: Table, service: Service) -> list[LayerItem]:
     """A landing page, a list of collections or processes, or one of them, of an OGC API."""
     service.title = word(found.get("title"))
     service.abstract = word(found.get("description"), MAX_TEXT)
@@ -113,17 +113,17 @@ def _formats(link: Table) -> tuple[str, ...]:
     return (kind,) if kind else ()
 
 
-def _read_references(found: Table) -> tuple[Reference, ...]:
+def _read_references(found: Table) -> tuple[MetadataLink, ...]:
     links = tables(found.get("links"), MAX_LIST)
     return tuple(
-        Reference(word(link.get("href")), word(link.get("rel")), word(link.get("type"), 120))
+        MetadataLink(word(link.get("href")), word(link.get("rel")), word(link.get("type"), 120))
         for link in links
         if link.get("rel") in ("describedby", "via", "about", "license") and word(link.get("href"))
     )
 
 
-def _read_collection(found: Table) -> Item:
-    item = Item(
+def _read_collection(found: Table) -> LayerItem:
+    item = LayerItem(
         "collection",
         word(found.get("id")) or word(found.get("name")),
         word(found.get("title")),
@@ -145,7 +145,7 @@ def _read_collection(found: Table) -> Item:
     return item
 
 
-def _place_extent(item: Item, extent: Table) -> None:
+def _place_extent(item: LayerItem, extent: Table) -> None:
     """The box and the time of a collection: the first of its boxes is the one around all.
 
     Drafts of both standards had lists where objects with lists of lists are now, and many forget the outer list.
@@ -170,13 +170,13 @@ def _read_first(boxes: object) -> tuple[float, ...]:
     return numbers(boxes) or (numbers(boxes[0]) if isinstance(boxes, list) and boxes else ())
 
 
-def _read_process(found: Table) -> Item:
+def _read_process(found: Table) -> LayerItem:
     name, title = word(found.get("id")), word(found.get("title"))
     abstract = word(found.get("description"), MAX_TEXT)
-    return Item("process", name, title, abstract, keywords=words(found.get("keywords")))
+    return LayerItem("process", name, title, abstract, keywords=words(found.get("keywords")))
 
 
-def read_stac(found: Table, service: Service) -> list[Item]:
+def read_stac(found: Table, service: Service) -> list[LayerItem]:
     """A STAC catalogue or collection: its children, or itself."""
     service.title = word(found.get("title")) or word(found.get("id"))
     service.abstract = word(found.get("description"), MAX_TEXT)
@@ -194,13 +194,13 @@ def read_stac(found: Table, service: Service) -> list[Item]:
         return listed
     names = {"child": "collection", "item": "item"}
     return [
-        Item(names[link["rel"]], "", word(link.get("title")), address=word(link.get("href")))
+        LayerItem(names[link["rel"]], "", word(link.get("title")), address=word(link.get("href")))
         for link in tables(found.get("links"))
         if link.get("rel") in ("child", "item")
     ]
 
 
-def read_arcgis(found: Table, service: Service) -> list[Item]:
+def read_arcgis(found: Table, service: Service) -> list[LayerItem]:
     """A directory, a service or a layer of ArcGIS REST."""
     information = table(found.get("documentInfo"))
     named = word(found.get("mapName"))
@@ -224,7 +224,7 @@ def read_arcgis(found: Table, service: Service) -> list[Item]:
         item.extents = (extent,) if extent else ()
         item.crs, item.crs_count = service.crs, len(service.crs)
         return [item]
-    items = [Item("folder", word(name), word(name)) for name in words(found.get("folders"))]
+    items = [LayerItem("folder", word(name), word(name)) for name in words(found.get("folders"))]
     items += [_read_child(part) for part in tables(found.get("services"))]
     groups = {part.get("id"): part for part in tables(found.get("layers")) if isinstance(part.get("id"), int)}
     for part in tables(found.get("layers")):
@@ -259,14 +259,16 @@ def _prose(value: object) -> str:
     return fold(unescape(_TAG.sub(" ", text)), MAX_TEXT) if "<" in text or "&" in text else text
 
 
-def _read_child(found: Table) -> Item:
+def _read_child(found: Table) -> LayerItem:
     name, kind = word(found.get("name")), word(found.get("type"))
-    return Item("service", f"{name}/{kind}" if kind else name, name.rpartition("/")[2], address=word(found.get("url")))
+    return LayerItem(
+        "service", f"{name}/{kind}" if kind else name, name.rpartition("/")[2], address=word(found.get("url"))
+    )
 
 
-def _read_layer(found: Table) -> Item:
+def _read_layer(found: Table) -> LayerItem:
     below = found.get("subLayerIds") or found.get("subLayers")
-    return Item(
+    return LayerItem(
         "table" if found.get("type") == "Table" else "layer",
         word(found.get("id")),
         word(found.get("name")),
@@ -288,7 +290,7 @@ def _read_envelope(value: object) -> tuple[Box | None, Extent | None]:
     return convert(crs, values, latitude_first=False), Extent(crs, values)
 
 
-def read_tiles(found: Table, service: Service) -> list[Item]:
+def read_tiles(found: Table, service: Service) -> list[LayerItem]:
     """A TileJSON: a layer, or several vector layers."""
     service.title = word(found.get("name"))
     service.abstract = word(found.get("description"), MAX_TEXT)
@@ -302,10 +304,10 @@ def read_tiles(found: Table, service: Service) -> list[Item]:
     service.box = make_box(*values) if len(values) == 4 else None
     layers = list(tables(found.get("vector_layers")))
     items = [
-        Item("layer", word(part.get("id")), word(part.get("id")), word(part.get("description"), MAX_TEXT))
+        LayerItem("layer", word(part.get("id")), word(part.get("id")), word(part.get("description"), MAX_TEXT))
         for part in layers
     ]
-    items = items or [Item("layer", word(found.get("name")), service.title, service.abstract)]
+    items = items or [LayerItem("layer", word(found.get("name")), service.title, service.abstract)]
     for item in items:
         item.box, item.box_from = service.box, "parent" if service.box else ""
         item.crs, item.crs_count, item.formats = service.crs, 1, service.formats

@@ -16,7 +16,7 @@ from lycosa.missions.geo.model import (
     MAX_SERVICE_CRS,
     Contact,
     Dimension,
-    Item,
+    LayerItem,
     Operation,
     Service,
     Style,
@@ -110,14 +110,14 @@ def _choose_formats(service: Service) -> tuple[str, ...]:
     return next((op.formats for op in service.operations if op.name in _RESULTS and op.formats), ())
 
 
-def read_feature_types(root: Element, service: Service) -> list[Item]:
+def read_feature_types(root: Element, service: Service) -> list[LayerItem]:
     """The feature types of a WFS of any version."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     systems: dict[str, None] = {}
     for element in (e for part in children(root, "FeatureTypeList") for e in children(part, "FeatureType")):
         if len(items) == MAX_ITEMS:
             break
-        item = Item(
+        item = LayerItem(
             "feature-type",
             text_at(element, "Name"),
             text_at(element, "Title"),
@@ -144,14 +144,14 @@ def read_feature_types(root: Element, service: Service) -> list[Item]:
     return items
 
 
-def _place_crs(item: Item, names: list[str], systems: dict[str, None]) -> None:
+def _place_crs(item: LayerItem, names: list[str], systems: dict[str, None]) -> None:
     crs = unique([name_crs(name) for name in names], MAX_SERVICE_CRS)
     item.crs, item.crs_count = crs[:MAX_ITEM_CRS], len(crs)
     if len(systems) < MAX_SERVICE_CRS:
         systems.update(dict.fromkeys(crs))
 
 
-def _place_box(item: Item, element: Element, inherited: Box | None) -> None:
+def _place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
     """Settle an item's box from WGS84BoundingBox and BoundingBox elements."""
     stated = [_read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
     boxes = [make_box(*values) for values in stated if len(values) == 4]
@@ -177,17 +177,17 @@ def _read_corners(element: Element) -> tuple[float, ...]:
     return (*lower[:2], *upper[:2]) if len(lower) >= 2 and len(upper) >= 2 else ()
 
 
-def read_coverages(root: Element, service: Service) -> list[Item]:
+def read_coverages(root: Element, service: Service) -> list[LayerItem]:
     """The coverages of WCS 1.1 and 2.0; groups pass their boxes and systems on."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     systems: dict[str, None] = {}
     content = find(root, "Contents")
     top = [] if content is None else list(children(content, "CoverageSummary"))
-    stack: list[tuple[Element, Item | None]] = [(element, None) for element in reversed(top)]
+    stack: list[tuple[Element, LayerItem | None]] = [(element, None) for element in reversed(top)]
     while stack and len(items) < MAX_ITEMS:
         element, around = stack.pop()
         below = list(children(element, "CoverageSummary"))
-        item = Item(
+        item = LayerItem(
             "coverage",
             text_at(element, "CoverageId") or text_at(element, "Identifier"),
             text_at(element, "Title"),
@@ -223,9 +223,9 @@ def _read_coverage_service(root: Element, service: Service, systems: dict[str, N
     service.crs = tuple(filter(None, systems))[:MAX_SERVICE_CRS]
 
 
-def read_tile_layers(root: Element, service: Service) -> list[Item]:
+def read_tile_layers(root: Element, service: Service) -> list[LayerItem]:
     """The layers of a WMTS, with the systems of their tile matrix sets."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     systems: dict[str, None] = {}
     content = find(root, "Contents")
     if content is None:
@@ -236,7 +236,7 @@ def read_tile_layers(root: Element, service: Service) -> list[Item]:
     for layer in children(content, "Layer"):
         if len(items) == MAX_ITEMS:
             break
-        item = Item(
+        item = LayerItem(
             "layer",
             text_at(layer, "Identifier"),
             text_at(layer, "Title"),
@@ -270,15 +270,15 @@ def _read_dimension(element: Element) -> Dimension:
     return Dimension(name, extent[:1000], text_at(element, "Default"), text_at(element, "UOM"))
 
 
-def read_processes(root: Element, _service: Service) -> list[Item]:
+def read_processes(root: Element, _service: Service) -> list[LayerItem]:
     """The processes of a WPS of any version."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     content = next(children(root, "ProcessOfferings", "Contents"), None)
     for element in [] if content is None else children(content, "Process", "ProcessSummary"):
         if len(items) == MAX_ITEMS:
             break
         items.append(
-            Item(
+            LayerItem(
                 "process",
                 text_at(element, "Identifier") or text_at(element, "Name"),
                 text_at(element, "Title"),
@@ -290,15 +290,15 @@ def read_processes(root: Element, _service: Service) -> list[Item]:
     return items
 
 
-def read_offerings(root: Element, service: Service) -> list[Item]:
+def read_offerings(root: Element, service: Service) -> list[LayerItem]:
     """The observation offerings of a SOS."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     systems: dict[str, None] = {}
     for element in _find_offerings(root):
         if len(items) == MAX_ITEMS:
             break
         name = text_at(element, "identifier") or attribute(element, "id") or text_at(element, "name")
-        item = Item("offering", name, text_at(element, "name") or name, prose_at(element, "description"))
+        item = LayerItem("offering", name, text_at(element, "name") or name, prose_at(element, "description"))
         observed = [*children(element, "observableProperty", "observedProperty")][:MAX_LIST]
         item.keywords = unique([text_of(e) or attribute(e, "href") for e in observed])
         item.formats = unique(texts(element, "responseFormat"))
@@ -325,7 +325,7 @@ def _find_offerings(root: Element) -> Iterator[Element]:
     return found
 
 
-def read_transformations(root: Element, service: Service) -> list[Item]:
+def read_transformations(root: Element, service: Service) -> list[LayerItem]:
     """A WCTS offers no items but the systems between which it transforms."""
     content = find(root, "Contents")
     service.crs = unique([name_crs(name) for name in texts(content, "SourceCRS", "TargetCRS")])

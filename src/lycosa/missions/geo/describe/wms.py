@@ -18,9 +18,9 @@ from lycosa.missions.geo.model import (
     MAX_SERVICE_CRS,
     Contact,
     Dimension,
-    Item,
+    LayerItem,
+    MetadataLink,
     Operation,
-    Reference,
     Service,
     Style,
 )
@@ -104,7 +104,7 @@ def read_inspire(extension: Element, service: Service) -> None:
     found = []
     for holder in extension.iter("{*}MetadataUrl"):
         if url := text_at(holder, "URL") or link_of(holder):
-            found.append(Reference(url, "inspire", text_at(holder, "MediaType")))
+            found.append(MetadataLink(url, "inspire", text_at(holder, "MediaType")))
     service.metadata = (*service.metadata, *found)[:MAX_LIST]
     spoken = [text_of(e) for e in extension.iter("{*}Language")][:MAX_LIST]
     service.languages = unique([*service.languages, *spoken])
@@ -156,9 +156,9 @@ def _read_operation(element: Element) -> Operation:
     return Operation(local(element), unique(get), unique(post), unique(formats))
 
 
-def read_layers(root: Element, service: Service) -> list[Item]:
+def read_layers(root: Element, service: Service) -> list[LayerItem]:
     """The layers of a WMS, each with what it inherits, in the order of the document."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     capability = seek(root, "Capability")
     top = capability if capability is not None else root
     stack = [(layer, Inherited()) for layer in reversed(list(children(top, "Layer")))]
@@ -188,7 +188,7 @@ def _read_systems(layer: Element) -> tuple[str, ...]:
     return unique([name_crs(name) for name in own], MAX_SERVICE_CRS)
 
 
-def _place_systems(item: Item, named: tuple[str, ...], given: Inherited) -> None:
+def _place_systems(item: LayerItem, named: tuple[str, ...], given: Inherited) -> None:
     """Its own first, then the inherited ones: GeoServer has thousands, which are not gone through for every layer."""
     own = frozenset(named)
     inherited = islice((name for name in given.crs if name not in own), MAX_ITEM_CRS)
@@ -196,7 +196,7 @@ def _place_systems(item: Item, named: tuple[str, ...], given: Inherited) -> None
     item.crs_count = min(MAX_SERVICE_CRS, len(given.crs) + len(own - given.known))
 
 
-def _pass_on(item: Item, named: tuple[str, ...], given: Inherited) -> Inherited:
+def _pass_on(item: LayerItem, named: tuple[str, ...], given: Inherited) -> Inherited:
     """What a group hands on to the layers in it."""
     path = (*given.path, item.title or item.name)[:_MAX_PATH]
     crs, known = given.crs, given.known
@@ -206,8 +206,8 @@ def _pass_on(item: Item, named: tuple[str, ...], given: Inherited) -> Inherited:
     return Inherited(path, item.box, item.extents, crs, known, item.styles, item.dimensions, item.attribution)
 
 
-def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Item:
-    item = Item(
+def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> LayerItem:
+    item = LayerItem(
         "layer",
         text_at(layer, "Name"),
         text_at(layer, "Title"),
@@ -229,7 +229,7 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Item:
     return item
 
 
-def place_box(item: Item, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
+def place_box(item: LayerItem, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
     """Settle an item's box: as stated, from one in another system, or from what is around it."""
     item.box = read_box(stated) if stated is not None else None
     item.box_from = ("own" if item.box else "unusable") if stated is not None else ""
@@ -300,25 +300,27 @@ def _read_values(element: Element) -> str:
     return f"{first[0]}/{last[min(1, len(last) - 1)]}"[:MAX_NAME]
 
 
-def _read_reference(element: Element) -> Reference:
+def _read_reference(element: Element) -> MetadataLink:
     kind = element.get("type") or element.get("metadataType") or ""
-    return Reference(link_of(element), fold(kind, 60), fold(element.get("format") or text_at(element, "Format"), 120))
+    return MetadataLink(
+        link_of(element), fold(kind, 60), fold(element.get("format") or text_at(element, "Format"), 120)
+    )
 
 
-def read_references(element: Element) -> tuple[Reference, ...]:
+def read_references(element: Element) -> tuple[MetadataLink, ...]:
     """The metadata that an item refers to."""
     found = (_read_reference(e) for e in children(element, "MetadataURL", "metadataLink", "Metadata"))
     return tuple(reference for reference in found if reference.url)[:MAX_LIST]
 
 
-def read_coverages(root: Element, service: Service) -> list[Item]:
+def read_coverages(root: Element, service: Service) -> list[LayerItem]:
     """The coverages of WCS 1.0."""
-    items: list[Item] = []
+    items: list[LayerItem] = []
     content = find(root, "ContentMetadata")
     for brief in [] if content is None else children(content, "CoverageOfferingBrief"):
         if len(items) == MAX_ITEMS:
             break
-        item = Item(
+        item = LayerItem(
             "coverage",
             text_at(brief, "name"),
             text_at(brief, "label"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from lycosa.missions.geo.inventory.inventory import Entry
+from lycosa.missions.geo.inventory.inventory import ServiceEntry
 
 _PROBES = "GeoHealthCheck.plugins.probe"
 _CHECKS = "GeoHealthCheck.plugins.check.checks"
@@ -31,7 +31,7 @@ _TYPES = {
 _LINKS = {"TMS": "OSGeo:TMS", "STA": "OGC:STA"}
 
 
-def write_list(entries: Iterable[Entry]) -> bytes:
+def write_list(entries: Iterable[ServiceEntry]) -> bytes:
     """The document of all these services."""
     found: dict[str, dict[str, Any]] = {
         "users": {
@@ -52,7 +52,7 @@ def write_list(entries: Iterable[Entry]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
-def _add(found: dict[str, dict[str, Any]], entry: Entry) -> None:
+def _add(found: dict[str, dict[str, Any]], entry: ServiceEntry) -> None:
     service = entry.service
     kind, probe, versions = _TYPES.get(service.type, (_LINKS.get(service.type, "WWW:LINK"), "", ("",)))
     tag = service.type.lower()

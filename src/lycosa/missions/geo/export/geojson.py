@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from lycosa.missions.geo.bounds import Box, is_converted, name_crs
-from lycosa.missions.geo.inventory.inventory import Entry, Layer
-from lycosa.missions.geo.model import Item
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
+from lycosa.missions.geo.model import LayerItem
 
 #: Decimals of a degree: a tenth of a metre.
 _DIGITS = 6
@@ -55,7 +55,7 @@ def round_box(box: Box) -> list[float]:
     return [round(side, _DIGITS) for side in box]
 
 
-def explain(item: Item) -> str:
+def explain(item: LayerItem) -> str:
     """Why an item has no footprint."""
     if item.box:
         return ""
@@ -86,7 +86,7 @@ def layer_features(layers: Iterable[Layer]) -> Iterator[dict[str, Any]]:
         yield _feature(layer.id, item.box, properties)
 
 
-def service_features(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
+def service_features(entries: Iterable[ServiceEntry]) -> Iterator[dict[str, Any]]:
     """A feature for each service."""
     for entry in entries:
         service = entry.service

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.missions.geo.bounds import Box
-from lycosa.missions.geo.inventory.inventory import Entry, Layer
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 from lycosa.missions.geo.languages import write_language
-from lycosa.missions.geo.model import Item, Service
+from lycosa.missions.geo.model import LayerItem, Service
 
 if TYPE_CHECKING:
     Element = Any
@@ -66,7 +66,7 @@ def identify(name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-def list_records(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[str, Element]]:
+def list_records(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[tuple[str, Element]]:
     """Identifier and record of each service; layers come service by service, in the order of the services."""
     for entry, items in _couple(entries, layers):
         yield identify(entry.id), make_record(entry, items)
@@ -94,11 +94,11 @@ def write_transaction(records: Iterable[tuple[str, Element]]) -> Iterator[bytes]
     yield b"</csw:Transaction>\n"
 
 
-def _couple(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[Entry, list[Item]]]:
+def _couple(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[tuple[ServiceEntry, list[LayerItem]]]:
     waiting = iter(layers)
     layer = next(waiting, None)
     for entry in entries:
-        items: list[Item] = []
+        items: list[LayerItem] = []
         while layer is not None and layer.entry.id == entry.id:
             if len(items) < _MAX_COUPLED:
                 items.append(layer.item)
@@ -106,7 +106,7 @@ def _couple(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple
         yield entry, items
 
 
-def make_record(entry: Entry, items: list[Item]) -> Element:
+def make_record(entry: ServiceEntry, items: list[LayerItem]) -> Element:
     """The record of a service; `items` are what it offers."""
     service = entry.service
     title = service.title or f"{service.type} {service.endpoint}"
@@ -147,7 +147,7 @@ def make_layer_record(layer: Layer) -> Element:
     return root
 
 
-def _begin(subject: Subject, entry: Entry) -> Element:
+def _begin(subject: Subject, entry: ServiceEntry) -> Element:
     """The root with all that stands before the identification."""
     root = etree.Element(f"{{{GMD}}}MD_Metadata", nsmap=_SPACES)
     _text(root, "gmd:fileIdentifier", subject.identifier)
@@ -169,7 +169,7 @@ def _begin(subject: Subject, entry: Entry) -> Element:
     return root
 
 
-def _describe(found: Element, subject: Subject, entry: Entry) -> None:
+def _describe(found: Element, subject: Subject, entry: ServiceEntry) -> None:
     """What services and data sets say alike."""
     citation = _add(found, "gmd:citation", "gmd:CI_Citation")
     _text(citation, "gmd:title", subject.title)
@@ -190,7 +190,7 @@ def _describe(found: Element, subject: Subject, entry: Entry) -> None:
             _text(legal, "gmd:otherConstraints", text)
 
 
-def _offer(found: Element, entry: Entry, items: list[Item]) -> None:
+def _offer(found: Element, entry: ServiceEntry, items: list[LayerItem]) -> None:
     """What only services have: type, versions, what they offer, operations."""
     service = entry.service
     _add(found, "srv:serviceType", "gco:LocalName").text = _clean(_protocol(service))
@@ -225,7 +225,7 @@ _OPERATIONS = {"WMS": "GetMap", "WFS": "GetFeature", "WCS": "GetCoverage", "WMTS
 }
 
 
-def _record_of(item: Item) -> str:
+def _record_of(item: LayerItem) -> str:
     return next((one.url for one in item.metadata if one.url), item.name)
 
 
@@ -246,7 +246,7 @@ def _addresses(stated: Iterable[str]) -> list[str]:
     return [normal for address in islice(stated, 3) if (normal := urls.normalise(address))]
 
 
-def _distribute(root: Element, entry: Entry, *, name: str, about: str = "") -> None:
+def _distribute(root: Element, entry: ServiceEntry, *, name: str, about: str = "") -> None:
     """Where it is to be had."""
     service = entry.service
     options = _add(
@@ -262,7 +262,7 @@ def _distribute(root: Element, entry: Entry, *, name: str, about: str = "") -> N
             _text(resource, "gmd:description", about)
 
 
-def _tell_origin(root: Element, entry: Entry, level: str) -> None:
+def _tell_origin(root: Element, entry: ServiceEntry, level: str) -> None:
     quality = _add(root, "gmd:dataQualityInfo", "gmd:DQ_DataQuality")
     _code(_add(quality, "gmd:scope", "gmd:DQ_Scope", "gmd:level"), "MD_ScopeCode", level)
     address = entry.sources[0].url if entry.sources else entry.service.endpoint
@@ -306,7 +306,7 @@ def _extent(extent: Element, box: Box) -> None:
             _add(found, f"gmd:{name}", "gco:Decimal").text = f"{value:.6f}".rstrip("0").rstrip(".")
 
 
-def _date(entry: Entry) -> str:
+def _date(entry: ServiceEntry) -> str:
     return (entry.fetched or datetime.fromtimestamp(0, UTC).isoformat())[:10]
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.export.coastline import outlines
-from lycosa.missions.geo.inventory.inventory import Entry, Layer
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 
 _TEMPLATE = Path(__file__).with_name("map_page.html")
 _SCRIPT = Path(__file__).with_name("map_page.js")
@@ -31,7 +31,9 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u202
 _encode = msgspec.json.Encoder().encode
 
 
-def write_map(entries: list[Entry], layers: Iterable[Layer], *, title: str = "Geographic services") -> Iterator[str]:
+def write_map(
+    entries: list[ServiceEntry], layers: Iterable[Layer], *, title: str = "Geographic services"
+) -> Iterator[str]:
     """The page, in parts."""
     script = _SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -58,7 +60,7 @@ def _escape_html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _pack_service(entry: Entry) -> list[Any]:
+def _pack_service(entry: ServiceEntry) -> list[Any]:
     """In the order that the script reads."""
     service = entry.service
     return [

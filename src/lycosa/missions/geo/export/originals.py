@@ -21,7 +21,7 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.fetch.decode import decode
-from lycosa.missions.geo.inventory.inventory import Entry, Source
+from lycosa.missions.geo.inventory.inventory import DescriptionSource, ServiceEntry
 from lycosa.output.atomic_file import refuse_own, whole_file
 from lycosa.output.table import write
 
@@ -34,13 +34,13 @@ _BODY_BYTES = 256 << 20
 _GUEST = "SELECT warc, offset, length FROM guest WHERE id = ?"
 
 
-class _Facts(dict[str, tuple[Entry, Source, str, int, str]]):
+class _Facts(dict[str, tuple[ServiceEntry, DescriptionSource, str, int, str]]):
     """What is known of each document by its URL."""
 
     lost = 0
 
 
-def write_originals(collection: Collection, entries: Iterable[Entry], folder: Path) -> MirrorCount:
+def write_originals(collection: Collection, entries: Iterable[ServiceEntry], folder: Path) -> MirrorCount:
     """Write every description and the catalogue; what the archive does not hold any more is counted as lost."""
     facts = _Facts()
     refuse_own(folder)
@@ -60,7 +60,9 @@ def write_originals(collection: Collection, entries: Iterable[Entry], folder: Pa
     return replace(count, lost=facts.lost)
 
 
-def _read_all(collection: Collection, entries: Iterable[Entry], facts: _Facts) -> Iterator[tuple[str, str, bytes]]:
+def _read_all(
+    collection: Collection, entries: Iterable[ServiceEntry], facts: _Facts
+) -> Iterator[tuple[str, str, bytes]]:
     for entry in entries:
         for source in entry.sources:
             found = _read(collection, source)
@@ -72,7 +74,7 @@ def _read_all(collection: Collection, entries: Iterable[Entry], facts: _Facts) -
             yield source.url, mime, body
 
 
-def _read(collection: Collection, source: Source) -> tuple[str, bytes] | None:
+def _read(collection: Collection, source: DescriptionSource) -> tuple[str, bytes] | None:
     """Type and bytes of a document of the collection, or of an archive file from which it was extracted."""
     page = collection.page_at(source.n) if source.n > 0 else None
     if page is not None:

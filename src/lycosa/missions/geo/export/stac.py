@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from lycosa.missions.geo.export.geojson import draw, round_box
-from lycosa.missions.geo.inventory.inventory import Entry, Layer
-from lycosa.missions.geo.model import Item
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
+from lycosa.missions.geo.model import LayerItem
 
 VERSION = "1.1.0"
 WEB_MAP_LINKS = "https://stac-extensions.github.io/web-map-links/v1.2.0/schema.json"
@@ -30,7 +30,7 @@ _encode = msgspec.json.Encoder().encode
 Table = dict[str, Any]
 
 
-def list_documents(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[Table]:
+def list_documents(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[Table]:
     """Collections, each before its items, without links among them: as databases of STAC load them, one a line."""
     for name, document in _documents(entries, layers):
         if name != "catalog.json":
@@ -38,13 +38,13 @@ def list_documents(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterato
             yield document
 
 
-def list_files(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[str, bytes]]:
+def list_files(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[tuple[str, bytes]]:
     """The files of a static catalogue by their names: `catalog.json` is where to begin."""
     for name, document in _documents(entries, layers):
         yield name, msgspec.json.format(_encode(document), indent=1)
 
 
-def _documents(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tuple[str, Table]]:
+def _documents(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[tuple[str, Table]]:
     """Layers come service by service, in the order of the services."""
     waiting = iter(layers)
     layer = next(waiting, None)
@@ -73,12 +73,12 @@ def _documents(entries: Iterable[Entry], layers: Iterable[Layer]) -> Iterator[tu
     )
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: ServiceEntry) -> str:
     """What a service is called."""
     return entry.service.title or f"{entry.service.type} {entry.service.endpoint}"
 
 
-def make_collection(entry: Entry, layers: list[Layer]) -> Table:
+def make_collection(entry: ServiceEntry, layers: list[Layer]) -> Table:
     """A service as a collection."""
     service = entry.service
     box = round_box(service.box) if service.box else _WORLD
@@ -110,7 +110,7 @@ def make_collection(entry: Entry, layers: list[Layer]) -> Table:
     return found
 
 
-def _references(entry: Entry) -> Iterator[Table]:
+def _references(entry: ServiceEntry) -> Iterator[Table]:
     for source in entry.sources[:1]:
         yield {"rel": "via", "href": source.url, "title": f"Description of the {entry.service.type}"}
     for reference in entry.service.metadata:
@@ -169,7 +169,7 @@ def _draw_link(layer: Layer) -> list[Table]:
     return []
 
 
-def _time_of(item: Item, entry: Entry) -> Table:
+def _time_of(item: LayerItem, entry: ServiceEntry) -> Table:
     begin, end = read_time(item.time) or (None, None)
     fetched = entry.fetched or _EPOCH
     if begin and end:

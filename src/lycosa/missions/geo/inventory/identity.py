@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.missions.geo.bounds import Box
-from lycosa.missions.geo.model import DIRECTORY, Item, Service
+from lycosa.missions.geo.model import DIRECTORY, LayerItem, Service
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.missions.geo.vocabulary import SESSIONS
 
@@ -114,7 +114,7 @@ def mirror_keys(service: Service, likeness: Likeness | None, digest: str) -> lis
     return keys
 
 
-class Circle:
+class SameService:
     """Sets that grow together: who shares a key is in one."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Trait(Struct, frozen=True, gc=False):
     service: int  # number of the service
 
 
-def find_trait(item: Item, service: int, endpoint: str) -> tuple[int, Trait] | None:
+def find_trait(item: LayerItem, service: int, endpoint: str) -> tuple[int, Trait] | None:
     """The hash of an item's title and its traits; None for what is not recognised elsewhere."""
     title = plain(item.title)
     if len(title) < 3 or (item.group and not item.name) or item.type in DIRECTORY:

@@ -18,8 +18,8 @@ from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory import service_state as fate
 from lycosa.missions.geo.inventory.identity import (
-    Circle,
     Likeness,
+    SameService,
     Trait,
     find_key,
     find_trait,
@@ -28,9 +28,9 @@ from lycosa.missions.geo.inventory.identity import (
     mirror_keys,
     spell,
 )
-from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, Item, Service
+from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, LayerItem, Service
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
-from lycosa.missions.geo.recognise.exception_report import Complaint
+from lycosa.missions.geo.recognise.exception_report import ExceptionReport
 from lycosa.model import State
 
 QUARRY = "geo"
@@ -60,10 +60,10 @@ _FATES = f"""
 _MAX_HOPS = 10
 
 _read_service = msgspec.json.Decoder(Service).decode
-_read_item = msgspec.json.Decoder(Item).decode
+_read_item = msgspec.json.Decoder(LayerItem).decode
 
 
-_read_complaint = msgspec.json.Decoder(Complaint).decode
+_read_complaint = msgspec.json.Decoder(ExceptionReport).decode
 
 
 class _Whereabouts(Struct):
@@ -80,7 +80,7 @@ def _date(at: float | None) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
-class Source(Struct):
+class DescriptionSource(Struct):
     """A document that describes a service, or a part of it."""
 
     n: int
@@ -101,7 +101,7 @@ class Source(Struct):
         return whole, service.items, service.version, -paged, self.at or 0.0, self.url
 
 
-class Entry(Struct):
+class ServiceEntry(Struct):
     """A service of the inventory."""
 
     id: str
@@ -111,7 +111,7 @@ class Entry(Struct):
     endpoints: tuple[str, ...] = ()  # at which it answers, the preferred one first
     addresses: tuple[str, ...] = ()  # that were asked
     versions: tuple[str, ...] = ()  # of the descriptions
-    sources: list[Source] = []  # the fullest first
+    sources: list[DescriptionSource] = []  # the fullest first
     rule: str = ""  # how a hypothesis came about
     guess: bool = False  # nobody said that there is a service
     found_on: str = ""  # a page that told of it
@@ -139,13 +139,13 @@ class Layer(Struct):
     """An item of a service, and who else offers it."""
 
     id: str
-    entry: Entry
-    item: Item
+    entry: ServiceEntry
+    item: LayerItem
     dataset: str  # the same for all that are one layer
     offers: tuple[str, ...]  # the services that offer it, by their ids, its own among them
 
 
-class Stock:
+class ServiceInventory:
     """The services of a collection and what they offer; reads one instant of it, until it is closed."""
 
     def __init__(self, collection: Collection) -> None:
@@ -163,7 +163,7 @@ class Stock:
         self._groups: dict[int, tuple[int, tuple[str, ...]]] | None = None
 
     @property
-    def live(self) -> list[Entry]:
+    def live(self) -> list[ServiceEntry]:
         """The services that described themselves, whether they still do or not."""
         return [entry for entry in self.entries if entry.sources]
 
@@ -180,11 +180,11 @@ class Stock:
             dataset = own if len(offers) == 1 else make_id("dataset", str(head), *offers)
             yield Layer(own, entries[entry.id], item, dataset, offers)
 
-    def _items(self) -> Iterator[tuple[Entry, Item, int]]:
+    def _items(self) -> Iterator[tuple[ServiceEntry, LayerItem, int]]:
         """The items, and how many before each are called the same without having a name to ask for."""
         return ((entry, item, repeats) for entry in self.live for item, repeats in self._items_of(entry))
 
-    def _items_of(self, entry: Entry) -> Iterator[tuple[Item, int]]:
+    def _items_of(self, entry: ServiceEntry) -> Iterator[tuple[LayerItem, int]]:
         seen: dict[tuple[str, ...], int] = {}
         below = {spell(url) for source in entry.sources if source.part for url in source.pages}
         for source in entry.sources:
@@ -203,7 +203,7 @@ class Stock:
                 seen[key] = repeats + 1
                 yield item, repeats
 
-    def _add_up(self, entry: Entry) -> None:
+    def _add_up(self, entry: ServiceEntry) -> None:
         """What a service offers in all that it lists page by page, or document by document."""
         service, parts = entry.service, [source.service for source in entry.sources]
         service.items = sum(1 for _ in self._items_of(entry))
@@ -231,13 +231,15 @@ class Stock:
                     shared |= dict.fromkeys(members, (min(members), tuple(services)))
         return shared
 
-    def _read_sources(self) -> list[Source]:
+    def _read_sources(self) -> list[DescriptionSource]:
         return [
-            Source(n, round_, url, _read_service(data), at, digest, {})
+            DescriptionSource(n, round_, url, _read_service(data), at, digest, {})
             for n, round_, url, data, at, digest in self.collection.rows(_SOURCES)
         ]
 
-    def _read_fates(self, found: list[Source]) -> tuple[list[Source], list[tuple[fate.Hypothesis, Entry]]]:
+    def _read_fates(
+        self, found: list[DescriptionSource]
+    ) -> tuple[list[DescriptionSource], list[tuple[fate.Hypothesis, ServiceEntry]]]:
         """A source for each endpoint that brought a document, with its addresses; and the addresses that brought none.
 
         What is equal byte by byte was extracted once. Elsewhere it is a description, too, perhaps of something else:
@@ -261,22 +263,24 @@ class Stock:
                 word = fate.settle(state, reason or "", exception=complaint is not None, refused=refused)
                 why = str(complaint) if complaint else reason or ""
                 service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
-                entry = Entry("", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at)
+                entry = ServiceEntry(
+                    "", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at
+                )
                 failures.append((hypothesis, entry))
         for source in sources.values():
             source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
         return list(sources.values()), failures
 
-    def _merge(self, sources: list[Source]) -> list[Entry]:
+    def _merge(self, sources: list[DescriptionSource]) -> list[ServiceEntry]:
         """One entry a service, in the order in which their first descriptions were found."""
-        circle = Circle()
+        circle = SameService()
         names = self._find_mirrors(sources)
         roots = self._find_roots(sources)
         for number, source in enumerate(sources):
             addresses = (source.url, self._follow(source.url))
             keys = [find_key(url, source.service.type) for url in addresses]
             circle.add([*keys, ("root", roots[number]), *names.get(number, ())])
-        members: dict[int, dict[str, Source]] = {}
+        members: dict[int, dict[str, DescriptionSource]] = {}
         for number, source in enumerate(sources):
             same = members.setdefault(circle.find(number), {}).setdefault(source.digest, source)
             same.pages |= source.pages
@@ -286,7 +290,7 @@ class Stock:
             into.setdefault(self._follow(url), []).append(url)
         return [_make_entry(list(group.values()), into) for group in members.values()]
 
-    def _find_mirrors(self, sources: list[Source]) -> dict[int, list[Hashable]]:
+    def _find_mirrors(self, sources: list[DescriptionSource]) -> dict[int, list[Hashable]]:
         """Further keys of descriptions that have likenesses elsewhere, by their numbers."""
         alike: dict[tuple[str, ...], list[int]] = {}
         for number, source in enumerate(sources):
@@ -303,7 +307,7 @@ class Stock:
                 keys[number] = mirror_keys(source.service, likeness, source.digest)
         return keys
 
-    def _find_roots(self, sources: list[Source]) -> list[int]:
+    def _find_roots(self, sources: list[DescriptionSource]) -> list[int]:
         """For each description, the one above all that lead to it: itself, but in trees of feeds and catalogues."""
         above = list(range(len(sources)))
         trees = [number for number, source in enumerate(sources) if source.service.type in _TREES]
@@ -326,13 +330,13 @@ class Stock:
             url = self._redirects[url]
         return url
 
-    def _find_failures(self, failures: list[tuple[fate.Hypothesis, Entry]]) -> list[Entry]:
+    def _find_failures(self, failures: list[tuple[fate.Hypothesis, ServiceEntry]]) -> list[ServiceEntry]:
         """One entry for each service that was looked for and not found, with the best that is known of it."""
         alive = {
             find_key(url, entry.service.type) for entry in self.entries for url in (*entry.endpoints, *entry.addresses)
         }
         answering = {endpoint for _, endpoint in alive}
-        found: dict[tuple[str, str], Entry] = {}
+        found: dict[tuple[str, str], ServiceEntry] = {}
         for hypothesis, entry in failures:
             spelled = spell(hypothesis.endpoint)
             key = (hypothesis.type, spelled)
@@ -354,7 +358,7 @@ class Stock:
         return list(found.values())
 
 
-def _copy(source: Source, url: str, at: float | None) -> Source:
+def _copy(source: DescriptionSource, url: str, at: float | None) -> DescriptionSource:
     """A source that was brought from another endpoint, too."""
     service = msgspec.structs.replace(source.service, endpoint=find_endpoint(url, source.service.type))
     return msgspec.structs.replace(source, url=url, service=service, at=at or source.at, pages={})
@@ -372,7 +376,7 @@ def _climb(above: list[int], at: int) -> int:
     return at
 
 
-def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
+def _make_entry(sources: list[DescriptionSource], into: dict[str, list[str]]) -> ServiceEntry:
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
@@ -394,7 +398,7 @@ def _make_entry(sources: list[Source], into: dict[str, list[str]]) -> Entry:
         service.endpoint = endpoints[stated]
     state, reason = _judge(pages)
     versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
-    return Entry(
+    return ServiceEntry(
         make_id(service.type, min(endpoints)),
         service,
         state,

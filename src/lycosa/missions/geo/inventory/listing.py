@@ -11,7 +11,7 @@ from msgspec import Struct
 from lycosa.errors import UsageError
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.inventory import service_state
-from lycosa.missions.geo.inventory.inventory import Entry, Layer, Stock
+from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 from lycosa.output.wording import counted
 
 Cell = str | int | float | None
@@ -29,7 +29,7 @@ LAYERS = (
 )  # fmt: skip
 
 
-class Wanted(Struct, frozen=True):
+class ServiceFilter(Struct, frozen=True):
     """Which services; empty: all. `*` in kind and host stands for anything."""
 
     kind: str = ""  # WMS, W*S…
@@ -45,7 +45,7 @@ class Wanted(Struct, frozen=True):
                 f"There is no state {self.state!r} of services; allowed: {', '.join(service_state.STATES)}."
             )
 
-    def admits(self, entry: Entry) -> bool:
+    def admits(self, entry: ServiceEntry) -> bool:
         """Whether a service is wanted."""
         service = entry.service
         if entry.guess and not self.guesses:
@@ -60,18 +60,18 @@ class Wanted(Struct, frozen=True):
         return not self.text or self.text.casefold() in "\n".join(text).casefold()
 
 
-def list_services(stock: Stock, wanted: Wanted) -> Iterator[Entry]:
+def list_services(stock: ServiceInventory, wanted: ServiceFilter) -> Iterator[ServiceEntry]:
     """The services that are wanted: those that were found, then those that were not."""
     return (entry for entry in stock.entries if wanted.admits(entry))
 
 
-def list_layers(stock: Stock, wanted: Wanted) -> Iterator[Layer]:
+def list_layers(stock: ServiceInventory, wanted: ServiceFilter) -> Iterator[Layer]:
     """The layers of the services that are wanted."""
     admitted = {entry.id for entry in list_services(stock, wanted)}
     return (layer for layer in stock.layers() if layer.entry.id in admitted)
 
 
-def service_rows(entries: Iterable[Entry]) -> Iterator[list[Cell]]:
+def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
     """A row of `SERVICES` for each service."""
     for entry in entries:
         service = entry.service
@@ -109,7 +109,7 @@ def _sides(box: Box | None) -> list[Cell]:
     return [None] * 4 if box is None else [round(side, 6) for side in box]
 
 
-def summarise(entries: Iterable[Entry]) -> str:
+def summarise(entries: Iterable[ServiceEntry]) -> str:
     """What was found, in a sentence: how many services, of which kinds and states, on how many hosts."""
     kinds: dict[str, int] = {}
     states: dict[str, int] = {}

@@ -19,7 +19,7 @@ from lycosa.missions.geo.describe import json_services
 from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
-    Hint,
+    ServiceHint,
     ask,
     find_endpoint,
     infer,
@@ -96,7 +96,7 @@ _FEED_LINK = re.compile(r"<(?:\w+:)?link\b([^<>]{1,2000})>")
 _GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|ogc)(?:/[^/]*)?$", re.IGNORECASE)
 
 
-def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
+def read_xml(doc: Doc, kind: str | None) -> list[ServiceHint]:
     """Where an XML document leads."""
     root = doc.root
     name = root.name if root is not None else ""
@@ -113,7 +113,7 @@ def read_xml(doc: Doc, kind: str | None) -> list[Hint]:
     return list({(hint.service, hint.url): hint for hint in reversed(hints)}.values())[::-1][:_MAX_LISTED]
 
 
-def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
+def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
     """Capabilities lead to other services of the same server, to records about their layers, and into a catalogue."""
     family, _, version = kind.partition("/")
     service = family.removeprefix("ogc:").upper()
@@ -124,20 +124,20 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[Hint]:
         yield from _find_search(doc)
     if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
         for other in _BESIDE.get(service, ("WMS", "WFS")):
-            yield Hint(ask(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2)
+            yield ServiceHint(ask(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2)
     for hint in (*page_scan.read_addresses(doc, _CAPABILITIES_BYTES), *_read_references(doc)):
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
 
 
-def _find_search(doc: Doc) -> Iterator[Hint]:
+def _find_search(doc: Doc) -> Iterator[ServiceHint]:
     """The OpenSearch description of a feed of downloads, which INSPIRE wants it to have."""
     for link in islice(_FEED_LINK.finditer(page_scan.read_source(doc).text, 0, _CAPABILITIES_BYTES), _MAX_REFERENCES):
         written = parse_attributes(link[1])
         url = urls.normalise(unescape(written.get("href", "")), doc.base) if written.get("rel") == "search" else None
         if url:
-            yield Hint(url, "", "", "search of a feed", 0.5)
+            yield ServiceHint(url, "", "", "search of a feed", 0.5)
 
 
 def _is_elsewhere(address: str, endpoint: str) -> bool:
@@ -145,7 +145,7 @@ def _is_elsewhere(address: str, endpoint: str) -> bool:
     return urls.host_of(address) != urls.host_of(endpoint)
 
 
-def _ask_records(endpoint: str, version: str, start: int = 1) -> Iterator[Hint]:
+def _ask_records(endpoint: str, version: str, start: int = 1) -> Iterator[ServiceHint]:
     """A request for records of a catalogue, from number `start` on."""
     joint = "&" if "?" in endpoint else "?"
     if version.startswith("3"):
@@ -160,10 +160,10 @@ def _ask_records(endpoint: str, version: str, start: int = 1) -> Iterator[Hint]:
     )
     normal = urls.normalise(url)
     if normal:
-        yield Hint(normal, "", endpoint, "records of a catalogue", 0.6)
+        yield ServiceHint(normal, "", endpoint, "records of a catalogue", 0.6)
 
 
-def _read_references(doc: Doc) -> Iterator[Hint]:
+def _read_references(doc: Doc) -> Iterator[ServiceHint]:
     """The metadata records that layers refer to, and the catalogues that they are in."""
     if not any(name in doc.body for name in (b"MetadataURL", b"etadataLink", b":Metadata ")):
         return
@@ -177,14 +177,14 @@ def _read_references(doc: Doc) -> Iterator[Hint]:
         url = page_scan.resolve(found[1], doc.base) if found else None
         normal = urls.normalise(url) if url else None
         if normal and not is_reserved(urls.host_of(normal)):
-            yield Hint(normal, "", "", "metadata of a layer", 0.15)
+            yield ServiceHint(normal, "", "", "metadata of a layer", 0.15)
             yield from map(partial(tell, where="metadata of a layer"), infer(normal))
             count += 1
             if count == _MAX_REFERENCES:
                 return
 
 
-def _read_complaint(doc: Doc, name: str) -> Iterator[Hint]:
+def _read_complaint(doc: Doc, name: str) -> Iterator[ServiceHint]:
     """What answers with an exception is a service: it is asked for its description, one kind after the other.
 
     The next kind follows from the answer to the last; each is in the frontier once, so that it ends.
@@ -199,7 +199,7 @@ def _read_complaint(doc: Doc, name: str) -> Iterator[Hint]:
         service = inferred[0].service if inferred else ""
         if service in VERSIONS:
             versioned = f"{ask(endpoint, service)}&version={VERSIONS[service]}"
-            yield Hint(versioned, service, endpoint, "complaint of a missing version", 0.6)
+            yield ServiceHint(versioned, service, endpoint, "complaint of a missing version", 0.6)
     elif asked is None:
         if "getcapabilities" in low:
             return
@@ -207,12 +207,12 @@ def _read_complaint(doc: Doc, name: str) -> Iterator[Hint]:
         named = named or ((spoken[1] or spoken[2]).decode() if spoken else "")
         likely = _OLD if name == "ServiceExceptionReport" else _NEW
         for kind, trust in ((named, 0.8),) if named else zip(likely, (0.5, 0.4), strict=False):
-            yield Hint(ask(endpoint, kind), kind, endpoint, "complaint of a service", trust)
+            yield ServiceHint(ask(endpoint, kind), kind, endpoint, "complaint of a service", trust)
     elif asked[1] in SERVICES and not _names_service(endpoint) and _WRONG_SERVICE.search(body):
         order = _OLD if name == "ServiceExceptionReport" else _NEW
         at = order.index(asked[1]) + 1 if asked[1] in order else 0
         kind = order[at % len(order)]
-        yield Hint(ask(endpoint, kind), kind, endpoint, f"complaint when asked as {asked[1]}", 0.35)
+        yield ServiceHint(ask(endpoint, kind), kind, endpoint, f"complaint when asked as {asked[1]}", 0.35)
 
 
 def _names_service(endpoint: str) -> bool:
@@ -220,7 +220,7 @@ def _names_service(endpoint: str) -> bool:
     return any(hint.rule == "endpoint" for hint in infer(endpoint))
 
 
-def _read_metadata(doc: Doc, name: str) -> Iterator[Hint]:
+def _read_metadata(doc: Doc, name: str) -> Iterator[ServiceHint]:
     """The addresses in metadata records and contexts, with the protocol that stands beside each."""
     root, _ = read_tree(doc)
     if root is None:
@@ -242,7 +242,7 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[Hint]:
         if not found and name in _METADATA and not is_reserved(urls.host_of(url).partition(":")[0]):
             normal = urls.normalise(url)
             if normal and not is_data(normal):
-                yield Hint(normal, "", "", "record: a link", 0.1)
+                yield ServiceHint(normal, "", "", "record: a link", 0.1)
     yield from page_scan.read_addresses(doc)
 
 
@@ -299,7 +299,7 @@ def _list_types(element: Element) -> Iterator[str]:
         yield attribute(next(children(part), None), "about")
 
 
-def _ask_next(doc: Doc, root: Element) -> Iterator[Hint]:
+def _ask_next(doc: Doc, root: Element) -> Iterator[ServiceHint]:
     """The next records of a catalogue, as its answer counts them."""
     results = find(root, "SearchResults")
     if results is None:
@@ -315,7 +315,7 @@ def _ask_next(doc: Doc, root: Element) -> Iterator[Hint]:
         return
     url, changed = re.subn(r"(?i)([?&]startPosition=)[0-9]+", rf"\g<1>{upcoming}", doc.url)
     if changed:
-        yield Hint(url, "", strip_request(doc.url), "next records of a catalogue", 0.6)
+        yield ServiceHint(url, "", strip_request(doc.url), "next records of a catalogue", 0.6)
     else:
         version = re.search(r"(?i)[?&]version=([0-9.]+)", doc.url)
         yield from _ask_records(strip_request(doc.url), version[1] if version else "", upcoming)
@@ -326,7 +326,7 @@ def _asked_start(url: str) -> int:
     return int(found[1]) if found else 1
 
 
-def read_json(doc: Doc, kind: str | None) -> list[Hint]:
+def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
     """Where a JSON document leads: down a directory, into an API, to what a configuration of a map names."""
     family = (kind or "").partition("/")[0]
     if family.startswith("arcgis:"):
@@ -336,13 +336,13 @@ def read_json(doc: Doc, kind: str | None) -> list[Hint]:
     held = map_configuration.decode_objects(doc)
     if held is None:
         return page_scan.read_script(doc)
-    found = page_scan.Found(doc, _MAX_LISTED)
+    found = page_scan.ScanHints(doc, _MAX_LISTED)
     for hint in (*map_configuration.read_objects(held, doc.base), *page_scan.read_script(doc, configured=0)):
         found.add(hint)
     return found.hints
 
 
-def _read_directory(doc: Doc) -> Iterator[Hint]:
+def _read_directory(doc: Doc) -> Iterator[ServiceHint]:
     """The folders and services of an ArcGIS directory, and what else a service speaks."""
     found = json_services.read_object(strip_json(doc.body))
     page = doc.url.partition("?")[0].rstrip("/")
@@ -360,22 +360,22 @@ def _read_directory(doc: Doc) -> Iterator[Hint]:
     for service in ("WMS", "WFS", "WCS"):
         if f"{service}Server" in extensions:
             endpoint = twin(page, service)
-            yield Hint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
+            yield ServiceHint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
     if found.get("singleFusedMapCache") is True:
         endpoint = f"{page}/WMTS/1.0.0/WMTSCapabilities.xml"
-        yield Hint(endpoint, "WMTS", endpoint, "rest extension", 0.7)
+        yield ServiceHint(endpoint, "WMTS", endpoint, "rest extension", 0.7)
 
 
-def _go(endpoint: str, rule: str, trust: float) -> Iterator[Hint]:
+def _go(endpoint: str, rule: str, trust: float) -> Iterator[ServiceHint]:
     normal = urls.normalise(endpoint)
     if normal:
-        yield Hint(f"{normal}?f=json", "ESRI-REST", normal, rule, trust)
+        yield ServiceHint(f"{normal}?f=json", "ESRI-REST", normal, rule, trust)
 
 
 _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "processes": 0.6, "root": 0.3, "parent": 0.3}
 
 
-def _read_api(doc: Doc, family: str) -> Iterator[Hint]:
+def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
     """The links of an API or a catalogue that lead to more of it."""
     found = json_services.read_object(strip_json(doc.body))
     for link in json_services.tables(found.get("links"), _MAX_LISTED):
@@ -387,4 +387,4 @@ def _read_api(doc: Doc, family: str) -> Iterator[Hint]:
         url = keep_form(url, doc.url) if url and kind else url
         if url and url != doc.url:
             service = "STAC" if family.startswith("stac:") else "OGCAPI"
-            yield Hint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])
+            yield ServiceHint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])

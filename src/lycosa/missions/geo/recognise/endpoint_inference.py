@@ -85,7 +85,7 @@ _OF_FORM = frozenset(("f", "format", "_format", "outputformat", "page", "offset"
 GUESSES = frozenset(("shared endpoint", "geoserver"))
 
 
-class Hint(Struct, frozen=True):
+class ServiceHint(Struct, frozen=True):
     """A hypothesis: at `url` a service describes itself."""
 
     url: str  # to be fetched
@@ -96,13 +96,13 @@ class Hint(Struct, frozen=True):
     text: str = ""  # what stood with the address
 
 
-def infer(url: str) -> tuple[Hint, ...]:
+def infer(url: str) -> tuple[ServiceHint, ...]:
     """The services that an absolute address tells of; nothing for namespaces, documentation, data and other pages."""
     return _infer(url) if 10 < len(url) <= _MAX_CHARS else ()
 
 
 @lru_cache(maxsize=16_384)
-def _infer(url: str) -> tuple[Hint, ...]:
+def _infer(url: str) -> tuple[ServiceHint, ...]:
     url = mend(url)
     forwarded = url.partition("?")[2][:8].lower().startswith(("http:", "https:", "http%3a", "https%3a"))
     hints = () if forwarded else _infer_address(url)
@@ -127,8 +127,8 @@ def mend(url: str) -> str:
     return _LOST_AMPERSAND.sub("&", url) if "%26" in url or "%3" in url else url
 
 
-def _nest(hint: Hint) -> Hint:
-    return Hint(hint.url, hint.service, hint.endpoint, f"{hint.rule} in a parameter", hint.trust * 0.9)
+def _nest(hint: ServiceHint) -> ServiceHint:
+    return ServiceHint(hint.url, hint.service, hint.endpoint, f"{hint.rule} in a parameter", hint.trust * 0.9)
 
 
 def _find_inner(url: str) -> list[tuple[str, str]]:
@@ -145,7 +145,7 @@ def _find_inner(url: str) -> list[tuple[str, str]]:
     return found
 
 
-def _infer_named(name: str, url: str) -> tuple[Hint, ...]:
+def _infer_named(name: str, url: str) -> tuple[ServiceHint, ...]:
     """From an address that tells nothing, in a parameter that is called like a service: wms=, wmsUrl=."""
     service = name_service(_ADDRESS_OF.sub("", name))
     head = url.partition("?")[0].lower()
@@ -155,7 +155,7 @@ def _infer_named(name: str, url: str) -> tuple[Hint, ...]:
     return _make(service, strip_request(url), f"{service.lower()}=", 0.5)
 
 
-def _infer_address(url: str) -> tuple[Hint, ...]:
+def _infer_address(url: str) -> tuple[ServiceHint, ...]:
     head, _, query = url.partition("#")[0].partition("?")
     scheme, _, rest = head.partition("://")
     host, _, path = rest.partition("/")
@@ -196,13 +196,13 @@ def _cut_head(url: str) -> str:
     return url.partition("#")[0].partition("?")[0]
 
 
-def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[Hint, ...]:
+def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[ServiceHint, ...]:
     """The hypothesis that a service answers at an endpoint; none where that is no address."""
     normal = urls.normalise(endpoint)
     if normal is None:
         return ()
     normal = normal.rstrip("?&")
-    return (Hint(ask(normal, service), service, normal, rule, trust),)
+    return (ServiceHint(ask(normal, service), service, normal, rule, trust),)
 
 
 def ask(endpoint: str, service: str, *, beside: bool = False) -> str:
@@ -290,7 +290,7 @@ def name_service(text: str) -> str:
     return ""
 
 
-def _infer_request(site: str, path: str, query: str) -> tuple[Hint, ...]:
+def _infer_request(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     """From an address with service= or request=."""
     if "=" not in query:
         return ()
@@ -327,7 +327,7 @@ def _find_service(path: str) -> str:
     return ""
 
 
-def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
+def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     """From an endpoint that is named like a service."""
     low = path.lower()
     if is_writing(f"{site}/{path}"):
@@ -337,7 +337,7 @@ def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
     if low.endswith(".xml") and "capabilities" in low:
         service = _find_service(path) or ("WMTS" if "wmts" in low else "WMS" if "wms" in low else "")
         normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
-        return (Hint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
+        return (ServiceHint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
     if _DOCUMENT.search(low):
         return ()
     pairs = _split_query(query)
@@ -355,7 +355,7 @@ def _infer_path(site: str, path: str, query: str) -> tuple[Hint, ...]:
     return _infer_server(site, path, parts)
 
 
-def _infer_tile(site: str, path: str) -> tuple[Hint, ...]:
+def _infer_tile(site: str, path: str) -> tuple[ServiceHint, ...]:
     """From the address of a tile, or the template of one."""
     if (found := _TMS.match("/" + path)) and not _TEMPLATE.search(found[1]):
         return _make("TMS", site + found[1], "tile", 0.7)
@@ -365,10 +365,10 @@ def _infer_tile(site: str, path: str) -> tuple[Hint, ...]:
         return ()
     file = f"{site}{head}{'' if '1.0.0' in found[0] else '1.0.0/'}WMTSCapabilities.xml"
     normal = urls.normalise(file)
-    return (Hint(normal, "WMTS", normal, "tile", 0.6),) if normal else ()
+    return (ServiceHint(normal, "WMTS", normal, "tile", 0.6),) if normal else ()
 
 
-def _infer_server(site: str, path: str, parts: list[str]) -> tuple[Hint, ...]:
+def _infer_server(site: str, path: str, parts: list[str]) -> tuple[ServiceHint, ...]:
     """From other pages of a server whose endpoints are where they always are."""
     folders = path.split("/")
     if "geoserver" in parts[:-1] or parts[-1:] == ["geoserver"]:
@@ -381,7 +381,7 @@ def _infer_server(site: str, path: str, parts: list[str]) -> tuple[Hint, ...]:
     return ()
 
 
-def _infer_api(site: str, path: str, query: str) -> tuple[Hint, ...]:
+def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     """From an address of an OGC API or a STAC."""
     low = path.lower()
     parts = [part for part in low.split("/") if part]
@@ -404,7 +404,7 @@ def _infer_api(site: str, path: str, query: str) -> tuple[Hint, ...]:
     return ()
 
 
-def _infer_rest(site: str, found: re.Match[str]) -> tuple[Hint, ...]:
+def _infer_rest(site: str, found: re.Match[str]) -> tuple[ServiceHint, ...]:
     """From an address in an ArcGIS REST directory: the service it belongs to."""
     root, tail = found[1], found[2] or ""
     if _TEMPLATE.search(root):

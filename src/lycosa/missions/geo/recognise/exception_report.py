@@ -22,7 +22,7 @@ _REFUSALS = frozenset(("401", "403", "498", "499"))
 _JSON_ERROR = re.compile(rb'^\s*\{\s*"error"\s*:\s*\{')
 
 
-class Complaint(Struct, frozen=True, omit_defaults=True):
+class ExceptionReport(Struct, frozen=True, omit_defaults=True):
     """An error report."""
 
     code: str = ""
@@ -37,19 +37,19 @@ class Complaint(Struct, frozen=True, omit_defaults=True):
         return f"{self.code}: {self.text}".strip(": ")
 
 
-def read_complaint(doc: Doc) -> Complaint | None:
+def read_complaint(doc: Doc) -> ExceptionReport | None:
     """What a service complains of; None for any other document."""
     if doc.kind == "json":
         # Every interface of the web has such errors: this one counts where a service is asked.
         if len(doc.body) > _JSON_BYTES or not _JSON_ERROR.match(doc.body) or not infer(doc.url):
             return None
         error = table(read_object(doc.body).get("error"))
-        return Complaint(word(error.get("code"), 60), word(error.get("message"), _MAX_TEXT))
+        return ExceptionReport(word(error.get("code"), 60), word(error.get("message"), _MAX_TEXT))
     if doc.root is None or doc.root.name not in COMPLAINTS:
         return None
     root, _ = read_tree(doc)
     if root is None:
-        return Complaint()
+        return ExceptionReport()
     code, texts = "", []
     for element in root.iter("{*}*"):
         code = code or element.get("code") or element.get("exceptionCode") or ""
@@ -57,4 +57,4 @@ def read_complaint(doc: Doc) -> Complaint | None:
             texts.append(fold("".join(element.itertext()), _MAX_TEXT))
             if len(texts) == 5:
                 break
-    return Complaint(fold(code, 60), fold(" ".join(texts), _MAX_TEXT))
+    return ExceptionReport(fold(code, 60), fold(" ".join(texts), _MAX_TEXT))

@@ -14,7 +14,7 @@ import msgspec
 import re2
 
 from lycosa import urls
-from lycosa.missions.geo.recognise.endpoint_inference import Hint, name_service
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint, name_service
 from lycosa.missions.geo.recognise.kinds import FAULTS, strip_json
 from lycosa.missions.geo.recognise.page_scan import WORDS, propose
 from lycosa.missions.geo.vocabulary import SERVICES
@@ -56,7 +56,7 @@ def decode_objects(doc: Doc) -> Table | list[Any] | None:
     return found if isinstance(found, dict | list) else None
 
 
-def read_objects(held: Table | list[Any], base: str) -> Iterator[Hint]:
+def read_objects(held: Table | list[Any], base: str) -> Iterator[ServiceHint]:
     """The services that the objects of a JSON document name."""
     waiting, addresses = deque([held]), 0
     for _ in range(_MAX_HELD):
@@ -94,7 +94,7 @@ def _find_addresses(found: Table) -> dict[str, list[str]]:
     return own
 
 
-def _read_object(found: Table, own: dict[str, list[str]], base: str) -> Iterator[Hint]:
+def _read_object(found: Table, own: dict[str, list[str]], base: str) -> Iterator[ServiceHint]:
     """What an object says: a style names its tiles; others name a service, in their type, their words or a key."""
     if found.get("version") == 8 and isinstance(found.get("sources"), dict):
         yield from _read_style(found["sources"], base)
@@ -124,10 +124,10 @@ def _name_type(found: Table, own: dict[str, list[str]]) -> str:
     return next((name for text in loose if len(text) < _TYPE_CHARS and (name := name_service(text)) in SERVICES), "")
 
 
-def _read_style(sources: Table, base: str) -> Iterator[Hint]:
+def _read_style(sources: Table, base: str) -> Iterator[ServiceHint]:
     """The TileJSON of each source of a style."""
     for source in list(sources.values())[:_MAX_VALUES]:
         written = source.get("url") if isinstance(source, dict) else None
         url = urls.normalise(written, base) if isinstance(written, str) else None
         if url:
-            yield Hint(url, "", "", "tiles of a map", 0.6)
+            yield ServiceHint(url, "", "", "tiles of a map", 0.6)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
-    Hint,
+    ServiceHint,
     ask,
     infer,
     is_data,
@@ -75,7 +75,7 @@ _REST_PAGE = re.compile(r"/rest/services/.+/\w+Server/?$", re.IGNORECASE)
 _SCRIPT_FILE = re.compile(r"""<(?i:script)\b[^<>]{0,300}?\b(?i:src)\s*=\s*["']?([^"'\s<>]{1,500})""")
 
 
-class Source(Struct):
+class ScannedSource(Struct):
     """A document as it was written, markup and all; in `text` each byte is one character, so that places agree."""
 
     data: bytes
@@ -83,14 +83,14 @@ class Source(Struct):
     charset: str
 
 
-def read_source(doc: Doc) -> Source:
+def read_source(doc: Doc) -> ScannedSource:
     """The beginning of a document, for searching."""
     data, charset = doc.body[:_SEARCHED_BYTES], doc.charset or "utf-8"
     if charset.startswith("utf-16"):
         data, charset = decode(data, charset).encode("utf-8", "replace"), "utf-8"
     if b"\\/" in data or b"\\u0026" in data:  # as JSON is written in pages
         data = data.replace(b"\\/", b"/").replace(b"\\u0026", b"&")
-    return Source(data, data.decode("latin-1"), charset)
+    return ScannedSource(data, data.decode("latin-1"), charset)
 
 
 def is_mute(doc: Doc, words: Any = _MENTION) -> bool:
@@ -98,7 +98,7 @@ def is_mute(doc: Doc, words: Any = _MENTION) -> bool:
     return not doc.charset.startswith("utf-16") and words.search(doc.body[:_SEARCHED_BYTES]) is None
 
 
-def read_page(doc: Doc) -> list[Hint]:
+def read_page(doc: Doc) -> list[ServiceHint]:
     """The services that an HTML page mentions, other than by a plain link to their description."""
     if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
         # What a server says to a request without parameters, in a few words.
@@ -108,7 +108,7 @@ def read_page(doc: Doc) -> list[Hint]:
     mute = is_mute(doc)
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
-    found = Found(doc)
+    found = ScanHints(doc)
     if not mute:
         found.extend(_read_anchors(doc))
         found.extend(_read_mentions(source, doc.base, scripts))
@@ -120,13 +120,13 @@ def read_page(doc: Doc) -> list[Hint]:
     return found.hints
 
 
-def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[Hint]:
+def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[ServiceHint]:
     """The services that a script or a JSON document mentions: by addresses, and by so many names of services."""
     mute = is_mute(doc)
     if mute and doc.kind == "json":
         return []
     source = read_source(doc)
-    found, whole = Found(doc), [(0, len(source.text))]
+    found, whole = ScanHints(doc), [(0, len(source.text))]
     if not mute:
         found.extend(_read_mentions(source, doc.base, whole, configured=configured))
     if doc.kind != "json":
@@ -134,27 +134,27 @@ def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[Hint]:
     return found.hints
 
 
-def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[Hint]:
+def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[ServiceHint]:
     """The services that any other text mentions, by their addresses alone."""
     if is_mute(doc):
         return []
-    found = Found(doc)
+    found = ScanHints(doc)
     linked = doc.kind == "feed"
     found.extend(_read_mentions(read_source(doc), doc.base, [], limit_bytes=limit_bytes, linked=linked))
     return found.hints
 
 
-class Found:
+class ScanHints:
     """Hints of one document, each service once; what is a link of the page already is left out."""
 
     def __init__(self, doc: Doc, limit: int = MAX_HINTS) -> None:
-        self.hints: list[Hint] = []
+        self.hints: list[ServiceHint] = []
         self._limit = limit
         self._seen: set[tuple[str, str]] = set()
         self._endpoints: set[str] = set()
         self._own = doc.url
 
-    def add(self, hint: Hint) -> None:
+    def add(self, hint: ServiceHint) -> None:
         key = (hint.service, hint.endpoint or hint.url)
         if key in self._seen or hint.url == self._own or len(self.hints) >= self._limit:
             return
@@ -164,21 +164,21 @@ class Found:
         self._seen.add(key)
         self.hints.append(hint)
 
-    def extend(self, hints: Iterable[Hint]) -> None:
+    def extend(self, hints: Iterable[ServiceHint]) -> None:
         """Add hints, those found first before the others."""
         for hint in hints:
             self.add(hint)
 
 
 def _read_mentions(
-    source: Source,
+    source: ScannedSource,
     base: str,
     scripts: list[tuple[int, int]],
     *,
     linked: bool = True,
     configured: int = _MAX_CONFIGURED,
     limit_bytes: int = _SEARCHED_BYTES,
-) -> Iterator[Hint]:
+) -> Iterator[ServiceHint]:
     """Look at every place where a service is mentioned; `linked`: the core follows what stands in href."""
     text, starts = source.text, [start for start, _ in scripts]
     seen: set[str] = set()
@@ -224,7 +224,7 @@ def _name_place(text: str, start: int, *, scripted: bool) -> str:
     return attribute[1].lower() if attribute else "text"
 
 
-def _look_at(written: str, base: str, *, place: str, linked: bool) -> Iterator[Hint]:
+def _look_at(written: str, base: str, *, place: str, linked: bool) -> Iterator[ServiceHint]:
     """What a written address tells."""
     if place == "text":
         if not written[:8].lower().startswith(("http://", "https://")):
@@ -244,7 +244,7 @@ _LINKED = GUESSES | {"capabilities request"}
 _PLACES = {"src": "picture", "href": "link", "xlink:href": "link"}
 
 
-def is_same(hint: Hint, url: str) -> bool:
+def is_same(hint: ServiceHint, url: str) -> bool:
     """Whether a link leads to what a hint proposes, or to the page that will propose it."""
     bare = url.partition("#")[0]
     page = hint.service in ("ESRI-REST", "OGCAPI") and hint.endpoint.rstrip("/") == bare.partition("?")[0].rstrip("/")
@@ -266,12 +266,12 @@ def resolve(written: str, base: str) -> str | None:
     return urls.normalise(written, base)
 
 
-def tell(hint: Hint, where: str) -> Hint:
+def tell(hint: ServiceHint, where: str) -> ServiceHint:
     """A hint that says where it was found."""
-    return Hint(hint.url, hint.service, hint.endpoint, f"{where}: {hint.rule}", hint.trust)
+    return ServiceHint(hint.url, hint.service, hint.endpoint, f"{where}: {hint.rule}", hint.trust)
 
 
-def propose(service: str, written: str, base: str, *, rule: str, trust: float) -> Iterator[Hint]:
+def propose(service: str, written: str, base: str, *, rule: str, trust: float) -> Iterator[ServiceHint]:
     """The hint that a service which is named beside an address answers there."""
     url = resolve(written, base)
     if url is None or "{" in url.partition("?")[0] or is_reserved(urls.host_of(url).partition(":")[0]):
@@ -283,14 +283,16 @@ def propose(service: str, written: str, base: str, *, rule: str, trust: float) -
         normal = urls.normalise(strip_request(url))
         if normal:
             normal = normal.rstrip("?&")
-            yield Hint(ask(normal, service), service, normal, rule, trust)
+            yield ServiceHint(ask(normal, service), service, normal, rule, trust)
     elif service and not is_data(url):
         normal = urls.normalise(url)
         if normal:
-            yield Hint(normal, service, normal, rule, trust)
+            yield ServiceHint(normal, service, normal, rule, trust)
 
 
-def _read_configuration(source: Source, mention: tuple[int, int], script: tuple[int, int], base: str) -> Iterator[Hint]:
+def _read_configuration(
+    source: ScannedSource, mention: tuple[int, int], script: tuple[int, int], base: str
+) -> Iterator[ServiceHint]:
     """The address that stands with the name of a service: assigned to it, given to its maker, or in its object."""
     text, (at, after) = source.text, mention
     service = name_service(text[max(script[0], at - 12) : after + 12]) or name_service(text[at:after])
@@ -301,7 +303,7 @@ def _read_configuration(source: Source, mention: tuple[int, int], script: tuple[
         yield from propose(service, written, base, rule=f"script: {service} configuration", trust=0.7)
 
 
-def _read_anchors(doc: Doc) -> Iterator[Hint]:
+def _read_anchors(doc: Doc) -> Iterator[ServiceHint]:
     """Links whose text is the name of a service and whose address is no page's."""
     for link in doc.links:
         text = link.text
@@ -314,7 +316,7 @@ def _read_anchors(doc: Doc) -> Iterator[Hint]:
                     yield hint
 
 
-def _read_plain(source: Source, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
+def _read_plain(source: ScannedSource, scripts: list[tuple[int, int]]) -> Iterator[ServiceHint]:
     """Addresses in the text of a page that mentions services: only the answer will tell what they are."""
     text, starts = source.text, [start for start, _ in scripts]
     count = 0
@@ -338,13 +340,13 @@ def _read_plain(source: Source, scripts: list[tuple[int, int]]) -> Iterator[Hint
         if inferred:
             yield from map(partial(tell, where="text"), inferred)
         elif normal := urls.normalise(url):
-            yield Hint(normal, "", "", "text: an address among services", 0.2)
+            yield ServiceHint(normal, "", "", "text: an address among services", 0.2)
         count += 1
         if count == _MAX_PLAIN:
             return
 
 
-def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[Hint]:
+def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[ServiceHint]:
     """An address that a page gives to be copied, or to its script: in a field, or in an attribute of its own."""
     attribute = _ATTRIBUTE.search(text, max(0, match.start() - 60), match.start())
     name = attribute[1].lower() if attribute else ""
@@ -355,10 +357,10 @@ def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[H
         elif name == "value" and not _PAGE_END.search(written):
             normal = urls.normalise(unescape(written))
             if normal and not is_reserved(urls.host_of(normal).partition(":")[0]):
-                yield Hint(normal, "", "", "value: an address among services", 0.2)
+                yield ServiceHint(normal, "", "", "value: an address among services", 0.2)
 
 
-def _read_extensions(text: str, url: str) -> Iterator[Hint]:
+def _read_extensions(text: str, url: str) -> Iterator[ServiceHint]:
     """The OGC services that a page of an ArcGIS REST directory lists as extensions of its own."""
     page = url.partition("?")[0].rstrip("/")
     if not _REST_PAGE.search(page):
@@ -366,11 +368,11 @@ def _read_extensions(text: str, url: str) -> Iterator[Hint]:
     head, _, tail = page.partition("/rest/services/")
     for service in dict.fromkeys(_EXTENSION.findall(text)):
         endpoint = f"{head}/services/{tail}/{service}Server"
-        yield Hint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
+        yield ServiceHint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
     yield from infer(page)
 
 
-def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
+def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[ServiceHint]:
     """Scripts of a page that may hold the configuration of its map; where nothing else speaks of one, fewer do."""
     host = urls.host_of(base)
     for match in islice(_SCRIPT_FILE.finditer(text), _MAX_PLAIN):
@@ -378,14 +380,14 @@ def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[Hint]:
             continue
         url = urls.normalise(unescape(match[1]), base)
         if url and urls.host_of(url) == host:
-            yield Hint(url, "", "", "script of a map", 0.1 if mute else 0.2)
+            yield ServiceHint(url, "", "", "script of a map", 0.1 if mute else 0.2)
 
 
-def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[Hint]:
+def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[ServiceHint]:
     """What scripts read: the style of a map or another configuration, and the descriptions of its tiles."""
     tiles = ((written, "tiles of a map", 0.5) for written in find_tiles(text, scripts))
     files = ((written, "script of a map", 0.3) for written in find_files(text, scripts))
     for written, rule, trust in (*tiles, *files):
         url = urls.normalise(written, base)
         if url and not is_reserved(urls.host_of(url).partition(":")[0]):
-            yield Hint(url, "", "", rule, trust)
+            yield ServiceHint(url, "", "", rule, trust)

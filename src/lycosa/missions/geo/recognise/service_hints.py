@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.missions.geo.recognise import document_links, page_scan
-from lycosa.missions.geo.recognise.endpoint_inference import Hint
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
 from lycosa.missions.geo.recognise.exception_report import COMPLAINTS
 from lycosa.missions.geo.recognise.kinds import recognise
 from lycosa.model import Link
@@ -15,7 +15,7 @@ PREFIX = "geo: "
 HOME = "host of a service"
 
 
-def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
+def find_hints(doc: Doc, kind: str | None = None) -> list[ServiceHint]:
     """The services that a document leads to, other than by links that the core follows; `kind` as recognised."""
     if doc.kind == "html" or doc.kind == "xhtml":
         return page_scan.read_page(doc)
@@ -29,10 +29,10 @@ def find_hints(doc: Doc, kind: str | None = None) -> list[Hint]:
     return []
 
 
-def _go_home(doc: Doc, kind: str | None) -> list[Hint]:
+def _go_home(doc: Doc, kind: str | None) -> list[ServiceHint]:
     """The first page of a host that has a service: it has more of them, which who linked to this one did not tell."""
     home = urls.normalise("/", doc.url) if kind else None
-    return [Hint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
+    return [ServiceHint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
 
 
 def links(doc: Doc, kind: str | None = None) -> list[Link]:

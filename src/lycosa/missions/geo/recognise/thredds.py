@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from lycosa import urls
-from lycosa.missions.geo.recognise.endpoint_inference import Hint, ask, is_reserved
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint, ask, is_reserved
 from lycosa.missions.geo.xml_access import attribute, read_tree, text_at
 from lycosa.parse import Doc
 
@@ -31,7 +31,7 @@ class _Service(NamedTuple):
     suffix: str
 
 
-def read_catalogue(doc: Doc) -> Iterator[Hint]:
+def read_catalogue(doc: Doc) -> Iterator[ServiceHint]:
     """The catalogues that a catalogue refers to, and what can be asked about its data sets."""
     root, _ = read_tree(doc)
     if root is None:
@@ -39,7 +39,7 @@ def read_catalogue(doc: Doc) -> Iterator[Hint]:
     for reference in root.iter("{*}catalogRef"):
         url = urls.normalise(attribute(reference, "href"), doc.base)
         if url and not is_reserved(urls.host_of(url).partition(":")[0]):
-            yield Hint(url, "", "", "records of a catalogue", 0.5)
+            yield ServiceHint(url, "", "", "records of a catalogue", 0.5)
     services = _read_services(root)
     every = list(dict.fromkeys(service for part in services.values() for service in part))
     known: dict[Element, str] = {}
@@ -49,7 +49,7 @@ def read_catalogue(doc: Doc) -> Iterator[Hint]:
         for service in services.get(named, every) if path else ():
             endpoint = urls.normalise(f"{service.base}{path}{service.suffix}", doc.base)
             if endpoint:
-                yield Hint(ask(endpoint, service.type), service.type, endpoint, "data set of a catalogue", 0.7)
+                yield ServiceHint(ask(endpoint, service.type), service.type, endpoint, "data set of a catalogue", 0.7)
 
 
 def _read_services(root: Element) -> dict[str, list[_Service]]:
