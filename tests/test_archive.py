@@ -41,7 +41,7 @@ def make_head(size: int | None, *lines: bytes) -> bytes:
 
 def make_answer(body: bytes = BODY, *, head: bytes | None = None, url: str = "http://example.org/a?b=1") -> Answer:
     return Answer(
-        target=Target(n=1, id=1, url=url, host="example.org"),
+        target=Target(row=1, url_hash=1, url=url, host="example.org"),
         status=200,
         head=make_head(len(body)) if head is None else head,
         body=body,

@@ -57,24 +57,36 @@ def play(frontier: SqliteFrontier, archive: ArchiveWriter, number: int) -> None:
     """One round of the story."""
     known = [SITE + name for name in STORY if any(STORY[name][: number + 1])]
     batch = Batch(
-        found=[Discovery(url_id(url), url, host_of(url)) for url in known], done=[], hosts=[], robots=[], tallies={}
+        discoveries=[Discovery(url_id(url), url, host_of(url)) for url in known],
+        outcomes=[],
+        hosts=[],
+        robots=[],
+        trap_counts={},
     )
     frontier.commit(batch, owner="here:0", now=0.0)
     dones = []
     for target in frontier.load("a.test", limit=99):
         text = STORY[target.url.removeprefix(SITE)][number]
-        done = Outcome(target.n, target.host, State.GONE, "http-404", http=404, at=1.0, past=VisitHistory())
+        done = Outcome(target.row, target.host, State.GONE, "http-404", http=404, at=1.0, history=VisitHistory())
         if text == ">":
             done = Outcome(
-                target.n, target.host, State.MOVED, http=302, at=1.0, redirect="http://b.test/", past=VisitHistory()
+                target.row,
+                target.host,
+                State.MOVED,
+                http=302,
+                at=1.0,
+                redirect="http://b.test/",
+                history=VisitHistory(),
             )
         elif text:
-            done = Outcome(target.n, target.host, State.FETCHED, http=200, at=1.0, past=VisitHistory())
+            done = Outcome(target.row, target.host, State.FETCHED, http=200, at=1.0, history=VisitHistory())
             keep(frontier, archive, target, done, f"{target.url} {text}".encode())
         dones.append(done)
     name, size = archive.flush()
     frontier.commit(
-        Batch(found=[], done=dones, hosts=[], robots=[], tallies={}, warc=name, warc_size=size), owner="here:0", now=0.0
+        Batch(discoveries=[], outcomes=dones, hosts=[], robots=[], trap_counts={}, warc=name, warc_size=size),
+        owner="here:0",
+        now=0.0,
     )
 
 

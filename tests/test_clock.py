@@ -38,9 +38,9 @@ def test_a_clock_that_is_set_stops_no_crawl(web: Web, tmp_path: Path, shift: int
 
 def test_a_pause_that_a_wrong_clock_wrote_down_is_bounded() -> None:
     """What an earlier run left may lie in the far future; a host's own long delay is kept."""
-    lane = HostQueue(HostRow("a.test", next_at=9e9), delay_s=1.0, per_host=1)
-    lane.recover(1000.0, longest_s=600.0)
-    assert lane.next_at == 1600.0
+    host_queue = HostQueue(HostRow("a.test", next_at=9e9), delay_s=1.0, per_host=1)
+    host_queue.recover(1000.0, longest_s=600.0)
+    assert host_queue.next_at == 1600.0
     slow = HostQueue(HostRow("a.test", next_at=9e9), delay_s=7200.0, per_host=1)
     slow.recover(1000.0, longest_s=600.0)
     assert slow.next_at == 8200.0

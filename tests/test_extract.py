@@ -200,7 +200,7 @@ def test_a_quarry_whose_module_has_threads_is_loaded_by_each_worker(tmp_path: Pa
 
 
 def test_no_process_stays_behind_when_the_pool_is_killed(tmp_path: Path, wild: str) -> None:
-    """The nursery and a worker that is at a document end with the pool."""
+    """The fork server and a worker that is at a document end with the pool."""
     (job,) = write_archive(tmp_path / "archive", [b"wait"])
     code = f"""
 import os, time

@@ -40,7 +40,7 @@ def found(url: str, *, score: float = 0.0, depth: int = 0, state: int = 0, reaso
 
 
 def batch(founds: list[Discovery], dones: list[Outcome] | None = None) -> Batch:
-    return Batch(found=founds, done=dones or [], hosts=[], robots=[], tallies={})
+    return Batch(discoveries=founds, outcomes=dones or [], hosts=[], robots=[], trap_counts={})
 
 
 def leased(path: Path, *, recent_max: int = 500_000) -> SqliteFrontier:
@@ -77,7 +77,9 @@ def test_everything_is_there_after_opening_again(path: Path) -> None:
     assert second.seeds() == ["http://a.test/"]
     assert second.meta("mission") == "name = 'test'"
     assert second.content_holder(b"d") == (1, "http://a.test/", 5.0)
-    assert second.commit(batch([found(f"http://a.test/{n}") for n in range(21)]), owner=ME, now=0.0).hosts == {"a.test"}
+    assert second.commit(batch([found(f"http://a.test/{n}") for n in range(21)]), owner=ME, now=0.0).woken_hosts == {
+        "a.test"
+    }
     assert second.counts() == {State.FETCHED: 1, State.PENDING: 21}
     second.close()
 
@@ -97,10 +99,10 @@ for number in range(start, start + 100_000):
     found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
     targets = frontier.load("host1.test", limit=3)
     page = lambda n: PageRow(1.0, 200, digest=n.to_bytes(20, "big"), links=b"links" * 100)
-    done = [Outcome(target.n, target.host, 1, page=page(target.n)) for target in targets]
-    batch = Batch(found=found, done=done, hosts=[], robots=[], tallies={}, warc="w", warc_size=number)
+    done = [Outcome(target.row, target.host, 1, page=page(target.row)) for target in targets]
+    batch = Batch(discoveries=found, outcomes=done, hosts=[], robots=[], trap_counts={}, warc="w", warc_size=number)
     frontier.commit(batch, owner="here:0", now=0.0)
-    print(number, *(target.n for target in targets), flush=True)
+    print(number, *(target.row for target in targets), flush=True)
 """
 
 
@@ -163,7 +165,7 @@ def test_the_start_of_a_round_is_killed_and_goes_on(path: Path) -> None:
             host_of(url.url),
             State.FETCHED if n % 3 else State.GONE,
             http=200,
-            past=VisitHistory(interval=n % 2 * 1e6),
+            history=VisitHistory(interval=n % 2 * 1e6),
         )
         for n, url in enumerate(urls, 1)
     ]
@@ -227,9 +229,9 @@ for turn in range(60):
     urls = [f"http://host{number % 50}.test/{number}" for number in numbers]
     found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
     page = lambda n: PageRow(1.0, 200, digest=(n % 500).to_bytes(20, "big"))
-    done = [Outcome(target.n, target.host, 1, page=page(target.n)) for target in targets]
-    batch = Batch(found=found, done=done, hosts=[], robots=[], tallies={("h.test", "k"): 1})
-    hosts += frontier.commit(batch, owner=owner, now=0.0).hosts
+    done = [Outcome(target.row, target.host, 1, page=page(target.row)) for target in targets]
+    batch = Batch(discoveries=found, outcomes=done, hosts=[], robots=[], trap_counts={("h.test", "k"): 1})
+    hosts += frontier.commit(batch, owner=owner, now=0.0).woken_hosts
     fetched += len(done)
 print(fetched)
 """
@@ -273,7 +275,7 @@ def test_what_another_worker_bars_meanwhile_is_not_taken_for_open(path: Path) ->
 
     db, index._db = index._db, Between()  # type: ignore[assignment]
     two.recall("http://a.test/open")
-    assert two.holds(url_id("http://a.test/open")) and not two.holds(barred.id)
+    assert two.holds(url_id("http://a.test/open")) and not two.holds(barred.url_hash)
 
 
 def test_a_dead_mover_is_replaced(path: Path) -> None:
@@ -331,8 +333,8 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
     if verb == "hint":
         hints = [LastmodHint(url_id(URLS[number]), host_of(URLS[number]), float(date)) for number, date in rest[0]]
-        told = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints)
-        return frontier.commit(told, owner=ME, now=0.0).hosts
+        told = Batch(discoveries=[], outcomes=[], hosts=[], robots=[], trap_counts={}, hints=hints)
+        return frontier.commit(told, owner=ME, now=0.0).woken_hosts
     if verb == "seed":
         return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds()
     founds = []
@@ -342,17 +344,17 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         founds.append(found(URLS[number], depth=depth, state=8 if deep else state, reason=reason, score=float(depth)))
     dones = []
     for host, state, digest in rest[1]:
-        for target in frontier.load(f"host{host}.test", limit=1, skip=[done.n for done in dones]):
-            links = " ".join(URLS[(target.n * 7 + link) % 24] for link in range(3)).encode()
+        for target in frontier.load(f"host{host}.test", limit=1, skip=[done.row for done in dones]):
+            links = " ".join(URLS[(target.row * 7 + link) % 24] for link in range(3)).encode()
             page = PageRow(1.0, 200, "text/html", digest=bytes([digest]), links=links) if state == 1 else None
-            redirect = URLS[target.n * 5 % 24] if state == 4 else ""
+            redirect = URLS[target.row * 5 % 24] if state == 4 else ""
             if redirect:
                 founds.append(found(redirect))
                 founds[-1].seed = target.seed
             past = VisitHistory(interval=digest * 10.0)
-            dones.append(Outcome(target.n, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
+            dones.append(Outcome(target.row, target.host, state, "r", 200 + state, 1.0, 10.0, 1, page, redirect, past))
     committed = frontier.commit(batch(founds, dones), owner=ME, now=0.0, max_depth=max_depth)
-    return committed.hosts, committed.duplicates, committed.stored
+    return committed.woken_hosts, committed.duplicates, committed.stored
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -439,7 +441,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     assert frontier.host("a.test").pages == 0
     targets = frontier.load("a.test", limit=9)
     assert [target.etag for target in targets] == ['"e1"', "", "", ""]
-    unchanged = [Outcome(target.n, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
+    unchanged = [Outcome(target.row, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
     frontier.commit(batch([], unchanged), owner=ME, now=0.0)
     assert frontier.counts() == {State.PENDING: 1, State.UNCHANGED: 2, State.DUPLICATE: 1, State.REJECTED: 1}
     assert (frontier.rounds()[1].unchanged, frontier.pages(), frontier.stored()) == (2, 1, 1)
@@ -481,10 +483,10 @@ def test_a_full_disk_is_said_and_survived(path: Path) -> None:
     rows = batch([found(f"http://a.test/{n}/{'x' * 200}") for n in range(2000)])
     with pytest.raises(DiskFull):
         frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {} and not frontier.holds(rows.found[0].id)
+    assert frontier.counts() == {} and not frontier.holds(rows.discoveries[0].url_hash)
     frontier._at.db.execute("PRAGMA max_page_count = 100000")
     frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {State.PENDING: 2000} and frontier.holds(rows.found[0].id)
+    assert frontier.counts() == {State.PENDING: 2000} and frontier.holds(rows.discoveries[0].url_hash)
     frontier.close()
 
 

@@ -59,7 +59,7 @@ def keep(
         AT, 200, mime=mime, charset="utf-8", title=title, size=got.size, digest=digest, warc=warc, offset=offset,
         length=length, links=link_codec.pack(rows or []),
     )  # fmt: skip
-    return Outcome(got.target.n, got.target.host, int(State.FETCHED), http=200, at=AT, page=page)
+    return Outcome(got.target.row, got.target.host, int(State.FETCHED), http=200, at=AT, page=page)
 
 
 def keep_copy(archive: ArchiveWriter, got: Answer, first: Outcome) -> Outcome:
@@ -68,7 +68,7 @@ def keep_copy(archive: ArchiveWriter, got: Answer, first: Outcome) -> Outcome:
         got, refers_to_url=HOME, refers_to_date=AT, digest=first.page.digest, profile="identical"
     )
     page = msgspec.structs.replace(first.page, warc=warc, offset=offset, length=length, links=b"")
-    return Outcome(got.target.n, got.target.host, int(State.DUPLICATE), http=200, at=AT, page=page)
+    return Outcome(got.target.row, got.target.host, int(State.DUPLICATE), http=200, at=AT, page=page)
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +83,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True)])
     frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
     (seed,) = frontier.load("site.test", limit=10)
-    rest = [found(url, parent=seed.n) for url in (TEXT, COPY, GONE, HOME + "later")]
+    rest = [found(url, parent=seed.row) for url in (TEXT, COPY, GONE, HOME + "later")]
     with ArchiveWriter(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         rows = [(TEXT, "Notes", True), (FAR, "Far \u202e\x1b[31maway", False)]
         home = keep(archive, answer(seed, HOME_BODY, mime="text/html; charset=utf-8"), title="=HYPERLINK(1)", rows=rows)
-        outside = found(FAR, state=State.REJECTED, reason="scope", parent=seed.n)
+        outside = found(FAR, state=State.REJECTED, reason="scope", parent=seed.row)
         commit(frontier, archive, [*rest, outside], [home])
         targets = {target.url: target for target in frontier.load("site.test", limit=10)}
         packed = gzip.compress("Plain text, größer".encode())
         text = keep(archive, answer(targets[TEXT], packed, mime="text/plain; charset=utf-8", coding="gzip"))
         copy = keep_copy(archive, answer(targets[COPY], HOME_BODY, mime="text/html; charset=utf-8"), home)
-        gone = Outcome(targets[GONE].n, "site.test", int(State.GONE), reason="http-404", http=404, at=AT)
+        gone = Outcome(targets[GONE].row, "site.test", int(State.GONE), reason="http-404", http=404, at=AT)
         commit(frontier, archive, [], [text, copy, gone])
     frontier.set_meta("last_run", '{"pages": 3, "seconds": 1.5, "requests": 4, "ended_by": "", "stored": 3}')
     frontier.close()
@@ -102,7 +102,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def commit(frontier: SqliteFrontier, archive: ArchiveWriter, founds: list[Discovery], dones: list[Outcome]) -> None:
     name, size = archive.flush()
-    batch = Batch(founds, dones, hosts=[], robots=[], tallies={}, warc=name, warc_size=size)
+    batch = Batch(founds, dones, hosts=[], robots=[], trap_counts={}, warc=name, warc_size=size)
     frontier.commit(batch, owner="me:0", now=AT)
 
 

@@ -104,7 +104,7 @@ class Half:
         done = Outcome(row.n, host, int(state), reason=reason, http=200 * (fate == "fetched"), at=self.at, page=page)
         self.pages[host] += state == State.FETCHED
         hosts = [HostRow(host, pages=self.pages[host])]
-        batch = Batch(founds, [done], hosts=hosts, robots=[], tallies={}, warc=name, warc_size=size)
+        batch = Batch(founds, [done], hosts=hosts, robots=[], trap_counts={}, warc=name, warc_size=size)
         self.frontier.commit(batch, owner="me:0", now=self.at)
 
     def close(self) -> Path:
@@ -250,7 +250,7 @@ def test_small_things_are_united(tmp_path: Path) -> None:
         half.fetch(0)
         robots = RobotsRow("http://h0.test:80", at, 200, name.encode())
         tallies = {("h0.test", "queries:/"): 20 if name == "a" else 30}
-        half.frontier.commit(Batch([], [], hosts=[], robots=[robots], tallies=tallies), owner="me:0", now=at)
+        half.frontier.commit(Batch([], [], hosts=[], robots=[robots], trap_counts=tallies), owner="me:0", now=at)
         half.frontier.strike(2)
         folders.append(half.close())
         with closing(apsw.Connection(str(tmp_path / name / "crawl.db"))) as db:

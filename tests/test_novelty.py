@@ -69,7 +69,7 @@ def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> lis
         for link in page.links:
             if link not in seen:
                 seen.add(link)
-                queue.append(make_target(link, len(seen), target.n))
+                queue.append(make_target(link, len(seen), target.row))
     return asked
 
 

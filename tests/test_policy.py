@@ -20,12 +20,14 @@ ADDRESSES = ("wms", "wfs", "capabilities=10")
 HOST = "a.test"
 
 
-def taste() -> Relevance:
+def relevance() -> Relevance:
     return Relevance(ANCHORS, ADDRESSES)
 
 
-def sight(url: str = "http://a.test/", *, relevance: float = 0.0, kind: str = "", lore: bytes = b"") -> Observation:
-    return Observation(url, HOST, lore, form="html", kind=kind, relevance=relevance)
+def observation(
+    url: str = "http://a.test/", *, relevance: float = 0.0, kind: str = "", policy_data: bytes = b""
+) -> Observation:
+    return Observation(url, HOST, policy_data, doc_kind="html", quarry_kind=kind, relevance=relevance)
 
 
 def score(policy: Policy, text: str = "", url: str = "http://a.test/x", context: str = "") -> tuple[float, bytes]:
@@ -34,7 +36,7 @@ def score(policy: Policy, text: str = "", url: str = "http://a.test/x", context:
 
 def test_key_terms_weigh_as_they_should() -> None:
     """Whole words in texts, `capabilities` in an address ten times as much as another term, phrases as one."""
-    known = taste()
+    known = relevance()
     assert known.short("OGC") == 0.5 and known.short("OGC services") == 0.75
     assert known.short("Servicios  Web") == 0.0 and known.short("servicios web") == 0.5
     assert known.short("disservices, cogc") == 0.0
@@ -52,7 +54,7 @@ def test_key_terms_weigh_as_they_should() -> None:
 def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
     """The anchor or the address, whichever says more; the context where both say nothing."""
     for known in (
-        taste(),
+        relevance(),
         Relevance(ANCHORS, ["ogc=2", "f"]),
         Relevance((), ()),
         Relevance(shorts=lambda text, language: 0.25),
@@ -63,13 +65,13 @@ def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
 
 def test_shark_search_is_as_described() -> None:
     """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
-    policy = SharkSearch(taste(), Steer())
-    policy.enter(sight(relevance=0.8))
+    policy = SharkSearch(relevance(), Steer())
+    policy.enter(observation(relevance=0.8))
     plain, noted = score(policy, "here", context="nothing")
     assert plain == pytest.approx(0.5 * 0.4)
     assert score(policy, "OGC")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0.5 + 0.5 * 1))
     assert score(policy, "here", context="ogc")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0 + 0.5 * 0.5))
-    policy.enter(sight(relevance=0.0, lore=noted))
+    policy.enter(observation(relevance=0.0, policy_data=noted))
     assert score(policy, "here")[0] == pytest.approx(0.5 * 0.2)
     assert policy.explain(score(policy, "OGC")[1], HOST) == pytest.approx(
         {"inherited": 0.1, "anchor": 0.125, "context": 0.25}
@@ -78,27 +80,27 @@ def test_shark_search_is_as_described() -> None:
 
 def test_fish_search_knows_yes_and_no() -> None:
     """A page and an anchor are relevant or not."""
-    policy = FishSearch(taste(), Steer())
-    policy.enter(sight(relevance=0.9))
+    policy = FishSearch(relevance(), Steer())
+    policy.enter(observation(relevance=0.9))
     assert score(policy, "here")[0] == pytest.approx(0.25)
     assert score(policy, "OGC services")[0] == score(policy, "OGC")[0] == pytest.approx(0.75)
 
 
 def test_key_terms_alone() -> None:
     """Nothing is inherited; anchor and address add up to no more than 1."""
-    policy = KeyTermsPolicy(taste(), Steer())
-    policy.enter(sight(relevance=1.0))
+    policy = KeyTermsPolicy(relevance(), Steer())
+    policy.enter(observation(relevance=1.0))
     assert score(policy, "here")[0] == 0.0
     assert score(policy, "OGC", "http://a.test/wms")[0] == 0.75
 
 
 def test_a_quarry_of_a_user_still_counts() -> None:
     """What its score says is the least that any policy gives, and part of what the learning one begins with."""
-    for policy in (SharkSearch(taste(), Steer()), KeyTermsPolicy(taste(), Steer())):
-        policy.enter(sight())
+    for policy in (SharkSearch(relevance(), Steer()), KeyTermsPolicy(relevance(), Steer())):
+        policy.enter(observation())
         assert policy.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] == 0.9
-    learning = LearningPolicy(taste(), Steer())
-    learning.enter(sight())
+    learning = LearningPolicy(relevance(), Steer())
+    learning.enter(observation())
     assert learning.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] > score(learning)[0]
 
 
@@ -106,18 +108,18 @@ def teach(policy: Policy, *, rounds: int = 30) -> None:
     """Links with the word 'maps' lead to quarry, those with 'shop' to nothing."""
     for n in range(rounds):
         for word, kind in (("maps", "ogc:wms/1.3.0"), ("shop", "")):
-            policy.enter(sight("http://a.test/list"))
-            _, lore = score(policy, f"our {word}", f"http://a.test/{word}/{n}")
+            policy.enter(observation("http://a.test/list"))
+            _, policy_data = score(policy, f"our {word}", f"http://a.test/{word}/{n}")
             policy.leave([])
-            policy.enter(sight(f"http://a.test/{word}/{n}", kind=kind, lore=lore))
+            policy.enter(observation(f"http://a.test/{word}/{n}", kind=kind, policy_data=policy_data))
             policy.leave([])
 
 
 def test_it_learns_from_what_was_found() -> None:
     """Words, addresses and pages that led to quarry make links promising, on other hosts as well."""
-    policy = LearningPolicy(taste(), Steer())
+    policy = LearningPolicy(relevance(), Steer())
     teach(policy)
-    policy.enter(sight("http://b.test/"))
+    policy.enter(observation("http://b.test/"))
     good = policy.score(Link("/1", "new maps"), "http://b.test/1", host="b.test")
     bad = policy.score(Link("/2", "new shop"), "http://b.test/2", host="b.test")
     assert good[0] / (1 - good[0]) > 3 * bad[0] / (1 - bad[0])
@@ -138,19 +140,19 @@ def test_what_is_remembered_of_addresses_changes_nothing() -> None:
         "/x?y",
     ]
     places = [(host, f"http://{host}{path}") for host in ("a.test", "b.test") for path in paths]
-    old = LearningPolicy(taste(), Steer())
+    old = LearningPolicy(relevance(), Steer())
     for _ in range(2):
         for host, url in places:
             noted = old.score(Link(url), url, host=host)
-            assert noted == LearningPolicy(taste(), Steer()).score(Link(url), url, host=host)
+            assert noted == LearningPolicy(relevance(), Steer()).score(Link(url), url, host=host)
     assert len({old.score(Link(url), url, host=host)[1] for host, url in places}) == len(places)
 
 
 def test_hints_speak_for_a_link_until_more_is_known() -> None:
     """In the name of a host they count double; what is learned is added to them, here and in whoever goes on."""
     steer = Steer(hint_terms=("geoportal", "atlas=2"))
-    policy = LearningPolicy(taste(), steer)
-    policy.enter(sight())
+    policy = LearningPolicy(relevance(), steer)
+    policy.enter(observation())
 
     def note(host: str, text: str = "x") -> bytes:
         return policy.score(Link("/", text), f"http://{host}/", host=host)[1]
@@ -160,43 +162,43 @@ def test_hints_speak_for_a_link_until_more_is_known() -> None:
     assert policy.explain(named, HOST)["address"] == policy.explain(called, HOST)["anchor"] == 1.0
     assert policy.drain() == []
     for n in range(5):
-        policy.enter(sight(f"http://geoportal.b.test/{n}", lore=named))
+        policy.enter(observation(f"http://geoportal.b.test/{n}", policy_data=named))
         policy.leave([])
     assert policy.explain(named, HOST)["address"] < 1.0
-    heir = LearningPolicy(taste(), steer)
+    heir = LearningPolicy(relevance(), steer)
     heir.study(policy.drain())
     assert heir.explain(named, HOST) == pytest.approx(policy.explain(named, HOST), abs=1e-6)
 
 
 def test_what_was_never_tried_is_worth_a_try() -> None:
     """Kinds of addresses gain while little like them was asked for, on whatever host; `explain` tells by how much."""
-    policy = LearningPolicy(taste(), Steer())
+    policy = LearningPolicy(relevance(), Steer())
     teach(policy)
-    policy.enter(sight("http://b.test/"))
+    policy.enter(observation("http://b.test/"))
     known, fresh = (score(policy, "x", f"http://b.test/{path}")[1] for path in ("shop/99", "records/99.xml"))
     assert policy.explain(known, "b.test")["little tried"] < 0.1
     assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED
     for n in range(3):
-        lore = score(policy, "x", f"http://c.test/records/{n}.xml")[1]
-        policy.enter(sight(f"http://c.test/records/{n}.xml", lore=lore))
+        policy_data = score(policy, "x", f"http://c.test/records/{n}.xml")[1]
+        policy.enter(observation(f"http://c.test/records/{n}.xml", policy_data=policy_data))
         policy.leave([])
     assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED / 4
-    heir = LearningPolicy(taste(), Steer())
+    heir = LearningPolicy(relevance(), Steer())
     heir.study(policy.drain())
     assert heir.explain(fresh, "b.test") == pytest.approx(policy.explain(fresh, "b.test"), abs=1e-6)
 
 
 def test_lore_of_an_older_version_is_understood() -> None:
     """What was noted before shapes of addresses were has one feature less: it is scored, explained and learned from."""
-    policy = LearningPolicy(taste(), Steer())
-    policy.enter(sight())
-    _, lore = score(policy, "maps")
+    policy = LearningPolicy(relevance(), Steer())
+    policy.enter(observation())
+    _, policy_data = score(policy, "maps")
     at = Struct("<5f4B").size
-    old = lore[: at - 4] + bytes([3]) + lore[at - 3 : at + 2] + lore[at + 4 :]
+    old = policy_data[: at - 4] + bytes([3]) + policy_data[at - 3 : at + 2] + policy_data[at + 4 :]
     assert "little tried" not in policy.explain(old, HOST)
     before = policy.score_anew(0.5, old)
     for _ in range(5):
-        policy.enter(sight("http://a.test/maps", kind="ogc:wms/1.3.0", lore=old))
+        policy.enter(observation("http://a.test/maps", kind="ogc:wms/1.3.0", policy_data=old))
         policy.leave([])
     assert policy.score_anew(0.5, old) > before
     assert not policy._rules
@@ -204,13 +206,13 @@ def test_lore_of_an_older_version_is_understood() -> None:
 
 def test_a_page_is_worth_what_it_opens() -> None:
     """A page that is no quarry but has new promising links is rewarded; one without them is not."""
-    policies = [LearningPolicy(taste(), Steer()), LearningPolicy(taste(), Steer())]
+    policies = [LearningPolicy(relevance(), Steer()), LearningPolicy(relevance(), Steer())]
     for policy, opened in zip(policies, ([(0.95, "b.test")] * 10, []), strict=True):
-        policy.enter(sight())
-        _, lore = score(policy, "catalogue")
+        policy.enter(observation())
+        _, policy_data = score(policy, "catalogue")
         policy.leave([])
         for _ in range(10):
-            policy.enter(sight("http://a.test/catalogue", lore=lore))
+            policy.enter(observation("http://a.test/catalogue", policy_data=policy_data))
             policy.leave(opened)
     rich, poor = (score(policy, "catalogue")[0] for policy in policies)
     assert rich > 0.2 > poor
@@ -218,34 +220,34 @@ def test_a_page_is_worth_what_it_opens() -> None:
 
 def test_a_host_that_brings_nothing_sinks() -> None:
     """Many pages and no finds lower what a host promises; a host that nobody saw yet has the better chances."""
-    policy = LearningPolicy(taste(), Steer())
-    policy.enter(sight())
-    _, lore = score(policy, "page")
-    before = policy.promise(0.0, HOST, lore=lore)
+    policy = LearningPolicy(relevance(), Steer())
+    policy.enter(observation())
+    _, policy_data = score(policy, "page")
+    before = policy.promise(0.0, HOST, policy_data=policy_data)
     for n in range(40):
-        policy.enter(sight(f"http://a.test/{n}", lore=lore))
+        policy.enter(observation(f"http://a.test/{n}", policy_data=policy_data))
         policy.leave([])
-    assert policy.promise(0.0, HOST, lore=lore) < before / 2
-    assert policy.promise(0.0, "new.test", lore=lore) > policy.promise(0.0, HOST, lore=lore)
+    assert policy.promise(0.0, HOST, policy_data=policy_data) < before / 2
+    assert policy.promise(0.0, "new.test", policy_data=policy_data) > policy.promise(0.0, HOST, policy_data=policy_data)
 
 
 def test_where_all_promise_little_unknown_hosts_come_first() -> None:
     """A link that much speaks against, to a host never asked, goes before better ones to a host known to be dry."""
-    policy = LearningPolicy(taste(), Steer())
-    policy.enter(sight())
-    _, lore = score(policy, "page")
+    policy = LearningPolicy(relevance(), Steer())
+    policy.enter(observation())
+    _, policy_data = score(policy, "page")
     for n in range(2000):
-        policy.enter(sight(f"http://a.test/{n}", lore=lore))
+        policy.enter(observation(f"http://a.test/{n}", policy_data=policy_data))
         policy.leave([])
     assert policy.promise(1e-6, "new.test") > 2 * policy.promise(0.005, HOST)
     assert policy.promise(0.2, HOST) > 2 * policy.promise(1e-6, "new.test")  # but never before one that is good
-    parts = policy.explain(lore, "new.test")
-    assert parts["little known"] > policy.explain(lore, HOST)["little known"] > 0
+    parts = policy.explain(policy_data, "new.test")
+    assert parts["little known"] > policy.explain(policy_data, HOST)["little known"] > 0
 
 
 def test_what_was_learned_can_be_handed_on() -> None:
     """Another worker that studies the sums of all lessons scores as the first does."""
-    first, second = LearningPolicy(taste(), Steer()), LearningPolicy(taste(), Steer())
+    first, second = LearningPolicy(relevance(), Steer()), LearningPolicy(relevance(), Steer())
     teach(first)
     sums: dict[int, tuple[float, float]] = {}
     for key, weight, energy in first.drain():
@@ -254,7 +256,7 @@ def test_what_was_learned_can_be_handed_on() -> None:
     assert first.drain() == []
     second.study([(key, *pair) for key, pair in sums.items()])
     for policy in (first, second):
-        policy.enter(sight("http://b.test/"))
+        policy.enter(observation("http://b.test/"))
     link = Link("/1", "maps")
     one, other = (policy.score(link, "http://b.test/1", host="b.test") for policy in (first, second))
     assert other[0] == pytest.approx(one[0])
@@ -272,4 +274,4 @@ def test_a_mission_names_its_policy() -> None:
     assert settle_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
     steered = settle_order(Mission(policy=Steer(name="shark")))
     assert is_steered(steered) and steered.order == "best"
-    assert isinstance(make_policy(steered, taste()), SharkSearch)
+    assert isinstance(make_policy(steered, relevance()), SharkSearch)

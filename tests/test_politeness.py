@@ -46,53 +46,61 @@ def test_a_robots_txt_on_another_host_waits_its_turn(web: Web, tmp_path: Path) -
 
 def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
     """The owner lets one guest go when it could ask itself, counts it, and goes on when the guest is back."""
-    board = SharedState(2, folder="")
+    shared = SharedState(2, folder="")
     host = next(f"h{n}.test" for n in range(1000) if part_of(f"h{n}.test") < 128)
-    lanes = [HostScheduler(8), HostScheduler(8)]
-    lane = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
+    scheduler = [HostScheduler(8), HostScheduler(8)]
+    host_queue = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
     away = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
-    owner = ForeignHosts(board, 0, lanes=lanes[0], lane_of=lambda name: lane, parts=lambda: list(range(128)))
-    guest = ForeignHosts(board, 1, lanes=lanes[1], lane_of=lambda name: away, parts=lambda: list(range(128, 256)))
+    owner = ForeignHosts(
+        shared, 0, scheduler=scheduler[0], queue_of=lambda name: host_queue, parts=lambda: list(range(128))
+    )
+    guest = ForeignHosts(
+        shared, 1, scheduler=scheduler[1], queue_of=lambda name: away, parts=lambda: list(range(128, 256))
+    )
     assert guest.covers(host) and not owner.covers(host)
-    lane.begin(10.0)
+    host_queue.begin(10.0)
     target = Target(0, 0, f"http://{host}/robots.txt", host)
     guest.ask(target)
     for now in (10.0, 10.5, 11.0):
         guest.turn(now)
         owner.turn(now)
         assert not away.errands  # a request of the owner is under way
-    lane.end(11.0)
+    host_queue.end(11.0)
     owner.turn(11.5)
     guest.turn(11.5)
     assert not away.errands  # the host rests
     owner.turn(12.0)
     guest.turn(12.0)
-    assert away.errands == [target] and lane.active == 1
+    assert away.errands == [target] and host_queue.active == 1
     guest.end(target.url)
     owner.turn(15.0)
-    assert lane.active == 0 and lane.next_at == 16.0
+    assert host_queue.active == 0 and host_queue.next_at == 16.0
 
 
 class Pair:
-    """A worker that has hosts, and one that wishes to ask them; lanes of a host are the owner's and the guest's."""
+    """A worker that has hosts, and one that wishes to ask them; host queues of a host are the owner's and the guest's."""
 
     def __init__(self, *hosts: str) -> None:
-        self.board = SharedState(2, folder="")
-        self.lanes = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.shared = SharedState(2, folder="")
+        self.scheduler = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
         self.away = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
         self.owner = self.make_owner()
-        self.guest = ForeignHosts(self.board, 1, lanes=HostScheduler(8), lane_of=self.away.__getitem__, parts=list)
+        self.guest = ForeignHosts(
+            self.shared, 1, scheduler=HostScheduler(8), queue_of=self.away.__getitem__, parts=list
+        )
 
     def make_owner(self) -> ForeignHosts:
-        parts = [part_of(host) for host in self.lanes]
-        return ForeignHosts(self.board, 0, lanes=HostScheduler(8), lane_of=self.lanes.__getitem__, parts=lambda: parts)
+        parts = [part_of(host) for host in self.scheduler]
+        return ForeignHosts(
+            self.shared, 0, scheduler=HostScheduler(8), queue_of=self.scheduler.__getitem__, parts=lambda: parts
+        )
 
     def turn(self, now: float) -> set[str]:
         """Both have their turn; the hosts that the guest has leave to ask."""
         self.guest.turn(now)
         self.owner.turn(now)
         self.guest.turn(now)
-        return {host for host, lane in self.away.items() if lane.errands}
+        return {host for host, host_queue in self.away.items() if host_queue.errands}
 
 
 def errand(host: str) -> Target:
@@ -103,7 +111,7 @@ def test_a_wish_does_not_wait_for_another() -> None:
     """A host that is busy, or is to rest before a new try, keeps nobody from asking the others."""
     hosts = [f"h{n}.test" for n in range(40)]
     pair = Pair(*hosts)
-    pair.lanes["h0.test"].begin(10.0)
+    pair.scheduler["h0.test"].begin(10.0)
     pair.away["h1.test"].next_at = 50.0
     for host in hosts:
         pair.guest.ask(errand(host))
@@ -113,7 +121,7 @@ def test_a_wish_does_not_wait_for_another() -> None:
             let.add(host)
             pair.guest.end(errand(host).url)
     assert let == set(hosts) - {"h0.test", "h1.test"}
-    pair.lanes["h0.test"].end(10.0)
+    pair.scheduler["h0.test"].end(10.0)
     assert "h0.test" in pair.turn(11.0)
     assert "h1.test" in pair.turn(50.0)
 
@@ -125,18 +133,18 @@ def test_a_host_is_asked_by_one_guest_at_a_time() -> None:
     pair.guest.ask(first)
     pair.guest.ask(second)
     pair.turn(10.0)
-    assert len(pair.away["a.test"].errands) == 1 and pair.lanes["a.test"].active == 1
+    assert len(pair.away["a.test"].errands) == 1 and pair.scheduler["a.test"].active == 1
     pair.guest.end(pair.away["a.test"].errands.pop().url)
     pair.turn(12.0)
-    assert not pair.away["a.test"].errands and pair.lanes["a.test"].active == 0
+    assert not pair.away["a.test"].errands and pair.scheduler["a.test"].active == 0
     pair.turn(13.0)
-    assert len(pair.away["a.test"].errands) == 1 and pair.lanes["a.test"].active == 1
+    assert len(pair.away["a.test"].errands) == 1 and pair.scheduler["a.test"].active == 1
 
 
 def test_a_host_that_must_rest_is_not_asked_out_of_impatience() -> None:
     """Its worker says that it is not hung; the pause may be long."""
     pair = Pair("a.test")
-    pair.lanes["a.test"].next_at = 600.0
+    pair.scheduler["a.test"].next_at = 600.0
     pair.guest.ask(errand("a.test"))
     assert not pair.turn(10.0) and not pair.turn(10.0 + 2 * PATIENCE_S)
     assert pair.turn(600.0)
@@ -147,25 +155,27 @@ def test_leave_that_a_worker_gave_holds_for_its_successor() -> None:
     pair = Pair("a.test")
     pair.guest.ask(errand("a.test"))
     assert pair.turn(10.0)
-    pair.lanes["a.test"] = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
+    pair.scheduler["a.test"] = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
     pair.owner = pair.make_owner()
     pair.turn(11.0)
-    assert pair.lanes["a.test"].active == 1
+    assert pair.scheduler["a.test"].active == 1
     pair.guest.end(errand("a.test").url)
     pair.turn(12.0)
-    assert pair.lanes["a.test"].active == 0 and pair.lanes["a.test"].next_at == 13.0
+    assert pair.scheduler["a.test"].active == 0 and pair.scheduler["a.test"].next_at == 13.0
 
 
 def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     """A worker that hangs must not keep others from their work."""
-    lane = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
-    guest = ForeignHosts(SharedState(2, folder=""), 1, lanes=HostScheduler(8), lane_of=lambda name: lane, parts=list)
+    host_queue = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
+    guest = ForeignHosts(
+        SharedState(2, folder=""), 1, scheduler=HostScheduler(8), queue_of=lambda name: host_queue, parts=list
+    )
     guest.ask(Target(0, 0, "http://a.test/robots.txt", "a.test"))
     for now in (0.0, PATIENCE_S - 1):
         guest.turn(now)
-        assert not lane.errands
+        assert not host_queue.errands
     guest.turn(PATIENCE_S + 1)
-    assert lane.errands
+    assert host_queue.errands
 
 
 def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> None:
@@ -182,18 +192,18 @@ def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> 
 
 def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
     """A host that refuses whoever comes within 0.2 s is soon asked at that pace: few refusals, little time lost."""
-    lane = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
+    host_queue = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
     now = last = 0.0
     refused = 0
     for _ in range(300):
-        now = max(now, lane.next_at)
-        lane.begin(now)
-        lane.end(now)
+        now = max(now, host_queue.next_at)
+        host_queue.begin(now)
+        host_queue.end(now)
         if now - last >= 0.2:
-            lane.ease("http://a.test/")
+            host_queue.ease("http://a.test/")
         else:
             refused += 1
-            lane.slow_down(now, wait_s=None)
+            host_queue.slow_down(now, wait_s=None)
         last = now
     assert refused < 30
     assert now < 300 * 0.4
@@ -201,11 +211,11 @@ def test_a_limited_host_is_not_pushed_against_its_limit() -> None:
 
 def test_a_host_that_recovered_is_asked_as_before() -> None:
     """The pause is given up again in the end."""
-    lane = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
-    lane.slow_down(0.0, wait_s=None)
+    host_queue = HostQueue(HostRow("a.test"), delay_s=0.05, per_host=1)
+    host_queue.slow_down(0.0, wait_s=None)
     for _ in range(500):
-        lane.ease("http://a.test/")
-    assert lane.back_off_s == 0.0
+        host_queue.ease("http://a.test/")
+    assert host_queue.back_off_s == 0.0
 
 
 def test_a_link_to_a_closed_port_does_not_hold_a_host_up(web: Web, tmp_path: Path) -> None:

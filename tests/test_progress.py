@@ -19,11 +19,11 @@ class Screen(io.StringIO):
 
 
 def show(output: io.StringIO, tmp_path: Path) -> str:
-    board = SharedState(1, folder=str(tmp_path))
-    board.waiting = 1204
-    board.put(0, Cell.PAGES, 412)
-    board.put(0, Cell.BACKING_OFF, 3)
-    CrawlProgress(output, quiet=False, mission=Mission()).tell(board, at_end=False)
+    shared = SharedState(1, folder=str(tmp_path))
+    shared.waiting = 1204
+    shared.put(0, Cell.PAGES, 412)
+    shared.put(0, Cell.BACKING_OFF, 3)
+    CrawlProgress(output, quiet=False, mission=Mission()).tell(shared, at_end=False)
     return output.getvalue()
 
 
@@ -48,10 +48,10 @@ def test_a_crawl_that_has_nothing_yet_says_why(
 ) -> None:
     """Once, and only if no host has answered: trying again takes a minute in which nothing else would be said."""
     monkeypatch.setattr(progress, "SILENCE_S", 0.0)
-    output, board = io.StringIO(), SharedState(1, folder=str(tmp_path))
-    board.put(0, Cell.PAGES, pages)
-    board.put(0, Cell.BACKING_OFF, off)
+    output, shared = io.StringIO(), SharedState(1, folder=str(tmp_path))
+    shared.put(0, Cell.PAGES, pages)
+    shared.put(0, Cell.BACKING_OFF, off)
     shown = CrawlProgress(output, quiet=False, mission=Mission())
     for _ in range(3):
-        shown.tell(board, at_end=False)
+        shown.tell(shared, at_end=False)
     assert output.getvalue().count("No page yet: 1 host does not answer") == told

@@ -112,10 +112,10 @@ def test_an_answer_that_kills_is_left_out(tmp_path: Path) -> None:
     """The process that reads the archive may die of an answer; the next one passes it."""
     seen = tmp_path / "seen"
 
-    def work(board: mmap, poison: set[int]) -> None:
+    def work(shared: mmap, poison: set[int]) -> None:
         for key in (1, 2, 3):
             if key not in poison:
-                board[:8] = key.to_bytes(8, "little")
+                shared[:8] = key.to_bytes(8, "little")
                 with open(seen, "a") as file:
                     file.write(str(key))
                 if key == 2:
@@ -124,7 +124,7 @@ def test_an_answer_that_kills_is_left_out(tmp_path: Path) -> None:
     _survive(tmp_path, work)
     assert seen.read_text() == "1213"
 
-    def fail(board: mmap, poison: set[int]) -> None:
+    def fail(shared: mmap, poison: set[int]) -> None:
         raise ValueError("a bug")
 
     with pytest.raises(CollectionError, match="could not be made anew"):

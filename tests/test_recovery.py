@@ -161,12 +161,12 @@ def test_a_record_is_known_however_little_of_it_was_read(tmp_path: Path) -> None
     row, places = write_file(tmp_path)
     for chunk in (3, 11, 13, 100, 1000):
         with FileIO(tmp_path / row.name) as file:
-            tape, found = RecordStream(file, chunk=chunk), 0
-            while tape.more():
-                if tape.at_member_start():
-                    found += tape.begins(b"WARC/")
-                    assert tape.at_member_start() and not tape.begins(b"HTTP/")
-                tape.pass_piece()
+            stream, found = RecordStream(file, chunk=chunk), 0
+            while stream.more():
+                if stream.at_member_start():
+                    found += stream.begins(b"WARC/")
+                    assert stream.at_member_start() and not stream.begins(b"HTTP/")
+                stream.pass_piece()
         assert found == 1 + 2 * len(places)
 
 

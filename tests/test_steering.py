@@ -29,7 +29,7 @@ COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
 <ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""
 
 
-def lane(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
+def host_queue(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
     made = HostQueue(HostRow(host, next_at=next_at), delay_s=1.0, per_host=1)
     made.promise = promise
     return made
@@ -38,25 +38,25 @@ def lane(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
 def test_the_most_promising_host_goes_first() -> None:
     """Of the hosts that may be asked; one that must wait does not hold up the others."""
     promises = {"low": 0.1, "high": 0.9, "late": 1.0, "idle": None}
-    ranks = BestFirstHosts(64, lambda lane: promises[lane.host])
+    ranks = BestFirstHosts(64, lambda host_queue: promises[host_queue.host])
     for host, told in (("low", 0.1), ("high", 0.9), ("idle", 0.95)):
-        ranks.enlist(lane(host, told))
-    ranks.enlist(lane("late", 1.0, next_at=5.0))
+        ranks.enlist(host_queue(host, told))
+    ranks.enlist(host_queue("late", 1.0, next_at=5.0))
     order = [ranks.ready(1.0), ranks.ready(1.0), ranks.ready(1.0)]
-    assert [lane.host if lane else None for lane in order] == ["high", "low", None]
+    assert [host_queue.host if host_queue else None for host_queue in order] == ["high", "low", None]
     assert ranks.waiting() == 1 and ranks.wait_s(1.0) == 4.0
     found = ranks.ready(5.0)
     assert found is not None and found.host == "late"
 
 
 def test_a_promise_that_was_too_high_is_seen_through() -> None:
-    """What a lane was taken for is looked at when its turn comes; then another may go first."""
+    """What a host queue was taken for is looked at when its turn comes; then another may go first."""
     promises = {"boast": 0.2, "true": 0.5}
-    ranks = BestFirstHosts(64, lambda lane: promises[lane.host])
-    ranks.enlist(lane("boast", float("inf")))
-    ranks.enlist(lane("true", 0.5))
+    ranks = BestFirstHosts(64, lambda host_queue: promises[host_queue.host])
+    ranks.enlist(host_queue("boast", float("inf")))
+    ranks.enlist(host_queue("true", 0.5))
     order = [ranks.ready(1.0), ranks.ready(1.0)]
-    assert [lane.host for lane in order if lane] == ["true", "boast"]
+    assert [host_queue.host for host_queue in order if host_queue] == ["true", "boast"]
 
 
 def services(web: Web, count: int) -> None:
@@ -169,24 +169,28 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
 def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
     mission = settle_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
-    pilot = BestFirstScheduler(
-        LinkScoring(mission, None), MemoryFrontier(), mission, workers=1, refill=lambda lane: bool(lane.queue)
+    best_first = BestFirstScheduler(
+        LinkScoring(mission, None),
+        MemoryFrontier(),
+        mission,
+        workers=1,
+        refill=lambda host_queue: bool(host_queue.queue),
     )
-    best, poor = lane("best", 0.9), lane("poor", 0.1)
+    best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
     for each in (best, poor):
         each.queue.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
-    assert pilot.admits(best, 100.0, in_flight=0)
+    assert best_first.admits(best, 100.0, in_flight=0)
     best.next_at = 101.0
-    pilot.lanes.enlist(best)
-    assert not pilot.admits(poor, 100.0, in_flight=0)  # the best rests, and has more
+    best_first.scheduler.enlist(best)
+    assert not best_first.admits(poor, 100.0, in_flight=0)  # the best rests, and has more
     best.queue.clear()
-    assert not pilot.admits(poor, 100.0, in_flight=1)  # what is under way may bring something
-    assert pilot.admits(poor, 100.0, in_flight=0)
+    assert not best_first.admits(poor, 100.0, in_flight=1)  # what is under way may bring something
+    assert best_first.admits(poor, 100.0, in_flight=0)
     poor.queue.clear()
-    zero = lane("zero", 0.0)
+    zero = host_queue("zero", 0.0)
     zero.queue.append(Target(1, 1, "http://zero.test/", "zero"))
-    pilot.lanes.enlist(zero)
-    assert pilot.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
+    best_first.scheduler.enlist(zero)
+    assert best_first.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
 
 
 def sheets(web: Web, place: str, count: int = 10) -> None:

@@ -17,13 +17,13 @@ from lycosa.model import Batch, Discovery, HostRow, Outcome, State
 
 
 def make_found(host: str, state: State = State.PENDING) -> Discovery:
-    return Discovery(id=1, url=f"http://{host}/", host=host, depth=1, state=state)
+    return Discovery(url_hash=1, url=f"http://{host}/", host=host, depth=1, state=state)
 
 
 def make_batch(*hosts: str) -> Batch:
     batch = new_batch()
-    batch.found.extend(make_found(host) for host in hosts)
-    batch.done.append(Outcome(1, "a.test", State.FETCHED))
+    batch.discoveries.extend(make_found(host) for host in hosts)
+    batch.outcomes.append(Outcome(1, "a.test", State.FETCHED))
     return batch
 
 
@@ -52,29 +52,29 @@ def test_a_host_without_work_does_not_wait_for_the_others() -> None:
     timing = Timing(SharedState(1, folder=""), 0)
     busy, dry = (HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in ("busy.test", "dry.test"))
     dry.dry = True
-    lanes, parts = {"busy.test": busy, "dry.test": dry}, list(range(256))
+    scheduler, parts = {"busy.test": busy, "dry.test": dry}, list(range(256))
     for host, hungry in (("busy.test", False), ("dry.test", True), ("new.test", True)):
         timing.commit(10.0)
-        timing.notice([make_found(host)], lanes, parts)
+        timing.notice([make_found(host)], scheduler, parts)
         assert timing.hungry is hungry
         assert is_due(timing, 10.0 + EARLY_S, make_batch(host)) is hungry
-    timing.notice([make_found("new.test", State.REJECTED)], lanes, parts)
+    timing.notice([make_found("new.test", State.REJECTED)], scheduler, parts)
     assert not timing.hungry
-    timing.notice([make_found("new.test")], lanes, [part for part in parts if part != part_of("new.test")])
+    timing.notice([make_found("new.test")], scheduler, [part for part in parts if part != part_of("new.test")])
     assert not timing.hungry  # it is another worker's
 
 
 def test_permits_in_other_hands_are_all_there_is() -> None:
     """The limit is spent when each permit is used or under way, and not any more when one came back."""
-    board = SharedState(2, folder="")
-    assert not board.spent
-    board.set_limit(3, 5)
-    assert not board.spent
-    board.put(0, Cell.OUTSTANDING, 1)
-    board.put(1, Cell.OUTSTANDING, 1)
-    assert board.spent and not board.full
-    board.put(1, Cell.OUTSTANDING, 0)
-    assert not board.spent
+    shared = SharedState(2, folder="")
+    assert not shared.spent
+    shared.set_limit(3, 5)
+    assert not shared.spent
+    shared.put(0, Cell.OUTSTANDING, 1)
+    shared.put(1, Cell.OUTSTANDING, 1)
+    assert shared.spent and not shared.full
+    shared.put(1, Cell.OUTSTANDING, 0)
+    assert not shared.spent
 
 
 def test_the_end_does_not_wait_for_a_pause(web: Web, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_conditions_of_a_request() -> None:
     target = Target(1, 1, "http://a.test/", "a.test", etag='W/"1"', modified=HOUR_AGO)
     assert conditions(target) == ('If-None-Match: W/"1"', f"If-Modified-Since: {HOUR_AGO}")
     assert conditions(Target(1, 1, "http://a.test/", "a.test", etag='"\r\nX: y"', modified="a\nb")) == ()
-    assert conditions(Target(1, 1, "http://a.test/", "a.test", modified=HOUR_AGO, whole=True)) == ()
+    assert conditions(Target(1, 1, "http://a.test/", "a.test", modified=HOUR_AGO, unconditional=True)) == ()
 
 
 def test_how_long_a_page_was_quiet() -> None:

@@ -51,7 +51,7 @@ def warcs(tmp_path: Path) -> list[tuple[Path, int]]:
 def make_answer(path: str) -> Answer:
     body = f"body of {path}".encode()
     return Answer(
-        target=Target(n=1, id=1, url=f"https://www.example.org{path}", host="www.example.org"),
+        target=Target(row=1, url_hash=1, url=f"https://www.example.org{path}", host="www.example.org"),
         status=404 if path == "/gone" else 200,
         head=b"HTTP/1.1 %b\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
         % (b"404 Not Found" if path == "/gone" else b"200 OK", len(body)),

@@ -59,8 +59,8 @@ class VisitHistory(Struct, frozen=True, gc=False):
 class Target(Struct, frozen=True, gc=False):
     """A URL that the frontier hands out for fetching."""
 
-    n: int  # the frontier's row number; 0 for what is not in it (robots.txt)
-    id: int  # signed xxh3 of the URL: urls.url_id
+    row: int  # the frontier's row number; 0 for what is not in it (robots.txt)
+    url_hash: int  # signed xxh3 of the URL: urls.url_id
     url: str  # normalised
     host: str  # name without port, the unit of politeness
     depth: int = 0
@@ -74,10 +74,10 @@ class Target(Struct, frozen=True, gc=False):
     modified: str = ""  # the date to ask with; empty where the host's dates are not to be trusted
     digest: bytes = b""  # content digest of the copy we hold
     round: int = 0  # of the last visit; 0: never visited
-    past: VisitHistory = VisitHistory()
+    history: VisitHistory = VisitHistory()
     redirect: str = ""  # where it led at the last visit
-    whole: bool = False  # to be asked for without a date, so that its content can be seen
-    lore: bytes = b""  # what the policy noted of it when it was found
+    unconditional: bool = False  # to be asked for without a date, so that its content can be seen
+    policy_data: bytes = b""  # what the policy noted of it when it was found
     headers: tuple[str, ...] = ()  # header lines in place of the usual ones, for what a page in a browser asks for
     max_bytes: int = 0  # of the answer; 0: as the limits say
 
@@ -115,11 +115,11 @@ class Observation(Struct, gc=False):
 
     url: str
     host: str
-    lore: bytes = b""  # what the policy noted of it when it was found
+    policy_data: bytes = b""  # what the policy noted of it when it was found
     via: str = ""  # kind of the link that led here
-    form: str = ""  # html, xml, …; empty: it brought no document
-    kind: str = ""  # what the quarry recognised it as; empty: nothing
-    same: str = ""  # what the address stands for, if the quarry says so: one service has many spellings
+    doc_kind: str = ""  # html, xml, …; empty: it brought no document
+    quarry_kind: str = ""  # what the quarry recognised it as; empty: nothing
+    identity: str = ""  # what the address stands for, if the quarry says so: one service has many spellings
     new: bool = True  # nobody brought this content before
     failed: bool = False
     relevance: float = 0.0  # 0 to 1
@@ -137,7 +137,7 @@ class Verdict(Struct, frozen=True, gc=False):
 class Discovery(Struct, gc=False):
     """A URL seen for the first time by this worker, on its way into the frontier."""
 
-    id: int
+    url_hash: int
     url: str
     host: str
     state: int = 0  # State.PENDING or State.REJECTED
@@ -151,7 +151,7 @@ class Discovery(Struct, gc=False):
     anchor: str = ""
     context: str = ""
     original: str = ""  # the address as it was written, where that was absolute and not normalised
-    lore: bytes = b""  # what the policy notes of it; with it, a known URL that waits rises to a higher score
+    policy_data: bytes = b""  # what the policy notes of it; with it, a known URL that waits rises to a higher score
 
 
 #: What a policy learned: a key of its own, and what is added to the two numbers that are kept under it.
@@ -192,7 +192,7 @@ class UnstoredPage(Struct, gc=False):
 class Outcome(Struct, gc=False):
     """The outcome of one target."""
 
-    n: int
+    row: int
     host: str
     state: int
     reason: str = ""
@@ -202,10 +202,10 @@ class Outcome(Struct, gc=False):
     retries: int = 0
     page: PageRow | None = None  # what was stored; None: nothing new
     redirect: str = ""  # normalised address of a redirect's target
-    past: VisitHistory | None = None  # what this visit taught; None: nothing
-    place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
-    keys: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
-    glimpse: UnstoredPage | None = None  # of a page that was read and not stored
+    history: VisitHistory | None = None  # what this visit taught; None: nothing
+    archive_place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
+    validators: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
+    unstored: UnstoredPage | None = None  # of a page that was read and not stored
 
 
 class HostRow(Struct, gc=False):
@@ -233,13 +233,13 @@ class WarcRow(Struct, gc=False):
     name: str
     size: int  # bytes that were committed
     synced: int = 0  # bytes that are surely on the disk
-    stamp: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
+    mtime_ns: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
 
 
 class LastmodHint(Struct, gc=False):
     """A host's word on one of its own pages, in a sitemap or feed: when it last changed, by that host's clock."""
 
-    id: int
+    url_hash: int
     host: str
     modified: float  # Unix time
 
@@ -247,24 +247,24 @@ class LastmodHint(Struct, gc=False):
 class Batch(Struct, gc=False):
     """What one worker commits at once; the archive already holds its bytes."""
 
-    found: list[Discovery]
-    done: list[Outcome]
+    discoveries: list[Discovery]
+    outcomes: list[Outcome]
     hosts: list[HostRow]
     robots: list[RobotsRow]
-    tallies: dict[tuple[str, str], int]  # (host, trap pattern) -> newly counted
+    trap_counts: dict[tuple[str, str], int]  # (host, trap pattern) -> newly counted
     warc: str = ""
     warc_size: int = 0
     warc_synced: int = 0
     warcs: list[WarcRow] = []  # other archive files that have changed; without a size: to be forgotten
     hints: list[LastmodHint] = []
-    lessons: list[Lesson] = []
-    lasting: bool = False  # once committed, it survives a loss of power, with all that was committed before it
+    weight_updates: list[Lesson] = []
+    durable: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 
 class Committed(Struct, gc=False):
     """What the frontier made of a batch."""
 
-    hosts: set[str]  # own hosts that now have pending URLs
+    woken_hosts: set[str]  # own hosts that now have pending URLs
     duplicates: set[int]  # row numbers whose content another page already holds
     stored: int = 0  # pages that count against the page limit, stored or found unchanged
 

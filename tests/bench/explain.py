@@ -68,7 +68,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
     for start in range(first, first + count, BATCH):
         span = range(start, min(start + BATCH, first + count))
         founds = [Discovery(urls.url_id(url), url, urls.host_of(url), via="a", depth=1) for url in map(url_of, span)]
-        frontier.commit(Batch(founds, [], hosts=[], robots=[], tallies={}), owner="me:0", now=AT)
+        frontier.commit(Batch(founds, [], hosts=[], robots=[], trap_counts={}), owner="me:0", now=AT)
         done = []
         for n in span:
             ends = [dice.randrange(1000) if dice.random() < 0.5 else first + dice.randrange(count) for _ in range(fan)]
@@ -77,7 +77,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
             page = PageRow(AT + first, 200, "text/html", "utf-8", f"Page {n}", digest=digest, size=9999, links=packed)
             host = urls.host_of(url_of(n))  # rows are numbered in the order of their finding
             done.append(Outcome(n - first + 1, host, int(State.FETCHED), http=200, at=AT + first, page=page))
-        frontier.commit(Batch([], done, hosts=[], robots=[], tallies={}), owner="me:0", now=AT)
+        frontier.commit(Batch([], done, hosts=[], robots=[], trap_counts={}), owner="me:0", now=AT)
     frontier.close()
 
 

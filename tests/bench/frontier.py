@@ -111,13 +111,13 @@ def measure(frontier: SqliteFrontier, maker: Maker, *, until: int, links: int) -
             rows_loaded = frontier.load(host, limit=64, skip=range(1, 2))
         targets += len(rows_loaded)
         picked += rows_loaded[: 2 if len(sample) > 32 else 64]
-    picked = list({target.n: target for target in picked}.values())
+    picked = list({target.row: target for target in picked}.values())
     settle, settled = Clock(), 0
     for start in range(0, len(picked), PAGES):
         pages = picked[start : start + PAGES]
         rows = batch(
-            [maker.found(page.host, page.n) for page in pages for _ in range(2)],
-            [maker.done(page.n, page.host, 1.7e9) for page in pages],
+            [maker.found(page.host, page.row) for page in pages for _ in range(2)],
+            [maker.done(page.row, page.host, 1.7e9) for page in pages],
         )
         with settle:
             frontier.commit(rows, owner=OWNER, now=0.0)
@@ -143,8 +143,8 @@ def crawl_site(path: Path, *, pages: int) -> str:
         with load:
             targets = frontier.load(host, limit=PAGES)
         rows = batch(
-            [maker.found(host, target.n) for target in targets for _ in range(2)],
-            [maker.done(target.n, host, 1.7e9) for target in targets],
+            [maker.found(host, target.row) for target in targets for _ in range(2)],
+            [maker.done(target.row, host, 1.7e9) for target in targets],
         )
         with commit:
             frontier.commit(rows, owner=OWNER, now=0.0)

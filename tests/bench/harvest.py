@@ -36,7 +36,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
 from lycosa.crawler.process import tune
-from lycosa.judge.priority.policy_factory import make_policy, make_taste
+from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo import Geo
@@ -151,13 +151,13 @@ def mission_of(name: str, learned_from: str = "") -> Mission:
 
 def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
     """A crawled world for the laboratory, and which of the true services an answer is."""
-    taste = make_taste(mission_of("learn"))
+    relevance = make_relevance(mission_of("learn"))
 
     def weigh(doc: Doc) -> float:
-        return taste.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+        return relevance.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
 
     with Collection(world.folder) as collection:
-        reel = Recording(collection, quarry, weigh=weigh)
+        recording = Recording(collection, quarry, weigh=weigh)
     known: dict[str, str] = {}
 
     def key(frame: RecordedAnswer) -> str:
@@ -165,7 +165,7 @@ def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
             known[frame.url] = world.service(frame.url, frame.kind)
         return known[frame.url]
 
-    return reel, key
+    return recording, key
 
 
 def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
@@ -174,14 +174,14 @@ def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
     if learned_from:
         missions["taught"] = mission_of("learn", learned_from)
     quarry = Geo()
-    reel, key = load_reel(world, quarry)
+    recording, key = load_reel(world, quarry)
     try:
         return {
-            name: list(measure(reel, mission, key=key, same=quarry.same, step=STEP))
+            name: list(measure(recording, mission, key=key, same=quarry.same, step=STEP))
             for name, mission in missions.items()
         }
     finally:
-        reel.close()
+        recording.close()
 
 
 def at(curve: list[Point], requests: int) -> Point:
@@ -256,8 +256,8 @@ def cost(world: World, thesaurus: str) -> None:
         pages = [(page.url, page.headers, page.body) for page in islice(collection.pages(), 1500)]
     tune()  # as a worker does
     best: dict[str, float] = {}
-    taste = make_taste(mission)
-    policy = make_policy(mission, taste, same=quarry.same)
+    relevance = make_relevance(mission)
+    policy = make_policy(mission, relevance, same=quarry.same)
     for _ in range(5):  # words and hosts are known from the second time on, as they are in a long crawl
         met, spent = set[str](), Counter[str]()
         for address, headers, body in pages:
@@ -271,14 +271,24 @@ def cost(world: World, thesaurus: str) -> None:
             met.update(url for _, url, _ in news)
             contexts = [doc.context(at) for _, _, at in news]
             clock = time.process_time()
-            text = doc.text if doc.tree is None or taste.reads else doc.raw_text
-            relevance = taste.page(text, doc.language)
+            text = doc.text if doc.tree is None or relevance.reads else doc.raw_text
+            relevance = relevance.page(text, doc.language)
             spent["relevance"] += time.process_time() - clock
             host = urls.host_of(doc.url)
-            lore = policy.score(Link(doc.url), doc.url, host=host)[1]  # counted where its link is met as a new one
+            policy_data = policy.score(Link(doc.url), doc.url, host=host)[
+                1
+            ]  # counted where its link is met as a new one
             clock = time.process_time()
             policy.enter(
-                Observation(doc.url, host, lore, form=doc.kind, kind=kind, relevance=relevance, title=doc.title)
+                Observation(
+                    doc.url,
+                    host,
+                    policy_data,
+                    doc_kind=doc.kind,
+                    quarry_kind=kind,
+                    relevance=relevance,
+                    title=doc.title,
+                )
             )
             fresh = []
             for (link, url, _), context in zip(news, contexts, strict=True):

@@ -22,19 +22,19 @@ from lycosa.lab.simulation import Simulation
 
 
 class Graph:
-    """Everything that the seeds of a reel lead to, by the ids of addresses."""
+    """Everything that the seeds of a recording lead to, by the ids of addresses."""
 
-    def __init__(self, reel: Recording, key: Callable[[RecordedAnswer], str]) -> None:
+    def __init__(self, recording: Recording, key: Callable[[RecordedAnswer], str]) -> None:
         self.links: dict[int, list[int]] = {}
         self.services: dict[int, str] = {}
         self.hosts: dict[int, str] = {}
-        self.seeds = [urls.url_id(seed) for seed in reel.seeds]
-        waiting = list(zip(self.seeds, reel.seeds, strict=True))
+        self.seeds = [urls.url_id(seed) for seed in recording.seeds]
+        waiting = list(zip(self.seeds, recording.seeds, strict=True))
         while waiting:
             ident, url = waiting.pop()
-            if ident in self.links or ident not in reel:
+            if ident in self.links or ident not in recording:
                 continue
-            frame = reel.frame(ident, url)
+            frame = recording.frame(ident, url)
             onward = [(step.ident, step.url) for step in frame.steps]
             if frame.redirect:
                 onward = [(urls.url_id(frame.redirect), frame.redirect)]
@@ -74,13 +74,13 @@ class Graph:
 def tell(world: World, requests: int) -> tuple[int, int]:
     """Print what is missing in one world; returns how much, and how much of it on hosts that are not known."""
     quarry = Geo()
-    reel, key = load_reel(world, quarry)
-    replay, found = Simulation(reel, mission_of("learn"), same=quarry.same), set[str]()
-    named = {urls.host_of(seed) for seed in reel.seeds}
+    recording, key = load_reel(world, quarry)
+    replay, found = Simulation(recording, mission_of("learn"), same=quarry.same), set[str]()
+    named = {urls.host_of(seed) for seed in recording.seeds}
     for _, frame in zip(range(requests), replay.run(), strict=False):
         found.add(key(frame) if frame.kind else "")
         named |= {step.host for step in frame.steps} | {urls.host_of(frame.redirect or frame.url)}
-    graph = Graph(reel, key)
+    graph = Graph(recording, key)
     missing = {service: graph.hosts[n] for n, service in graph.services.items() if service and service not in found}
     unknown = set(missing.values()) - named
     pages = dict.fromkeys(unknown, 0)
@@ -93,7 +93,7 @@ def tell(world: World, requests: int) -> tuple[int, int]:
         f" to each of which {sorted(set(pages.values())) or 'no'} pages link; {graph.shortest()} requests find all",
         flush=True,
     )
-    reel.close()
+    recording.close()
     return len(missing), far
 
 

@@ -31,7 +31,7 @@ def page(digest: bytes, *, links: str = "", warc: str = "w", offset: int = 0, le
 
 
 def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), max_depth: int = -1, owner: str = ME):  # type: ignore[no-untyped-def]
-    batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
+    batch = Batch(discoveries=list(founds), outcomes=list(done), hosts=[], robots=[], trap_counts={})
     return frontier.commit(batch, owner=owner, now=0.0, max_depth=max_depth)
 
 
@@ -198,7 +198,7 @@ def test_targets_come_best_first_then_oldest(frontier: Frontier) -> None:
     put(frontier, *(found(f"http://a.test/{name}", score=score) for name, score in scores.items()))
     put(frontier, found("http://b.test/e", score=9.0))
     assert loaded(frontier) == [f"http://a.test/{name}" for name in "bdca"]
-    held = tuple(target.n for target in frontier.load("a.test", limit=2))
+    held = tuple(target.row for target in frontier.load("a.test", limit=2))
     assert loaded(frontier, skip=held) == ["http://a.test/c", "http://a.test/a"]
     assert len(frontier.load("a.test", limit=1, skip=held)) == 1
     assert frontier.load("nowhere.test", limit=5) == []
@@ -209,7 +209,7 @@ def test_a_target_says_what_is_known_of_it(frontier: Frontier) -> None:
     link = found("http://a.test/x?q=1", score=2.5, depth=3, hops=1, parent=7, via="frame")
     put(frontier, link)
     (target,) = frontier.load("a.test", limit=1)
-    assert (target.id, target.url, target.host) == (link.id, link.url, "a.test")
+    assert (target.url_hash, target.url, target.host) == (link.url_hash, link.url, "a.test")
     assert (target.depth, target.hops, target.parent, target.via, target.score) == (3, 1, 7, "frame", 2.5)
     assert (target.retries, target.etag, target.modified, target.digest) == (0, "", "", b"")
 
@@ -237,7 +237,7 @@ def test_hosts_are_remembered(frontier: Frontier) -> None:
     """What a worker wrote down of a host is there in the next run."""
     row = HostRow("a.test", next_at=12.5, delay_s=2.0, pages=3, errors=1)
     put(frontier, found("http://a.test/"), found("http://b.test/"))
-    frontier.commit(Batch(found=[], done=[], hosts=[row], robots=[], tallies={}), owner=ME, now=0.0)
+    frontier.commit(Batch(discoveries=[], outcomes=[], hosts=[row], robots=[], trap_counts={}), owner=ME, now=0.0)
     assert frontier.host("a.test") == row
     assert frontier.host("new.test") == HostRow("new.test")
     assert {known.host: known for known in frontier.hosts(range(PARTITIONS))} == {
@@ -345,9 +345,11 @@ def test_the_rest_of_a_batch_is_kept(frontier: Frontier) -> None:
     """robots.txt, trap counters and archive sizes come back as they were committed."""
     robots = RobotsRow("http://a.test:80", 5.0, 200, b"User-agent: *")
     tallies = {("a.test", "calendar /x"): 2, ("b.test", "calendar /x"): 1}
-    batch = Batch(found=[], done=[], hosts=[], robots=[robots], tallies=tallies, warc="w-1.warc.gz", warc_size=7)
+    batch = Batch(
+        discoveries=[], outcomes=[], hosts=[], robots=[robots], trap_counts=tallies, warc="w-1.warc.gz", warc_size=7
+    )
     frontier.commit(batch, owner=ME, now=0.0)
-    batch.tallies, batch.warc_size = {("a.test", "calendar /x"): 3}, 9
+    batch.trap_counts, batch.warc_size = {("a.test", "calendar /x"): 3}, 9
     frontier.commit(batch, owner=ME, now=0.0)
     assert frontier.robots("http://a.test:80") == robots
     assert frontier.robots("http://b.test:80") is None
@@ -360,16 +362,16 @@ def test_one_target(frontier: Frontier) -> None:
     """A pending URL is given as it is loaded; what is not pending, or not there, is not."""
     put(frontier, found("http://a.test/"), found("http://b.test/"))
     (target,) = frontier.load("b.test", limit=9)
-    assert frontier.target(target.n) == target
+    assert frontier.target(target.row) == target
     put(frontier, done=(fetched(frontier, "http://b.test/"),))
-    assert frontier.target(target.n) is None
+    assert frontier.target(target.row) is None
     assert frontier.target(99) is None
 
 
 def test_what_is_known_of_archive_files(frontier: Frontier) -> None:
     """Sizes grow with the commits, what is on the disk never shrinks; a file that is gone is forgotten."""
     for size, synced in ((5, 0), (9, 5), (12, 0)):
-        batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=size, warc_synced=synced, lasting=synced > 0)
+        batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=size, warc_synced=synced, durable=synced > 0)
         frontier.commit(batch, owner=ME, now=0.0)
     assert frontier.warcs() == [WarcRow("w-1.warc.gz", 12, 5)]
     frontier.note_warcs([WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)])
@@ -533,21 +535,21 @@ def test_a_suspended_frontier_still_answers(frontier: Frontier) -> None:
 
 
 def test_a_better_link_raises_what_waits(frontier: Frontier) -> None:
-    """With lore a known URL takes the higher score and the link that gave it; without, or when done, it stays."""
+    """With policy data a known URL takes the higher score and the link that gave it; without, or when done, it stays."""
     low, high = found("http://a.test/low", score=0.1), found("http://a.test/high", score=0.5)
     put(frontier, low, high)
     better = found("http://a.test/low", score=0.9, parent=2)
-    better.lore, better.anchor = b"noted", "services"
+    better.policy_data, better.anchor = b"noted", "services"
     worse = found("http://a.test/high", score=0.2)
-    worse.lore = b"worse"
+    worse.policy_data = b"worse"
     bare = found("http://a.test/high", score=0.95)
     assert put(frontier, better, worse, bare).hosts == {"a.test"}
     first, second = frontier.load("a.test", limit=10)
-    assert (first.url, first.score, first.lore, first.parent) == ("http://a.test/low", 0.9, b"noted", 2)
-    assert (second.score, second.lore) == (0.5, b"")
+    assert (first.url, first.score, first.policy_data, first.parent) == ("http://a.test/low", 0.9, b"noted", 2)
+    assert (second.score, second.policy_data) == (0.5, b"")
     put(frontier, done=(fetched(frontier, "http://a.test/low"),))
     again = found("http://a.test/low", score=1.0)
-    again.lore = b"again"
+    again.policy_data = b"again"
     put(frontier, again)
     assert [target.url for target in frontier.load("a.test", limit=10)] == ["http://a.test/high"]
 
@@ -557,7 +559,7 @@ def test_lessons_of_several_workers_add_up(open_frontier: Open) -> None:
     one, other = open_frontier(), open_frontier()
     assert one.lessons() == (0, [])
     for frontier, lessons in ((one, [(7, 1.0, 0.5), (1 << 62, 3.0, 1.0)]), (other, [(7, -0.25, 0.5)])):
-        batch = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, lessons=lessons)
+        batch = Batch(discoveries=[], outcomes=[], hosts=[], robots=[], trap_counts={}, weight_updates=lessons)
         frontier.commit(batch, owner=ME, now=0.0)
     stamp, rows = one.lessons()
     assert sorted(rows) == [(7, 0.75, 1.0), (1 << 62, 3.0, 1.0)]

@@ -14,7 +14,7 @@ def found(
 
 
 def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), max_depth: int = -1) -> Committed:
-    batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
+    batch = Batch(discoveries=list(founds), outcomes=list(done), hosts=[], robots=[], trap_counts={})
     return frontier.commit(batch, owner="here:0", now=0.0, max_depth=max_depth)
 
 
@@ -50,7 +50,7 @@ def test_a_shorter_way_lowers_the_depth(frontier: Frontier) -> None:
     committed = put(frontier, found("http://a.test/x", depth=2), found("http://a.test/y", depth=1), max_depth=3)
     assert state_of(frontier, "http://a.test/x") == (State.PENDING, "", 2)
     assert state_of(frontier, "http://a.test/y")[2] == 1
-    assert committed.hosts == {"a.test"}
+    assert committed.woken_hosts == {"a.test"}
     assert frontier.counts() == {State.PENDING: 2}
 
 
@@ -82,7 +82,7 @@ def chain(frontier: Frontier, *, max_depth: int) -> None:
 def test_a_shorter_way_lowers_what_a_page_led_to(frontier: Frontier) -> None:
     """From a page that is fetched already, links go one level down and redirects none; all in the same commit."""
     chain(frontier, max_depth=3)
-    assert put(frontier, found("http://a.test/1", depth=0), max_depth=3).hosts == {"a.test"}
+    assert put(frontier, found("http://a.test/1", depth=0), max_depth=3).woken_hosts == {"a.test"}
     assert [state_of(frontier, f"http://a.test/{n}")[2] for n in (1, 2, 3, 4)] == [0, 1, 1, 2]
     assert loaded(frontier) == ["http://a.test/4"]
 
@@ -101,7 +101,7 @@ def test_a_page_lowered_while_under_way_passes_it_on(frontier: Frontier) -> None
     put(frontier, found("http://a.test/1", depth=1), max_depth=3)
     stale = found("http://a.test/2", state=State.REJECTED, reason="depth", depth=4)
     done = fetched(frontier, "http://a.test/1", links="http://a.test/2")
-    assert put(frontier, stale, done=(done,), max_depth=3).hosts == {"a.test"}
+    assert put(frontier, stale, done=(done,), max_depth=3).woken_hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/2") == (State.PENDING, "", 2)
 
 
@@ -110,7 +110,7 @@ def test_a_page_lowered_while_it_is_refused_is_opened(frontier: Frontier) -> Non
     put(frontier, found("http://a.test/1", depth=5))
     put(frontier, found("http://a.test/1", depth=1), max_depth=3)
     refused = Outcome(number(frontier, "http://a.test/1"), "a.test", State.REJECTED, "depth")
-    assert put(frontier, done=(refused,), max_depth=3).hosts == {"a.test"}
+    assert put(frontier, done=(refused,), max_depth=3).woken_hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/1") == (State.PENDING, "", 1)
     assert frontier.counts() == {State.PENDING: 1}
 
@@ -122,7 +122,7 @@ def test_a_link_that_is_followed_lifts_a_bar(frontier: Frontier) -> None:
     put(frontier, barred, found("http://a.test/y", state=State.REJECTED, reason="nofollow", depth=1), max_depth=3)
     assert state_of(frontier, "http://a.test/x") == (State.REJECTED, "nofollow", 1)
     assert state_of(frontier, "http://a.test/y") == (State.PENDING, "", 3)
-    assert put(frontier, found("http://a.test/x", depth=2, parent=9), max_depth=3).hosts == {"a.test"}
+    assert put(frontier, found("http://a.test/x", depth=2, parent=9), max_depth=3).woken_hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/x") == (State.PENDING, "", 2)
     target = next(target for target in frontier.load("a.test", limit=9) if target.url.endswith("x"))
     assert (target.depth, target.parent) == (2, 9)
@@ -160,9 +160,15 @@ def test_a_page_that_was_not_stored_still_led_somewhere(frontier: Frontier) -> N
     """It is fetched, counts as no page of the collection, and a shorter way to it shortens those to its links."""
     page, child = "http://a.test/page", "http://a.test/child"
     put(frontier, found(page, depth=3), max_depth=5)
-    glimpse = UnstoredPage("text/html", size=10, links=child.encode())
+    unstored = UnstoredPage("text/html", size=10, links=child.encode())
     done = Outcome(
-        number(frontier, page), "a.test", State.FETCHED, "not-quarry", http=200, past=VisitHistory(), glimpse=glimpse
+        number(frontier, page),
+        "a.test",
+        State.FETCHED,
+        "not-quarry",
+        http=200,
+        history=VisitHistory(),
+        unstored=unstored,
     )
     committed = put(frontier, found(child, depth=4), done=(done,), max_depth=5)
     assert (committed.stored, committed.duplicates) == (0, set())

@@ -20,7 +20,7 @@ def found(name: str, **more: object) -> Discovery:
 
 
 def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = ()):  # type: ignore[no-untyped-def]
-    batch = Batch(found=list(founds), done=list(done), hosts=[], robots=[], tallies={})
+    batch = Batch(discoveries=list(founds), outcomes=list(done), hosts=[], robots=[], trap_counts={})
     return frontier.commit(batch, owner=ME, now=0.0)
 
 
@@ -124,7 +124,7 @@ def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
         put(frontier, done=(end(frontier, name, State.GONE, http=404, past=VisitHistory(interval=30 * DAY)),))
     assert next_round(frontier, now=8 * DAY) == ["gone", "moved", "forbidden", "map"]
     target = frontier.load("a.test", limit=9)[1]
-    assert (target.redirect, target.past.interval) == ("http://b.test/", 9 * DAY)
+    assert (target.redirect, target.history.interval) == ("http://b.test/", 9 * DAY)
 
 
 def test_what_a_round_finds_is_counted(frontier: Frontier) -> None:
@@ -197,7 +197,7 @@ def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
     )
     next_round(frontier)
     one, two = frontier.load("a.test", limit=2)
-    assert (one.etag, one.modified, one.past, one.round) == ('"new"', "date", past, 2)
+    assert (one.etag, one.modified, one.history, one.round) == ('"new"', "date", past, 2)
     assert (two.etag, two.modified, two.digest) == ('"b"', "", b"b")
 
 
@@ -205,7 +205,7 @@ def test_a_hosts_budget_is_that_of_the_round(frontier: Frontier) -> None:
     """What a host had in the last round does not count in this one."""
     visited(frontier, "a")
     row = HostRow("a.test", next_at=1.0, pages=7, errors=1)
-    frontier.commit(Batch(found=[], done=[], hosts=[row], robots=[], tallies={}), owner=ME, now=0.0)
+    frontier.commit(Batch(discoveries=[], outcomes=[], hosts=[row], robots=[], trap_counts={}), owner=ME, now=0.0)
     assert frontier.host("a.test").pages == 7
     next_round(frontier)
     assert frontier.host("a.test") == HostRow("a.test", next_at=1.0, pages=0, errors=1)
@@ -246,10 +246,10 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
 
 def tell(frontier: Frontier, **dates: float):  # type: ignore[no-untyped-def]
     """A sitemap says when these pages changed."""
-    hints = [LastmodHint(found(name).id, "a.test", date) for name, date in dates.items()]
+    hints = [LastmodHint(found(name).url_hash, "a.test", date) for name, date in dates.items()]
     return frontier.commit(
-        Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=hints), owner=ME, now=0.0
-    ).hosts
+        Batch(discoveries=[], outcomes=[], hosts=[], robots=[], trap_counts={}, hints=hints), owner=ME, now=0.0
+    ).woken_hosts
 
 
 def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> None:

@@ -54,10 +54,10 @@ def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limi
     try:
         with FileIO(path) as file:
             file.seek(offset)
-            tape = RecordStream(file, chunk=min(length, _MAX_CHUNK))
-            record = _read_next(tape, limit=limit)
+            stream = RecordStream(file, chunk=min(length, _MAX_CHUNK))
+            record = _read_next(stream, limit=limit)
             if record is None:
-                return StoredAnswer("unreadable", offset=offset, problem=tape.broken or "no record begins there")
+                return StoredAnswer("unreadable", offset=offset, problem=stream.broken or "no record begins there")
             record.length = length
             return record
     except (OSError, ValueError) as error:
@@ -75,54 +75,54 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
         # A name tells more than the first bytes, which may be damaged; but some are named so and are not gzipped.
         plain = not str(path).endswith(".gz") or file.read(9).startswith((b"WARC/", b"filedesc:"))
         file.seek(start)
-        tape = RecordStream(file, gzipped=not plain)
+        stream = RecordStream(file, gzipped=not plain)
         while True:
-            alone = tape.pass_blank() and (tape.at_member_start() or not tape.gzipped)
-            record = _read_next(tape, limit=limit)
-            told = record is not None and bool(tape.broken)  # the record's own problem says so already
+            alone = stream.pass_blank() and (stream.at_member_start() or not stream.gzipped)
+            record = _read_next(stream, limit=limit)
+            told = record is not None and bool(stream.broken)  # the record's own problem says so already
             if record is not None:
-                ended = not tape.pass_blank()
-                if alone and (ended or tape.at_member_start() or not tape.gzipped):
-                    record.length = tape.offset - record.offset
+                ended = not stream.pass_blank()
+                if alone and (ended or stream.at_member_start() or not stream.gzipped):
+                    record.length = stream.offset - record.offset
                 yield record
-            if tape.broken:
+            if stream.broken:
                 if not told:
-                    yield StoredAnswer("unreadable", offset=tape.offset, problem=tape.broken)
-                if not tape.recover():
+                    yield StoredAnswer("unreadable", offset=stream.offset, problem=stream.broken)
+                if not stream.recover():
                     return
             elif record is None:
                 return
 
 
-def _read_next(tape: RecordStream, *, limit: int) -> StoredAnswer | None:
+def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
     """The next record, or what stands in its place; None at the end and where the file is broken."""
-    if not tape.pass_blank():
+    if not stream.pass_blank():
         return None
-    offset = tape.offset
-    line = tape.line()
+    offset = stream.offset
+    line = stream.line()
     if line.startswith(b"WARC/"):
-        record, size = _read_warc_fields(tape)
+        record, size = _read_warc_fields(stream)
     elif _ARC_LINE.fullmatch(line):
-        record, size = _read_arc_line(tape, line)
+        record, size = _read_arc_line(stream, line)
     else:
-        passed = len(line) + tape.pass_until(b"WARC/")
+        passed = len(line) + stream.pass_until(b"WARC/")
         return StoredAnswer("unreadable", offset=offset, problem=f"{passed} bytes at {offset} belong to no record")
     record.offset = offset
-    block, there = tape.take(size, keep=limit)
+    block, there = stream.take(size, keep=limit)
     if there < size:
         record.problem = f"the record breaks off after {there} of {size} bytes"
-        if tape.broken:
-            record.problem += f": {tape.broken}"
+        if stream.broken:
+            record.problem += f": {stream.broken}"
     elif there > limit:
         record.problem = f"only the first {limit} of {size} bytes were read"
     _read_block(record, block)
     return record
 
 
-def _read_warc_fields(tape: RecordStream) -> tuple[StoredAnswer, int]:
+def _read_warc_fields(stream: RecordStream) -> tuple[StoredAnswer, int]:
     """The named fields behind the version line, and the size of the block that follows them."""
     fields: dict[str, str] = {}
-    for line in _FOLD.sub(" ", tape.lines(_MAX_FIELDS).decode("utf-8", "replace")).split("\n"):
+    for line in _FOLD.sub(" ", stream.lines(_MAX_FIELDS).decode("utf-8", "replace")).split("\n"):
         name, _, value = line.partition(":")
         fields.setdefault(name.strip().lower(), value.strip())
     get = fields.get
@@ -146,7 +146,7 @@ def _read_warc_fields(tape: RecordStream) -> tuple[StoredAnswer, int]:
     return record, _size(get("content-length", ""), record)
 
 
-def _read_arc_line(tape: RecordStream, line: bytes) -> tuple[StoredAnswer, int]:
+def _read_arc_line(stream: RecordStream, line: bytes) -> tuple[StoredAnswer, int]:
     """An ARC 1 record's line: URL (spaces and all), address, date, type, length; the first describes the file."""
     url, address, date, mime, length = line.decode("utf-8", "replace").strip().rsplit(" ", 4)
     date = date.ljust(14, "0")
@@ -161,8 +161,8 @@ def _read_arc_line(tape: RecordStream, line: bytes) -> tuple[StoredAnswer, int]:
     if url.startswith("filedesc:"):
         record.kind, record.url = "warcinfo", ""
         if record.problem:
-            tape.line()
-            tape.line()
+            stream.line()
+            stream.line()
     return record, size
 
 

@@ -77,9 +77,9 @@ def _inspect_file(path: Path, row: WarcRow, *, since: float) -> Iterator[Repair]
         text = f"{name} was removed: nothing of its {size:,} bytes was committed."
         yield Repair(name, "removed", 0, text, tail=_find_tail(path, 0, size))
         return
-    if size == row.size and (row.stamp == found.st_mtime_ns or (not row.stamp and found.st_mtime >= since)):
+    if size == row.size and (row.mtime_ns == found.st_mtime_ns or (not row.mtime_ns and found.st_mtime >= since)):
         return
-    broken = damaged_spans(path, start=0 if row.stamp else min(row.synced, size), end=min(size, row.size))
+    broken = damaged_spans(path, start=0 if row.mtime_ns else min(row.synced, size), end=min(size, row.size))
     kept = min(size, row.size)
     if broken and broken[-1][1] >= kept:
         kept = broken.pop()[0]
@@ -180,23 +180,23 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
     """
     with FileIO(path) as file:
         file.seek(start)
-        tape = RecordStream(file, gzipped=True, recoveries=_RECOVERIES)
+        stream = RecordStream(file, gzipped=True, recoveries=_RECOVERIES)
         at = -1
         while True:
-            more = tape.more()
-            if tape.unreadable:
-                raise CollectionError(f"{path} cannot be read: {tape.broken}.")
-            if not more or tape.at_member_start():
-                if 0 <= at < tape.ended and _zlib_reads(file, at, tape.ended):
-                    yield at, tape.ended
-                at = tape.offset if more and tape.begins(b"WARC/") else -1
-            if tape.broken:
+            more = stream.more()
+            if stream.unreadable:
+                raise CollectionError(f"{path} cannot be read: {stream.broken}.")
+            if not more or stream.at_member_start():
+                if 0 <= at < stream.ended and _zlib_reads(file, at, stream.ended):
+                    yield at, stream.ended
+                at = stream.offset if more and stream.begins(b"WARC/") else -1
+            if stream.broken:
                 at = -1
-                if not tape.recover():
+                if not stream.recover():
                     return
             elif not more:
                 return
-            tape.pass_piece()
+            stream.pass_piece()
 
 
 def _zlib_reads(file: FileIO, first: int, last: int) -> bool:

@@ -1,7 +1,7 @@
-"""The order across hosts under a policy: which lane goes next, by what its best URL promises now.
+"""The order across hosts under a policy: which host queue goes next, by what its best URL promises now.
 
-Scores of URLs that wait were given when they were found. They are worked out anew for the head of a lane's queue: when
-it is loaded, and again when the policy has learned from enough pages.
+Scores of URLs that wait were given when they were found. They are worked out anew for the head of a host queue's queue:
+when it is loaded, and again when the policy has learned from enough pages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BestFirstScheduler:
 
     def __init__(
         self,
-        helm: LinkScoring,
+        link_scoring: LinkScoring,
         frontier: Frontier,
         mission: Mission,
         *,
@@ -37,9 +37,9 @@ class BestFirstScheduler:
         refill: Callable[[HostQueue], bool],
     ) -> None:
         steer, delay_s = mission.policy, mission.fetch.delay_s
-        self.lanes = BestFirstHosts(mission.fetch.connections, self._look)
+        self.scheduler = BestFirstHosts(mission.fetch.connections, self._look)
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
-        self._helm = helm
+        self._link_scoring = link_scoring
         self._frontier = frontier
         self._alone = workers == 1
         self._refill = refill
@@ -66,36 +66,36 @@ class BestFirstScheduler:
 
     def drain(self) -> list[Lesson]:
         """What was learned since the last batch."""
-        return self._helm.drain()
+        return self._link_scoring.drain()
 
     def settle(self, founds: Iterable[Discovery], done: int) -> None:
         """A batch was written: what it found may be more promising than what waits."""
-        by_host, policy = self.lanes.by_host, self._helm.policy
+        by_host, policy = self.scheduler.by_host, self._link_scoring.policy
         best: dict[str, float] = {}
         for found in founds:
             if found.state == State.PENDING and found.score > best.get(found.host, -1.0):
                 best[found.host] = found.score
         for host, score in best.items():
-            if (lane := by_host.get(host)) is not None:
-                lane.promise = max(lane.promise, policy.promise(score, host))
+            if (host_queue := by_host.get(host)) is not None:
+                host_queue.promise = max(host_queue.promise, policy.promise(score, host))
         self._taken += done
         if not self._alone:
             self._study()
         if policy.learns and policy.age - self._shuffled >= max(4 * AGE, len(by_host)):
             self._shuffled = policy.age
-            for lane in by_host.values():
-                if lane.queue:
-                    lane.promise = self._look(lane) or 0.0
-        self.lanes.refresh()
+            for host_queue in by_host.values():
+                if host_queue.queue:
+                    host_queue.promise = self._look(host_queue) or 0.0
+        self.scheduler.refresh()
 
-    def admits(self, lane: HostQueue, now: float, *, in_flight: int) -> bool:
-        """Whether a lane that may go is worth a request, or free hands rather wait for hosts that promise more.
+    def admits(self, host_queue: HostQueue, now: float, *, in_flight: int) -> bool:
+        """Whether a host queue that may go is worth a request, or free hands rather wait for hosts that promise more.
 
         With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
         What the best promised is forgotten by halves; and while nothing is under way nothing waits for hosts that have
         no more to give.
         """
-        promise = lane.promise
+        promise = host_queue.promise
         if promise == INFINITE or self._spare == INFINITE:
             return True
         mark = self._mark * 0.5 ** ((now - self._marked_at) / self._half_s)
@@ -104,7 +104,7 @@ class BestFirstScheduler:
         elif self._room >= 1:
             self._room -= 1
         elif in_flight or self._rests_better(2 * promise):
-            self.lanes.hold(lane)
+            self.scheduler.hold(host_queue)
             return False
         if promise >= mark:
             self._mark, self._marked_at = promise, now
@@ -113,53 +113,63 @@ class BestFirstScheduler:
     def _rests_better(self, than: float) -> bool:
         """Whether a host that rests has something that promises more."""
         if self._better is None or not self._is_better(self._better, than):
-            self._better = next((lane for lane in self.lanes.listed() if self._is_better(lane, than)), None)
+            self._better = next(
+                (host_queue for host_queue in self.scheduler.listed() if self._is_better(host_queue, than)), None
+            )
         return self._better is not None
 
-    def _is_better(self, lane: HostQueue, than: float) -> bool:
-        if not lane.listed or lane.promise <= than or not (lane.queue or self._refill(lane)):
+    def _is_better(self, host_queue: HostQueue, than: float) -> bool:
+        if not host_queue.listed or host_queue.promise <= than or not (host_queue.queue or self._refill(host_queue)):
             return False
-        return self._helm.promise(lane.queue[0]) > than
+        return self._link_scoring.promise(host_queue.queue[0]) > than
 
     def is_spent(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""
         if not self._share or in_flight or now < self._again_at:
             return False
-        return not any(lane.queue for lane in self.lanes.by_host.values())
+        return not any(host_queue.queue for host_queue in self.scheduler.by_host.values())
 
     def choose(self, now: float) -> None:
-        """Begin a cycle: the most promising URLs of all hosts, and of one host no more than a lane loads at once."""
+        """Begin a cycle: the most promising URLs of all hosts, and of one host no more than are loaded at once."""
         self.closed = False
-        lanes = [lane for lane in self.lanes.by_host.values() if lane.queue or (not lane.dry and self._refill(lane))]
+        scheduler = [
+            host_queue
+            for host_queue in self.scheduler.by_host.values()
+            if host_queue.queue or (not host_queue.dry and self._refill(host_queue))
+        ]
         self.closed = True
-        promises = ((self._helm.promise(target), target, lane) for lane in lanes for target in lane.queue)
-        chosen = {target.n for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
-        for lane in lanes:
-            lane.held.difference_update(target.n for target in lane.queue if target.n not in chosen)
-            lane.queue = deque(target for target in lane.queue if target.n in chosen)
-            self.lanes.enlist(lane)
+        promises = (
+            (self._link_scoring.promise(target), target, host_queue)
+            for host_queue in scheduler
+            for target in host_queue.queue
+        )
+        chosen = {target.row for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
+        for host_queue in scheduler:
+            host_queue.held.difference_update(target.row for target in host_queue.queue if target.row not in chosen)
+            host_queue.queue = deque(target for target in host_queue.queue if target.row in chosen)
+            self.scheduler.enlist(host_queue)
         self._again_at = now if chosen else now + PAUSE_S
 
-    def order(self, lane: HostQueue) -> None:
+    def order(self, host_queue: HostQueue) -> None:
         """Put a queue that was just loaded in the order that counts now."""
-        helm = self._helm
-        lane.aged = helm.age
-        if helm.policy.learns:
-            ranked = helm.rank(lane.queue)
-            lane.queue.clear()
-            lane.queue.extend(ranked)
+        link_scoring = self._link_scoring
+        host_queue.aged = link_scoring.age
+        if link_scoring.policy.learns:
+            ranked = link_scoring.rank(host_queue.queue)
+            host_queue.queue.clear()
+            host_queue.queue.extend(ranked)
 
     def _study(self) -> None:
-        if self._helm.policy.learns:
+        if self._link_scoring.policy.learns:
             self._stamp, lessons = self._frontier.lessons(self._stamp)
-            self._helm.policy.study(lessons)
+            self._link_scoring.policy.study(lessons)
 
-    def _look(self, lane: HostQueue) -> float | None:
-        """What a lane promises; None when it has nothing to do."""
-        if lane.errands or lane.extras or lane.fetching_robots:
+    def _look(self, host_queue: HostQueue) -> float | None:
+        """What a host queue promises; None when it has nothing to do."""
+        if host_queue.errands or host_queue.extras or host_queue.fetching_robots:
             return INFINITE
-        if not lane.queue and not self._refill(lane):
+        if not host_queue.queue and not self._refill(host_queue):
             return None
-        if self._helm.age - lane.aged >= AGE + lane.aged // 8:
-            self.order(lane)
-        return self._helm.promise(lane.queue[0])
+        if self._link_scoring.age - host_queue.aged >= AGE + host_queue.aged // 8:
+            self.order(host_queue)
+        return self._link_scoring.promise(host_queue.queue[0])

@@ -38,15 +38,15 @@ def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
 class Browsers:
     """The browsers of one crawl, as the supervisor sees them; none are started before a page needs one."""
 
-    def __init__(self, mission: Mission, board: SharedState, *, folder: Path) -> None:
-        self._board = board
+    def __init__(self, mission: Mission, shared: SharedState, *, folder: Path) -> None:
+        self._shared = shared
         self._keeper: BrowserProcesses | None = None
         self._missing = ""
         if _modes(mission) != {"never"}:
             seat = find_browser(mission.render.browser)
             self._missing = seat.missing
             if seat.path:
-                plan = partial(_plan, mission, board, seat.path)
+                plan = partial(_plan, mission, shared, seat.path)
                 self._keeper = BrowserProcesses(plan, errors=folder / "logs" / "errors.log")
 
     @property
@@ -56,14 +56,14 @@ class Browsers:
 
     def mind(self) -> str:
         """Called now and then: start, replace and end them as needed; returns what people should know, once."""
-        board, keeper = self._board, self._keeper
-        if keeper is not None and not board.browserless:
-            rendered = int(board.total(Cell.RENDERED))
-            keeper.mind(wanted=board.total(Cell.RENDERING) > 0, beat_at=board.browser_beat, rendered=rendered)
+        shared, keeper = self._shared, self._keeper
+        if keeper is not None and not shared.browserless:
+            rendered = int(shared.total(Cell.RENDERED))
+            keeper.mind(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
             if keeper.problem:
-                board.give_up_browser()
+                shared.give_up_browser()
                 return f"Pages that need a browser are kept as they came: {keeper.problem}."
-        elif self._missing and board.total(Cell.SHELLS):
+        elif self._missing and shared.total(Cell.SHELLS):
             missing, self._missing = self._missing, ""
             return f"Some pages are empty until scripts run: {missing}, or say --render never."
         return ""
@@ -78,12 +78,12 @@ def _modes(mission: Mission) -> set[str]:
     return {mission.fetch.render, *(rule.render for rule in mission.hosts.values() if rule.render is not None)}
 
 
-def _plan(mission: Mission, board: SharedState, path: str, folder: str) -> BrokerSettings:
+def _plan(mission: Mission, shared: SharedState, path: str, folder: str) -> BrokerSettings:
     """Made in the process of the hub: only there Playwright is loaded."""
     from lycosa.render.broker import BrokerSettings
     from lycosa.render.page_session import RenderLimits
 
     bounds = RenderLimits(mission.render, mission.limits.html_bytes, agent_header(mission))
     return BrokerSettings(
-        path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=board.beat_browser
+        path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=shared.beat_browser
     )

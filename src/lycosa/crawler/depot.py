@@ -28,13 +28,13 @@ class Depot:
     """Belongs to one worker."""
 
     def __init__(
-        self, mission: Mission, slot: int, *, frontier: Frontier, archive: ArchiveWriter, board: SharedState
+        self, mission: Mission, slot: int, *, frontier: Frontier, archive: ArchiveWriter, shared: SharedState
     ) -> None:
         self._mission = mission
         self._slot = slot
         self._frontier = frontier
         self._archive = archive
-        self._board = board
+        self._shared = shared
         self._sync_at = clock.now() + mission.keep.sync_s
 
     def store(self, batch: Batch, *, owner: str, now: float, last: bool) -> Committed:
@@ -54,9 +54,9 @@ class Depot:
 
     def rest(self, problem: DiskFull) -> None:
         """Give somebody time to make room; raises the problem where nobody waits."""
-        if self._board.stopping or not self._mission.keep.wait_s:
+        if self._shared.stopping or not self._mission.keep.wait_s:
             raise problem
-        self._board.put(self._slot, Cell.BEAT, time.monotonic())
+        self._shared.put(self._slot, Cell.BEAT, time.monotonic())
         time.sleep(_AGAIN_S)
 
     def _store(self, batch: Batch, owner: str, now: float, *, last: bool) -> Committed:
@@ -64,12 +64,12 @@ class Depot:
         batch.warc, batch.warc_size = archive.flush(last=last)
         if last or archive.spent or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
             archive.sync()
-            batch.lasting = True
+            batch.durable = True
             self._sync_at = now + self._mission.keep.sync_s
         batch.warc_synced = archive.synced
         batch.warcs = archive.asides
         committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
         archive.clear()
         counts = self._frontier.counts()
-        self._board.waiting = counts.get(State.PENDING, 0) + counts.get(State.WAITING, 0)
+        self._shared.waiting = counts.get(State.PENDING, 0) + counts.get(State.WAITING, 0)
         return committed

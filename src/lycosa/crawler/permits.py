@@ -12,8 +12,8 @@ from lycosa.model import Outcome, Target
 class Permits:
     """Those that one worker holds."""
 
-    def __init__(self, board: SharedState, slot: int) -> None:
-        self._board = board
+    def __init__(self, shared: SharedState, slot: int) -> None:
+        self._shared = shared
         self._slot = slot
         self._held: set[int] = set()  # rows under way
 
@@ -21,19 +21,19 @@ class Permits:
         """Under a page limit every request needs a permit; a sitemap is no page."""
         if target.via == "sitemap":
             return True
-        if not self._board.take_permit(self._slot):
+        if not self._shared.take_permit(self._slot):
             return False
-        self._held.add(target.n)
+        self._held.add(target.row)
         return True
 
     def settle(self, dones: Iterable[Outcome], duplicates: Set[int]) -> None:
         """Use the permits of what was stored, and give back the others."""
         stored = returned = 0
         for done in dones:
-            if done.n in self._held:
-                self._held.discard(done.n)
-                if is_counted(done) and done.n not in duplicates:
+            if done.row in self._held:
+                self._held.discard(done.row)
+                if is_counted(done) and done.row not in duplicates:
                     stored += 1
                 else:
                     returned += 1
-        self._board.settle(self._slot, stored=stored, returned=returned)
+        self._shared.settle(self._slot, stored=stored, returned=returned)

@@ -46,48 +46,48 @@ class CrawlProgress:
         except (OSError, ValueError):
             self._quiet = True
 
-    def tell(self, board: SharedState, at_end: bool) -> None:
+    def tell(self, shared: SharedState, at_end: bool) -> None:
         """Show how far the crawl is, when it is time to."""
         now = time.monotonic()
         if not (self._quiet or self._reassured or at_end or now < self._began + SILENCE_S):
-            self._reassure(board)
+            self._reassure(shared)
         if self._quiet or (now < self._next and not at_end):
             return
         if at_end:
             self._clear()
             return
         self._next = now + (LIVE_S if self._live else PIPE_S)
-        line = self._line(board, now)
+        line = self._line(shared, now)
         if self._live:  # a line that wraps cannot be taken back
             self._write(f"\r\x1b[2K{line[: get_terminal_size().columns - 1]}")
         else:
             self._write(f"lycosa: {line}\n")
         self._drawn = self._live
 
-    def _reassure(self, board: SharedState) -> None:
+    def _reassure(self, shared: SharedState) -> None:
         """Say, once, why there is nothing yet."""
-        off, pages = int(board.total(Cell.BACKING_OFF)), board.total(Cell.PAGES)
+        off, pages = int(shared.total(Cell.BACKING_OFF)), shared.total(Cell.PAGES)
         self._reassured = pages > 0 or off > 0
         if off and not pages:
             verb, again = ("do", "they are") if off > 1 else ("does", "it is")
             self.say(f"No page yet: {counted(off, 'host')} {verb} not answer, or asked to wait; {again} tried again.")
 
-    def _line(self, board: SharedState, now: float) -> str:
-        pages = board.total(Cell.PAGES)
+    def _line(self, shared: SharedState, now: float) -> str:
+        pages = shared.total(Cell.PAGES)
         then, before = self._last
         rate = (pages - before) / (now - then) if now > then else 0.0
         self._last = (now, pages)
-        off, hosts = int(board.total(Cell.BACKING_OFF)), int(board.total(Cell.HOSTS))
+        off, hosts = int(shared.total(Cell.BACKING_OFF)), int(shared.total(Cell.HOSTS))
         parts = [
             counted(int(pages), "page"),
             f"{rate:,.0f}/s",
-            f"{board.waiting:,} waiting",
-            counted(int(board.total(Cell.REQUESTS)), "request"),
-            f"{board.total(Cell.BYTES) / 1e6:,.0f} MB",
-            f"{board.total(Cell.ACTIVE):.0f} under way",
+            f"{shared.waiting:,} waiting",
+            counted(int(shared.total(Cell.REQUESTS)), "request"),
+            f"{shared.total(Cell.BYTES) / 1e6:,.0f} MB",
+            f"{shared.total(Cell.ACTIVE):.0f} under way",
             counted(hosts, "host"),
         ]
-        if rendering := int(board.total(Cell.RENDERING)):
+        if rendering := int(shared.total(Cell.RENDERING)):
             parts.append(f"{rendering} in a browser")
         if off:
             parts.append(f"{counted(off, 'host')} backing off")

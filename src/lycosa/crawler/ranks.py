@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
 
-HOLD_S = 0.02  # until lanes that were held back are looked at again
+HOLD_S = 0.02  # until host queues that were held back are looked at again
 
 
 class BestFirstHosts(HostScheduler):
-    """All lanes of a worker under a policy; `look` says what a lane promises, or None if it has nothing to do."""
+    """All host queues of a worker under a policy; `look` says what one promises, or None if it has nothing to do."""
 
     def __init__(self, connections: int, look: Callable[[HostQueue], float | None]) -> None:
         super().__init__(connections)
@@ -26,41 +26,41 @@ class BestFirstHosts(HostScheduler):
         self._held = False
         self._release()
         while self._heap and self._heap[0][0] <= now:
-            lane = heapq.heappop(self._heap)[2]
-            if lane.next_at > now:
-                lane.listed = False
-                self.enlist(lane)  # its time was moved while it stood here
+            host_queue = heapq.heappop(self._heap)[2]
+            if host_queue.next_at > now:
+                host_queue.listed = False
+                self.enlist(host_queue)  # its time was moved while it stood here
                 continue
             self._count += 1
-            heapq.heappush(self._ready, (-lane.promise, self._count, lane))
+            heapq.heappush(self._ready, (-host_queue.promise, self._count, host_queue))
         while self._ready:
-            told, _, lane = heapq.heappop(self._ready)
-            lane.listed = False
-            if lane.next_at > now or lane.active >= lane.per_host:
-                self.enlist(lane)
+            told, _, host_queue = heapq.heappop(self._ready)
+            host_queue.listed = False
+            if host_queue.next_at > now or host_queue.active >= host_queue.per_host:
+                self.enlist(host_queue)
                 continue
-            promise = self._look(lane)
+            promise = self._look(host_queue)
             if promise is None:
                 continue
-            lane.promise = promise
+            host_queue.promise = promise
             if self._ready and promise < -self._ready[0][0] and promise < -told:
-                lane.listed = True
+                host_queue.listed = True
                 self._count += 1
-                heapq.heappush(self._ready, (-promise, self._count, lane))
-            elif self._may_go(lane):
-                return lane
+                heapq.heappush(self._ready, (-promise, self._count, host_queue))
+            elif self._may_go(host_queue):
+                return host_queue
         return None
 
-    def hold(self, lane: HostQueue) -> None:
-        """Put a lane back that was not worth a request; those that promise less need not be looked at now."""
-        lane.listed = True
+    def hold(self, host_queue: HostQueue) -> None:
+        """Put a host queue back that was not worth a request; those that promise less need not be looked at now."""
+        host_queue.listed = True
         self._count += 1
-        heapq.heappush(self._ready, (-lane.promise, self._count, lane))
+        heapq.heappush(self._ready, (-host_queue.promise, self._count, host_queue))
         self._held = True
 
     def refresh(self) -> None:
-        """Promises have changed: put the lanes that may go in their order again."""
-        self._ready = [(-lane.promise, count, lane) for _, count, lane in self._ready]
+        """Promises have changed: put the host queues that may go in their order again."""
+        self._ready = [(-host_queue.promise, count, host_queue) for _, count, host_queue in self._ready]
         heapq.heapify(self._ready)
 
     def wait_s(self, now: float) -> float | None:
@@ -70,7 +70,7 @@ class BestFirstHosts(HostScheduler):
 
     def listed(self) -> Iterator[HostQueue]:
         yield from super().listed()
-        yield from (lane for _, _, lane in self._ready)
+        yield from (host_queue for _, _, host_queue in self._ready)
 
     def waiting(self) -> int:
         return super().waiting() + len(self._ready)

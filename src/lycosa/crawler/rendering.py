@@ -1,8 +1,9 @@
 """A worker's side of the browsers: pages that are empty without one go in, what their scripts made of them comes out.
 
-The page's plain answer is held here until then. What a page asks for meanwhile arrives as an extra of its host's lane,
-at the one worker to whom that host belongs: it is asked for when the lane may go on, after its robots.txt, through the
-same client and gate as everything else. Without a browser the detector still tells which pages would have needed one.
+The page's plain answer is held here until then. What a page asks for meanwhile arrives as an extra of its host's host
+queue, at the one worker to whom that host belongs: it is asked for when the host queue may go on, after its robots.txt,
+through the same client and gate as everything else. Without a browser the detector still tells which pages would have
+needed one.
 """
 
 from __future__ import annotations
@@ -68,20 +69,20 @@ class Rendering:
 
     def __init__(
         self,
-        rulebook: RobotsCache,
+        robots_cache: RobotsCache,
         slot: int,
         *,
         intake: AnswerIntake,
-        board: SharedState,
+        shared: SharedState,
         parts: Callable[[], list[int]],
         socket_path: str,
     ) -> None:
-        self.mission = rulebook.mission
-        self.rulebook = rulebook
-        self.client = rulebook.client
+        self.mission = robots_cache.mission
+        self.robots_cache = robots_cache
+        self.client = robots_cache.client
         self.intake = intake
         self.slot = slot
-        self.board = board
+        self.shared = shared
         self.socket_path = socket_path  # empty: there is no browser
         self._parts = parts  # of hosts that are this worker's
         self._told: list[int] = []  # the parts that the hub knows of
@@ -105,9 +106,9 @@ class Rendering:
         mode = rule.render if rule is not None and rule.render is not None else self.mission.fetch.render
         if mode == "never" or (mode == "auto" and not is_hollow(doc)) or target.via == "sitemap":
             return ""
-        if self.socket_path and not self.board.browserless:
+        if self.socket_path and not self.shared.browserless:
             return RENDER
-        self.board.add(self.slot, Cell.SHELLS, 1)
+        self.shared.add(self.slot, Cell.SHELLS, 1)
         return NO_BROWSER
 
     @property
@@ -115,17 +116,17 @@ class Rendering:
         """Pages that wait for their rendering."""
         return len(self._held)
 
-    def is_full(self, lane: HostQueue) -> bool:
+    def is_full(self, host_queue: HostQueue) -> bool:
         """Whether a host has so many pages waiting here that it should not bring more."""
         tabs = self.mission.render.tabs
-        return lane.rendering >= (tabs if len(self._held) < 8 * tabs else 1)
+        return host_queue.rendering >= (tabs if len(self._held) < 8 * tabs else 1)
 
-    def submit(self, answer: Answer, lane: HostQueue) -> None:
+    def submit(self, answer: Answer, host_queue: HostQueue) -> None:
         """Hold a page until it is rendered."""
         self._count += 1
         self._put_aside(answer)
         self._held[self._count] = _Held(answer, clock.now())
-        lane.rendering += 1
+        host_queue.rendering += 1
         self._say(RenderJob(self._count, answer.target.url))
         self._publish()
 
@@ -140,24 +141,24 @@ class Rendering:
 
     # What pages ask for
 
-    def next_target(self, lane: HostQueue) -> Target | None:
-        """The next extra of a lane that may be asked for; None when there is none, or robots.txt must come first."""
-        while lane.extras:
-            target = lane.extras[0]
-            if target.n in self._asked:
-                robots = self.rulebook.rules_for(lane, target)
+    def next_target(self, host_queue: HostQueue) -> Target | None:
+        """The next extra of a host that may be asked for; None when there is none, or robots.txt must come first."""
+        while host_queue.extras:
+            target = host_queue.extras[0]
+            if target.row in self._asked:
+                robots = self.robots_cache.rules_for(host_queue, target)
                 if robots is None:
                     return None
-                down = lane.find_down((target,))
+                down = host_queue.find_down((target,))
                 if not down and robots.allows(target.url, self.mission.agent.name):
-                    return lane.extras.pop(0)
-                self._refuse(target, lane.down[down] if down else "robots")
-            lane.extras.pop(0)
+                    return host_queue.extras.pop(0)
+                self._refuse(target, host_queue.down[down] if down else "robots")
+            host_queue.extras.pop(0)
         return None
 
     def take(self, answer: Answer) -> None:
         """The answer to an extra came: into the archive, and to the page that waits for it."""
-        ask = self._asked.pop(answer.target.n, None)
+        ask = self._asked.pop(answer.target.row, None)
         failure, body = answer.failure, b""
         if not failure:
             decoded = _decode(answer, limit=answer.target.max_bytes)
@@ -165,8 +166,8 @@ class Rendering:
             if self.mission.render.archive:
                 self.intake.keep_extra(answer)
         self.intake.bytes += answer.size
-        self.intake.journal.extra(answer, failure)
-        self.board.add(self.slot, Cell.EXTRAS, 1)
+        self.intake.crawl_log.extra(answer, failure)
+        self.shared.add(self.slot, Cell.EXTRAS, 1)
         if answer.spool:
             os.unlink(answer.spool)
         if ask is not None:
@@ -179,20 +180,20 @@ class Rendering:
             return
         self._count += 1
         target = Target(-self._count, 0, ask.url, host, via=RENDER, headers=ask.headers, max_bytes=ask.max_bytes)
-        self._asked[target.n] = ask
+        self._asked[target.row] = ask
         rule = self.client.rule_for(host)
         if len(ask.url) > URL_MAX:
             self._refuse(target, "length")
         elif not ask.own and rule is not None and has_secrets(rule):
             self._refuse(target, "credentials")  # no page may have another host asked in the user's name
         else:
-            lane = self.rulebook.lane_of(host)
-            lane.extras.append(target)
-            self.rulebook.lanes.enlist(lane)
+            host_queue = self.robots_cache.queue_of(host)
+            host_queue.extras.append(target)
+            self.robots_cache.scheduler.enlist(host_queue)
 
     def _refuse(self, target: Target, reason: str) -> None:
-        ask = self._asked.pop(target.n)
-        self.intake.journal.extra(Answer(target, failure=reason, began=clock.now()), reason)
+        ask = self._asked.pop(target.row)
+        self.intake.crawl_log.extra(Answer(target, failure=reason, began=clock.now()), reason)
         self._say(Resource(ask.ticket, failure=reason))
 
     # The line to the hub
@@ -216,7 +217,7 @@ class Rendering:
         """Reach the hub once there is one, tell it which hosts are ours, and give up what takes too long."""
         if not self.socket_path:
             return
-        if self._line is None and self.board.browser_beat:
+        if self._line is None and self.shared.browser_beat:
             self._call()
         elif self._line is not None and self._told != self._parts():
             self._introduce()
@@ -227,7 +228,7 @@ class Rendering:
             self._silent_since = now
         patience_s = self.mission.render.total_timeout_s + SLACK_S
         for job, held in list(self._held.items()):
-            if self.board.browserless:
+            if self.shared.browserless:
                 self._give_up(job, NO_BROWSER)
             elif (held.begun and now - held.begun > patience_s) or now - self._silent_since > SILENCE_S:
                 self._give_up(job, "render-timeout")
@@ -268,12 +269,12 @@ class Rendering:
             return
         answer = held.answer
         self._bytes -= len(answer.body)
-        lane = self.rulebook.lane_of(answer.target.host)
-        lane.rendering -= 1
-        self.rulebook.lanes.enlist(lane)
+        host_queue = self.robots_cache.queue_of(answer.target.host)
+        host_queue.rendering -= 1
+        self.robots_cache.scheduler.enlist(host_queue)
         if result.html:
-            self.board.add(self.slot, Cell.RENDERED, 1)
-        self.intake.journal.rendering(answer, result)
+            self.shared.add(self.slot, Cell.RENDERED, 1)
+        self.intake.crawl_log.rendering(answer, result)
         self._done.append((answer, result))
         self._publish()
 
@@ -316,7 +317,7 @@ class Rendering:
                     self._finish(RenderResult(job, failure="render-crash"))
 
     def _publish(self) -> None:
-        self.board.put(self.slot, Cell.RENDERING, len(self._held))
+        self.shared.put(self.slot, Cell.RENDERING, len(self._held))
 
 
 def _decode(answer: Answer, *, limit: int) -> DecodedBody:

@@ -110,9 +110,11 @@ def run(
     if mission.quarry and options.quarry is None:
         options = replace(options, quarry=load_quarry(mission.quarry))
     if is_steered(mission):
-        helm = LinkScoring(mission, _scout(mission, options, folder))  # which complains if it cannot be
+        link_scoring = LinkScoring(
+            mission, _guarded_quarry(mission, options, folder)
+        )  # which complains if it cannot be
         if mission.policy.learned_from and not (folder / "crawl.db").exists():
-            borrow(mission, helm.policy)
+            borrow(mission, link_scoring.policy)
     elif mission.policy.learned_from:
         raise UsageError("policy.learned_from is of use to the policy learn alone: use --policy learn.")
     urls.registered_domain("warm.invalid")  # reads a long list: once, here, and no host is charged for it
@@ -122,7 +124,7 @@ def run(
     plan = ReplaySettings(
         folder,
         mission,
-        _scout(mission, options, folder),
+        _guarded_quarry(mission, options, folder),
         lambda path: SqliteFrontier(path, unpack_links=link_codec.targets),
     )
     done = 0
@@ -186,20 +188,20 @@ def _run_open(
     seeds, gate, more = _enter(plan, options, frontier, created=created)
     workers = mission.workers or os.cpu_count() or 1
     spool = _make_spool(folder)
-    board = SharedState(workers, folder=str(spool))
+    shared = SharedState(workers, folder=str(spool))
     before = frontier.stored()
-    board.set_limit(before, mission.limits.pages)
+    shared.set_limit(before, mission.limits.pages)
     for note in (*notes, *more):
         progress.say(note)
     clock.set_now()
     started = clock.now()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
-        board.stop()
-    browsers = Browsers(mission, board, folder=folder)
+        shared.stop()
+    browsers = Browsers(mission, shared, folder=folder)
     supervisor = Supervisor(
-        mission, frontier, board,
+        mission, frontier, shared,
         start=_starter(
-            mission, options, folder=folder, gate=gate, board=board, seeds=seeds, workers=workers,
+            mission, options, folder=folder, gate=gate, shared=shared, seeds=seeds, workers=workers,
             browsers=browsers.socket_path,
         ),
         progress=progress, look_again=_late_seeds(mission, frontier, seeds), browsers=browsers,
@@ -217,7 +219,7 @@ def _run_open(
             for note in mend_archive(plan, frontier, since=started):
                 progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
-        report = make_report(mission, frontier, board, before=before, started=started, ended_by=supervisor.ended_by)
+        report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
         with spare:
             rounds.leave(frontier, report.ended_by)
@@ -273,7 +275,7 @@ def _starter(
     *,
     folder: Path,
     gate: AddressGuard,
-    board: SharedState,
+    shared: SharedState,
     seeds: list[str],
     workers: int,
     browsers: str,
@@ -309,16 +311,17 @@ def _starter(
             requests=mission.keep.requests,
         )
         with _open_log(mission, folder) as log_file:
-            scout = _scout(mission, options, folder)
+            guarded_quarry = _guarded_quarry(mission, options, folder)
             intake = AnswerIntake(
                 mission, rules, archive=archive, frontier=frontier, visits=Revisits(mission.recrawl, frontier.rounds()),
-                scout=scout, log_file=log_file, helm=LinkScoring(mission, scout) if is_steered(mission) else None,
+                guarded_quarry=guarded_quarry, log_file=log_file,
+                link_scoring=LinkScoring(mission, guarded_quarry) if is_steered(mission) else None,
             )  # fmt: skip
             client = Client(mission, gate, spool_folder=str(folder / SPOOL))
             post = WorkerPlace(
                 slot=slot, owner=_owner(slot), partitions=-(-PARTITIONS // workers), parent=parent, browsers=browsers
             )
-            Worker(mission, post, frontier=frontier, client=client, intake=intake, board=board).run()
+            Worker(mission, post, frontier=frontier, client=client, intake=intake, shared=shared).run()
             client.close()
         archive.close()
         frontier.close()
@@ -337,7 +340,7 @@ def _beside(
     return beside(mission, options.quarry, folder=folder)
 
 
-def _scout(mission: Mission, options: CrawlOptions, folder: Path) -> GuardedQuarry | None:
+def _guarded_quarry(mission: Mission, options: CrawlOptions, folder: Path) -> GuardedQuarry | None:
     if options.quarry is None:
         return None
     return GuardedQuarry(options.quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)

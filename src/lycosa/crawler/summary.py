@@ -54,17 +54,17 @@ class CrawlReport(Struct):
 def make_report(
     mission: Mission,
     frontier: Frontier,
-    board: SharedState,
+    shared: SharedState,
     *,
     before: int,
     started: float,
     ended_by: str,
 ) -> CrawlReport:
-    """Gather the figures from the frontier and the board."""
+    """Gather the figures from the frontier and the shared state."""
     summary = frontier.summary(top=TOP)
     stored, row = frontier.stored(), frontier.rounds()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
-    requests = int(board.total(Cell.REQUESTS))
+    requests = int(shared.total(Cell.REQUESTS))
     failed = frontier.failed_seeds()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
@@ -72,16 +72,16 @@ def make_report(
     if code == 0 and failed and not any(found.values()) and (requests or not frontier.pages()):
         code = 4
     cpu = {
-        cell.name[4:].lower(): board.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
+        cell.name[4:].lower(): shared.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
     }
     return CrawlReport(
         ended_by=ended_by, exit_code=code, pages=stored - before, stored=frontier.pages(), requests=requests,
-        bytes=int(board.total(Cell.BYTES)), seconds=clock.now() - started,
+        bytes=int(shared.total(Cell.BYTES)), seconds=clock.now() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
         reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
-        rendered=int(board.total(Cell.RENDERED)), extras=int(board.total(Cell.EXTRAS)),
+        rendered=int(shared.total(Cell.RENDERED)), extras=int(shared.total(Cell.EXTRAS)),
         seeds=failed, cpu_us=cpu, round=row.round, visited=stored, found=found,
-        quarry_errors=int(board.total(Cell.QUARRY_ERRORS)),
+        quarry_errors=int(shared.total(Cell.QUARRY_ERRORS)),
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class Supervisor:
         self,
         mission: Mission,
         frontier: Frontier,
-        board: SharedState,
+        shared: SharedState,
         *,
         start: Start,
         progress: CrawlProgress,
@@ -53,7 +53,7 @@ class Supervisor:
     ) -> None:
         self.mission = mission
         self.frontier = frontier
-        self.board = board
+        self.shared = shared
         self._start = start
         self._tell = progress.tell
         self._say = progress.say
@@ -73,7 +73,7 @@ class Supervisor:
         began = time.monotonic()
         with interruptible(self._interrupt), self._children():
             self._mind_room()
-            for slot in range(0 if self.board.stopping else self.board.workers):
+            for slot in range(0 if self.shared.stopping else self.shared.workers):
                 self._fork(slot)
             idle_ticks, requests = 0, 0.0
             while self._pids:
@@ -83,24 +83,24 @@ class Supervisor:
                 self._kill_large()
                 if note := self._browsers.mind():
                     self._say(note)
-                if self.board.stopping:
+                if self.shared.stopping:
                     self._hurry()
                     continue
-                self._tell(self.board, False)
+                self._tell(self.shared, False)
                 self._mind_room()
-                before, requests = requests, self.board.total(Cell.REQUESTS)
+                before, requests = requests, self.shared.total(Cell.REQUESTS)
                 idle_ticks = max(idle_ticks, 0) if requests != before else idle_ticks
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
                 if idle_ticks >= 2:
                     if self.frontier.pending() or self._look_again():
                         idle_ticks = -WAITING_TICKS
                     else:
-                        self.board.stop()
-                elif self.board.full:
+                        self.shared.stop()
+                elif self.shared.full:
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
-        self._tell(self.board, True)
+        self._tell(self.shared, True)
 
     @contextmanager
     def _children(self) -> Iterator[None]:
@@ -108,7 +108,7 @@ class Supervisor:
         try:
             yield
         finally:
-            self.board.stop()
+            self.shared.stop()
             for pid in self._pids:
                 with contextlib.suppress(ProcessLookupError, ChildProcessError):
                     os.kill(pid, signal.SIGKILL)
@@ -118,11 +118,11 @@ class Supervisor:
     def _end(self, why: str) -> None:
         if not self.ended_by:
             self.ended_by = why
-        self.board.stop()
+        self.shared.stop()
 
     def _fork(self, slot: int) -> None:
-        self.board.clear(slot)
-        self.board.put(slot, Cell.BEAT, time.monotonic())
+        self.shared.clear(slot)
+        self.shared.put(slot, Cell.BEAT, time.monotonic())
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
             code = 1
@@ -132,7 +132,7 @@ class Supervisor:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 tie(parent)
                 signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the end of a page's processor time is the worker's
-                self.board.join()
+                self.shared.join()
                 self._start(slot)
                 code = 0
             finally:
@@ -140,7 +140,7 @@ class Supervisor:
         self._pids[pid] = slot
 
     def _is_idle(self) -> bool:
-        return all(self.board.get(slot, Cell.IDLE) for slot in range(self.board.workers))
+        return all(self.shared.get(slot, Cell.IDLE) for slot in range(self.shared.workers))
 
     def _reap(self) -> None:
         for pid, slot in list(self._pids.items()):
@@ -161,16 +161,16 @@ class Supervisor:
             return
         self.frontier.release_slot(slot)
         stored = self.frontier.stored()
-        self.board.forget(slot, stored)
-        page = int(self.board.get(slot, Cell.WORKING_ON))
+        self.shared.forget(slot, stored)
+        page = int(self.shared.get(slot, Cell.WORKING_ON))
         if page and self.frontier.strike(page) >= STRIKES:
             self.frontier.set_aside(page, "killed-worker")
-        self.board.put(slot, Cell.WORKING_ON, 0)
-        self.board.put(slot, Cell.COMMITTING, 0)
+        self.shared.put(slot, Cell.WORKING_ON, 0)
+        self.shared.put(slot, Cell.COMMITTING, 0)
         weight = BY_PAGE if page else 1.0
         self._deaths = weight if stored != self._stored_at_death else self._deaths + weight
         self._stored_at_death = stored
-        if self.board.stopping:
+        if self.shared.stopping:
             return
         if self._deaths > RESTARTS:
             self._end("deaths")
@@ -184,14 +184,14 @@ class Supervisor:
         if lack and self._room.is_hopeless:
             self._say(lack)
             self._end("disk")
-        elif bool(lack) != self.board.pausing:
-            self.board.pause(bool(lack))
+        elif bool(lack) != self.shared.pausing:
+            self.shared.pause(bool(lack))
             self._say(f"{lack} The crawl pauses until there is room." if lack else "There is room again: it goes on.")
 
     def _kill_hung(self) -> None:
         now = time.monotonic()
         for pid, slot in list(self._pids.items()):
-            if now - self.board.get(slot, Cell.BEAT) > HANG_S:
+            if now - self.shared.get(slot, Cell.BEAT) > HANG_S:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 

@@ -34,7 +34,7 @@ from lycosa.judge.admission.repetition import SPENT
 from lycosa.model import Answer, Batch, Committed, HostRow, Outcome, State, Target
 from lycosa.render.messages import RenderResult
 
-LOAD = 64  # targets a lane takes from the frontier at once
+LOAD = 64  # targets a host queue takes from the frontier at once
 LEASE_S = 60.0
 CHORES_S = 0.25
 IDLE_S = 0.05  # who has nothing to do hears within this time that the crawl is over
@@ -64,33 +64,45 @@ class Worker:
         frontier: Frontier,
         client: Client,
         intake: AnswerIntake,
-        board: SharedState,
+        shared: SharedState,
     ) -> None:
         self.mission = mission
         self.post = post
         self.frontier = frontier
         self.client = client
         self.intake = intake
-        self.board = board
-        self.pilot = None
-        if intake.helm is not None:
-            self.pilot = BestFirstScheduler(intake.helm, frontier, mission, workers=board.workers, refill=self._refill)
-        self.lanes = HostScheduler(mission.fetch.connections) if self.pilot is None else self.pilot.lanes
-        self.abroad = ForeignHosts(board, post.slot, lanes=self.lanes, lane_of=self._lane, parts=lambda: self.parts)
-        self.rulebook = RobotsCache(
-            mission, frontier=frontier, client=client, intake=intake, lanes=self.lanes, lane_of=self._lane,
-            abroad=self.abroad,
+        self.shared = shared
+        self.best_first = None
+        if intake.link_scoring is not None:
+            self.best_first = BestFirstScheduler(
+                intake.link_scoring, frontier, mission, workers=shared.workers, refill=self._refill
+            )
+        self.scheduler = (
+            HostScheduler(mission.fetch.connections) if self.best_first is None else self.best_first.scheduler
+        )
+        self.foreign_hosts = ForeignHosts(
+            shared, post.slot, scheduler=self.scheduler, queue_of=self._host_queue, parts=lambda: self.parts
+        )
+        self.robots_cache = RobotsCache(
+            mission, frontier=frontier, client=client, intake=intake, scheduler=self.scheduler,
+            queue_of=self._host_queue,
+            foreign_hosts=self.foreign_hosts,
         )  # fmt: skip
         self.rendering = Rendering(
-            self.rulebook, post.slot, intake=intake, board=board, parts=lambda: self.parts, socket_path=post.browsers
+            self.robots_cache,
+            post.slot,
+            intake=intake,
+            shared=shared,
+            parts=lambda: self.parts,
+            socket_path=post.browsers,
         )
         intake.wish = self.rendering.wish
-        self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, board=board)
+        self.depot = Depot(mission, post.slot, frontier=frontier, archive=intake.archive, shared=shared)
         self.parts: list[int] = []  # the partitions of hosts that are ours
-        self._parked: list[HostQueue] = []  # lanes that wait for a permit
-        self.permits = Permits(board, post.slot)
+        self._parked: list[HostQueue] = []  # host queues that wait for a permit
+        self.permits = Permits(shared, post.slot)
         self._touched: set[str] = set()  # hosts whose row has changed
-        self._timing = Timing(board, post.slot)
+        self._timing = Timing(shared, post.slot)
         self._armed_at = 0.0  # time.monotonic() when the timer of pages was set
         self._chores_at = 0.0
         self._inbox_at = 0.0
@@ -105,20 +117,20 @@ class Worker:
     def run(self) -> None:
         """Work until told to stop, then finish what is under way and commit it."""
         now = clock.now()
-        if self.pilot is not None:
-            self.pilot.begin()
+        if self.best_first is not None:
+            self.best_first.begin()
         self.parts = self.frontier.lease(self.post.owner, want=self.post.partitions, now=now, ttl_s=LEASE_S)
         self._renew_at = now + LEASE_S / 3
         self._due_at = self.frontier.next_due(self.parts)
         for row in self.frontier.hosts(self.parts):
             self._wake(row.host, row)
-        while not self.board.stopping:
-            self._turn(launch=not self.board.pausing)
+        while not self.shared.stopping:
+            self._turn(launch=not self.shared.pausing)
         deadline = clock.now() + GRACE_S
         self.rendering.stop()
         # A page that is being rendered by another worker may still need something of a host of ours.
-        while (self.client.in_flight or self.board.total(Cell.RENDERING)) and clock.now() < deadline:
-            self._turn(launch=self.board.total(Cell.RENDERING) > 0)
+        while (self.client.in_flight or self.shared.total(Cell.RENDERING)) and clock.now() < deadline:
+            self._turn(launch=self.shared.total(Cell.RENDERING) > 0)
         self.client.abort()
         self.rendering.close()
         self._commit(clock.now(), last=True)
@@ -131,7 +143,7 @@ class Worker:
         if now >= self._inbox_at:
             self._read_inbox(now)
         if launch:
-            self.abroad.turn(now)
+            self.foreign_hosts.turn(now)
             self._launch(now)
         began = time.perf_counter()
         answers = self.client.poll(self._wait_s(now, launch=launch))
@@ -141,20 +153,20 @@ class Worker:
         for answer in answers:
             self._finish(answer, now)
         for answer, rendered in self.rendering.turn():
-            self._take(answer, self.lanes.by_host[answer.target.host], rendered)
+            self._take(answer, self.scheduler.by_host[answer.target.host], rendered)
         if self._is_commit_due(now):
             self._commit(now)
-        if self.pilot is not None and self.pilot.is_spent(self.client.in_flight, now):
+        if self.best_first is not None and self.best_first.is_spent(self.client.in_flight, now):
             self._commit(now)
-            self.pilot.choose(now)
+            self.best_first.choose(now)
 
     def _wait_s(self, now: float, *, launch: bool) -> float:
         wait_s = min(self._chores_at - now, self._inbox_at - now, self._timing.wait_s(now, self.intake.batch))
-        if launch and self.client.room > 0 and (lane_s := self.lanes.wait_s(now)) is not None:
+        if launch and self.client.room > 0 and (lane_s := self.scheduler.wait_s(now)) is not None:
             wait_s = min(wait_s, lane_s)
         if is_filled(self.intake.batch):
             wait_s = 0.0 if self._is_resting() else wait_s
-        elif self.board.full or self._is_idle():
+        elif self.shared.full or self._is_idle():
             wait_s = min(wait_s, IDLE_S)
         return max(0.0, wait_s)
 
@@ -163,165 +175,175 @@ class Worker:
         if self.client.in_flight or self._parked or self.rendering.pending or is_filled(self.intake.batch):
             return False
         idle = not self._has_work()
-        self.board.put(self.post.slot, Cell.IDLE, float(idle))
+        self.shared.put(self.post.slot, Cell.IDLE, float(idle))
         return idle
 
     def _is_resting(self) -> bool:
         """Whether nothing is under way, and nothing, or under a policy nothing as good, begins before a commit."""
         if self.client.in_flight:
             return False
-        return self.pilot is not None or self.board.spent or not self._has_work()
+        return self.best_first is not None or self.shared.spent or not self._has_work()
 
     def _has_work(self) -> bool:
         """Whether a host that rests has more pages: its pause need not be over to find that out."""
-        return any(lane.is_busy or self._refill(lane) for lane in self.lanes.listed())
+        return any(host_queue.is_busy or self._refill(host_queue) for host_queue in self.scheduler.listed())
 
     # Starting requests
 
     def _launch(self, now: float) -> None:
         room = self.client.room
         while room > 0:
-            lane = self.lanes.ready(now)
-            if lane is None:
+            host_queue = self.scheduler.ready(now)
+            if host_queue is None:
                 return
-            if self.pilot is not None and not self.pilot.admits(lane, now, in_flight=self.client.in_flight):
+            if self.best_first is not None and not self.best_first.admits(
+                host_queue, now, in_flight=self.client.in_flight
+            ):
                 return
-            target = self._next_target(lane)
+            target = self._next_target(host_queue)
             if target is None:
                 continue
-            lane.begin(now)
-            self.board.add(self.post.slot, Cell.REQUESTS, 1)
+            host_queue.begin(now)
+            self.shared.add(self.post.slot, Cell.REQUESTS, 1)
             refused = self.client.start(self.intake.ask(target))
             if refused is not None:
                 self._finish(refused, now)
-            self.lanes.enlist(lane)
+            self.scheduler.enlist(host_queue)
             room -= 1
 
-    def _next_target(self, lane: HostQueue) -> Target | None:
-        """What this lane fetches next: robots.txt before pages; None when it has nothing to do or must wait."""
-        if lane.errands:
-            return lane.errands.pop(0)
-        if lane.extras and not lane.fetching_robots and (target := self.rendering.next_target(lane)) is not None:
+    def _next_target(self, host_queue: HostQueue) -> Target | None:
+        """What this host queue fetches next: robots.txt before pages; None when it has nothing to do or must wait."""
+        if host_queue.errands:
+            return host_queue.errands.pop(0)
+        if (
+            host_queue.extras
+            and not host_queue.fetching_robots
+            and (target := self.rendering.next_target(host_queue)) is not None
+        ):
             return target
-        if lane.errands:
-            return lane.errands.pop(0)
-        if lane.fetching_robots or (lane.rendering and self.rendering.is_full(lane)) or self.board.stopping:
+        if host_queue.errands:
+            return host_queue.errands.pop(0)
+        if (
+            host_queue.fetching_robots
+            or (host_queue.rendering and self.rendering.is_full(host_queue))
+            or self.shared.stopping
+        ):
             return None
-        if self.mission.order == "dfs" and self.intake.batch.found:
+        if self.mission.order == "dfs" and self.intake.batch.discoveries:
             self._commit(clock.now())  # the newest links go first, so they must be known first
-        while lane.queue or self._refill(lane):
-            target = lane.queue[0]
-            if origin := lane.find_down((target,)):
-                lane.queue.popleft()
-                self.intake.journal.tell("ended", f"{target.url} {lane.down[origin]}: {origin} is given up")
-                self._reject(target, lane.down[origin], state=State.FAILED)
+        while host_queue.queue or self._refill(host_queue):
+            target = host_queue.queue[0]
+            if origin := host_queue.find_down((target,)):
+                host_queue.queue.popleft()
+                self.intake.crawl_log.tell("ended", f"{target.url} {host_queue.down[origin]}: {origin} is given up")
+                self._reject(target, host_queue.down[origin], state=State.FAILED)
                 continue
             refusal = self.intake.rules.review(target)
             if refusal is None:
-                if (robots := self.rulebook.rules_for(lane, target)) is None:
-                    return lane.errands.pop(0) if lane.errands else None
+                if (robots := self.robots_cache.rules_for(host_queue, target)) is None:
+                    return host_queue.errands.pop(0) if host_queue.errands else None
                 refusal = self.intake.refuse(target, robots)
             if refusal is not None:
-                lane.queue.popleft()
-                self.intake.journal.tell("ended", f"{target.url} {refusal.reason}: {refusal.detail}")
+                host_queue.queue.popleft()
+                self.intake.crawl_log.tell("ended", f"{target.url} {refusal.reason}: {refusal.detail}")
                 self._reject(target, refusal.reason)
-                if len(self.intake.batch.done) >= BATCH_PAGES:
+                if len(self.intake.batch.outcomes) >= BATCH_PAGES:
                     self._commit(clock.now())  # a site may forbid hundreds of thousands of pages
                 continue
-            if self._is_over_budget(lane):
+            if self._is_over_budget(host_queue):
                 return None
-            if self.board.limited and not self.permits.take(target):
-                self._parked.append(lane)
+            if self.shared.limited and not self.permits.take(target):
+                self._parked.append(host_queue)
                 return None
-            return lane.queue.popleft()
+            return host_queue.queue.popleft()
         return None
 
-    def _refill(self, lane: HostQueue) -> bool:
-        if lane.dry or (self.pilot is not None and self.pilot.closed):
+    def _refill(self, host_queue: HostQueue) -> bool:
+        if host_queue.dry or (self.best_first is not None and self.best_first.closed):
             return False
         began = time.perf_counter()
-        targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
-        while origin := lane.find_down(targets):
-            self.frontier.reject_host(lane.host, lane.down[origin], state=State.FAILED, under=origin)
-            targets = self.frontier.load(lane.host, limit=LOAD, skip=lane.held)
+        targets = self.frontier.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+        while origin := host_queue.find_down(targets):
+            self.frontier.reject_host(host_queue.host, host_queue.down[origin], state=State.FAILED, under=origin)
+            targets = self.frontier.load(host_queue.host, limit=LOAD, skip=host_queue.held)
         self._cpu["load"] += time.perf_counter() - began
         if not targets:
-            lane.dry = True
+            host_queue.dry = True
             self._timing.hungry = True
             return False
         moved = [target.url for target in targets if target.seed and target.via == "redirect"]
         if moved:
             self.intake.adopt_seeds(moved)  # a seed moved here, found by another worker
-        lane.queue.extend(targets)
-        lane.held.update(target.n for target in targets)
-        if self.pilot is not None:
-            self.pilot.order(lane)
+        host_queue.queue.extend(targets)
+        host_queue.held.update(target.row for target in targets)
+        if self.best_first is not None:
+            self.best_first.order(host_queue)
         return True
 
-    def _is_over_budget(self, lane: HostQueue) -> bool:
+    def _is_over_budget(self, host_queue: HostQueue) -> bool:
         """The host's page budget counts what is stored and what is under way, so it is exact."""
         budget = self.mission.limits.host_pages
-        if budget <= 0 or lane.pages + lane.active + lane.rendering < budget:
+        if budget <= 0 or host_queue.pages + host_queue.active + host_queue.rendering < budget:
             return False
-        if lane.active == lane.rendering == 0:
-            self.frontier.reject_host(lane.host, "host-budget", state=State.REJECTED)
-            self._requeue(lane)
-            lane.dry = True
+        if host_queue.active == host_queue.rendering == 0:
+            self.frontier.reject_host(host_queue.host, "host-budget", state=State.REJECTED)
+            self._requeue(host_queue)
+            host_queue.dry = True
         return True
 
     # Taking answers in
 
     def _finish(self, answer: Answer, now: float) -> None:
         target = answer.target
-        lane = self.lanes.by_host[target.host]
-        lane.end(now)
-        if answer.failure == "disk" and target.n > 0:
-            self._lack_room(answer, lane)
-        elif target.n == 0:
-            self.rulebook.take(answer, now)
-            self._mind(lane, answer, now)
-        elif target.n < 0:
+        host_queue = self.scheduler.by_host[target.host]
+        host_queue.end(now)
+        if answer.failure == "disk" and target.row > 0:
+            self._lack_room(answer, host_queue)
+        elif target.row == 0:
+            self.robots_cache.take(answer, now)
+            self._mind(host_queue, answer, now)
+        elif target.row < 0:
             self.rendering.take(answer)
-            self._mind(lane, answer, now)
+            self._mind(host_queue, answer, now)
         else:
-            self._take(answer, lane)
-            self._mind(lane, answer, now)
-        if lane.queue or lane.errands or lane.extras or not lane.dry:
-            self.lanes.enlist(lane)
+            self._take(answer, host_queue)
+            self._mind(host_queue, answer, now)
+        if host_queue.queue or host_queue.errands or host_queue.extras or not host_queue.dry:
+            self.scheduler.enlist(host_queue)
 
-    def _lack_room(self, answer: Answer, lane: HostQueue) -> None:
+    def _lack_room(self, answer: Answer, host_queue: HostQueue) -> None:
         """A body did not fit onto the disk: nobody's fault but ours, so the page waits until there is room."""
         if answer.spool:
             os.unlink(answer.spool)
-        lane.held.discard(answer.target.n)
-        lane.dry = False
-        self._settle_permits([Outcome(answer.target.n, lane.host, State.PENDING)], set())
+        host_queue.held.discard(answer.target.row)
+        host_queue.dry = False
+        self._settle_permits([Outcome(answer.target.row, host_queue.host, State.PENDING)], set())
         self._commit(clock.now())
         self.depot.rest(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
-    def _take(self, answer: Answer, lane: HostQueue, rendered: RenderResult | None = None) -> None:
-        began, spent, known = self._watch(answer.target.n), time.process_time(), len(self.intake.batch.found)
+    def _take(self, answer: Answer, host_queue: HostQueue, rendered: RenderResult | None = None) -> None:
+        began, spent, known = self._watch(answer.target.row), time.process_time(), len(self.intake.batch.discoveries)
         done = self.intake.take(answer, rendered)
-        self.board.put(self.post.slot, Cell.WORKING_ON, 0)
+        self.shared.put(self.post.slot, Cell.WORKING_ON, 0)
         if time.monotonic() - began > COSTLY_S:  # on a busy machine also for a page that costs little
-            others = self.lanes.waiting() + self.client.in_flight - lane.active - lane.listed
-            lane.charge(clock.now(), time.process_time() - spent, size=answer.size, others=others)
+            others = self.scheduler.waiting() + self.client.in_flight - host_queue.active - host_queue.listed
+            host_queue.charge(clock.now(), time.process_time() - spent, size=answer.size, others=others)
         if not self._timing.hungry and self.client.room > self.client.in_flight:
-            self._timing.notice(self.intake.batch.found[known:], self.lanes.by_host, self.parts)
+            self._timing.notice(self.intake.batch.discoveries[known:], self.scheduler.by_host, self.parts)
         if done is None:
-            self.rendering.submit(answer, lane)
+            self.rendering.submit(answer, host_queue)
         elif is_counted(done) and answer.target.via != "sitemap":
-            lane.pages += 1
-            self.board.add(self.post.slot, Cell.PAGES, 1)
+            host_queue.pages += 1
+            self.shared.add(self.post.slot, Cell.PAGES, 1)
 
     def _watch(self, n: int) -> float:
         """Tell the supervisor which page is being read, and the kernel for how long: SIGPROF ends native code too.
 
         The timer is set once a second, not for each page, so a page has up to a second more.
         """
-        board, slot, now = self.board, self.post.slot, time.monotonic()
-        board.put(slot, Cell.BEAT, now)
-        board.put(slot, Cell.WORKING_ON, n)
+        shared, slot, now = self.shared, self.post.slot, time.monotonic()
+        shared.put(slot, Cell.BEAT, now)
+        shared.put(slot, Cell.WORKING_ON, n)
         if now - self._armed_at > 1.0 and self.mission.limits.page_cpu_s:
             self._armed_at = now
             signal.setitimer(signal.ITIMER_PROF, self.mission.limits.page_cpu_s + 1.0)
@@ -332,52 +354,52 @@ class Worker:
         self._armed_at = 0.0
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
-    def _mind(self, lane: HostQueue, answer: Answer, now: float) -> None:
-        if mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.intake.journal):
-            self._touched.add(lane.host)
+    def _mind(self, host_queue: HostQueue, answer: Answer, now: float) -> None:
+        if mind(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.intake.crawl_log):
+            self._touched.add(host_queue.host)
 
     def _reject(self, target: Target, reason: str, *, state: State = State.REJECTED) -> None:
-        self.intake.batch.done.append(Outcome(target.n, target.host, int(state), reason, at=clock.now()))
+        self.intake.batch.outcomes.append(Outcome(target.row, target.host, int(state), reason, at=clock.now()))
 
     # Committing
 
     def _is_commit_due(self, now: float) -> bool:
-        pages = BATCH_PAGES if self.pilot is None else self.pilot.batch_pages
+        pages = BATCH_PAGES if self.best_first is None else self.best_first.batch_pages
         buffered = self.intake.archive.buffered
         return self._timing.is_due(now, self.intake.batch, buffered=buffered, pages=pages, resting=self._is_resting())
 
     def _commit(self, now: float, *, last: bool = False) -> None:
         began = time.perf_counter()
         self._unwatch()
-        self.board.put(self.post.slot, Cell.COMMITTING, 1)
+        self.shared.put(self.post.slot, Cell.COMMITTING, 1)
         intake, batch = self.intake, self.intake.batch
-        batch.tallies = intake.rules.tallies.drain()
+        batch.trap_counts = intake.rules.tallies.drain()
         if intake.rules.novelty.fresh:
             self.frontier.set_meta(SPENT, "1")  # first: the mark without the tallies does no harm
             intake.rules.novelty.fresh = False
-        if self.pilot is not None:
-            batch.lessons = self.pilot.drain()
-        batch.hosts = self._changed_hosts(batch.done)
+        if self.best_first is not None:
+            batch.weight_updates = self.best_first.drain()
+        batch.hosts = self._changed_hosts(batch.outcomes)
         committed = self._write(batch, now, last=last)
-        self.board.put(self.post.slot, Cell.COMMITTING, 0)
+        self.shared.put(self.post.slot, Cell.COMMITTING, 0)
         intake.batch = new_batch()
         self._timing.commit(now)
-        self._settle_permits(batch.done, committed.duplicates)
+        self._settle_permits(batch.outcomes, committed.duplicates)
         self._unpark()
-        for done in batch.done:
-            lane = self.lanes.by_host.get(done.host)
-            if lane is not None:
-                lane.held.discard(done.n)
+        for done in batch.outcomes:
+            host_queue = self.scheduler.by_host.get(done.host)
+            if host_queue is not None:
+                host_queue.held.discard(done.row)
             if done.due and (self._due_at is None or done.due < self._due_at):
                 self._due_at = done.due
         back = intake.hunt.readmit(self.frontier) if intake.hunt is not None else ()
-        for host in (*committed.hosts, *back):
+        for host in (*committed.woken_hosts, *back):
             self._wake(host, None)
-            if self.mission.order != "bfs" and not (self.pilot is not None and self.pilot.closed):
-                self._requeue(self.lanes.by_host[host])
-        if self.pilot is not None:
-            self.pilot.settle(batch.found, len(batch.done))
-        self.depot.patiently(intake.journal.write)
+            if self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed):
+                self._requeue(self.scheduler.by_host[host])
+        if self.best_first is not None:
+            self.best_first.settle(batch.discoveries, len(batch.outcomes))
+        self.depot.patiently(intake.crawl_log.write)
         self._cpu["commit"] += time.perf_counter() - began
         self._publish()
 
@@ -387,28 +409,28 @@ class Worker:
             try:
                 return self.depot.store(batch, owner=self.post.owner, now=now, last=last)
             except LeaseLost as lost:
-                gone = [done for done in batch.done if part_of(done.host) in lost.parts]
-                batch.done = [done for done in batch.done if part_of(done.host) not in lost.parts]
-                self._settle_permits(gone, {done.n for done in gone})
+                gone = [done for done in batch.outcomes if part_of(done.host) in lost.parts]
+                batch.outcomes = [done for done in batch.outcomes if part_of(done.host) not in lost.parts]
+                self._settle_permits(gone, {done.row for done in gone})
                 self.parts = [part for part in self.parts if part not in lost.parts]
-                for host in [host for host in self.lanes.by_host if part_of(host) in lost.parts]:
-                    self._requeue(self.lanes.by_host[host])
-                    self.lanes.by_host[host].dry = True
+                for host in [host for host in self.scheduler.by_host if part_of(host) in lost.parts]:
+                    self._requeue(self.scheduler.by_host[host])
+                    self.scheduler.by_host[host].dry = True
 
     @staticmethod
-    def _requeue(lane: HostQueue) -> None:  # something better may have come: let the lane choose again
-        lane.held.difference_update(target.n for target in lane.queue)
-        lane.queue.clear()
+    def _requeue(host_queue: HostQueue) -> None:  # something better may have come: let the host queue choose again
+        host_queue.held.difference_update(target.row for target in host_queue.queue)
+        host_queue.queue.clear()
 
     def _changed_hosts(self, dones: list[Outcome]) -> list[HostRow]:
         hosts = self._touched | {done.host for done in dones if is_counted(done)}
         self._touched = set()
-        return [self.lanes.by_host[host].row() for host in hosts if host in self.lanes.by_host]
+        return [self.scheduler.by_host[host].row() for host in hosts if host in self.scheduler.by_host]
 
     def _settle_permits(self, dones: list[Outcome], duplicates: set[int]) -> None:
         for done in dones:
-            if done.n in duplicates and is_counted(done):
-                self.lanes.by_host[done.host].pages -= 1
+            if done.row in duplicates and is_counted(done):
+                self.scheduler.by_host[done.host].pages -= 1
         self.permits.settle(dones, duplicates)
 
     # Chores
@@ -428,21 +450,21 @@ class Worker:
         if now >= self._seeds_at:
             self._look_at_seeds(now)
         self.rendering.do_chores(now)
-        self._backing_off = self.lanes.backing_off(now) if len(self.lanes) < 5000 else 0
+        self._backing_off = self.scheduler.backing_off(now) if len(self.scheduler) < 5000 else 0
         self._unpark()
-        if len(self.lanes) > self._lanes_max:
+        if len(self.scheduler) > self._lanes_max:
             self._drop_idle_lanes(now)
-            self._lanes_max = max(LANES_MAX, 2 * len(self.lanes))  # those that are left are busy: look again later
+            self._lanes_max = max(LANES_MAX, 2 * len(self.scheduler))  # those that are left are busy: look again later
         self._publish()
 
     def _unpark(self) -> None:
         parked, self._parked = self._parked, []
-        for lane in parked:
-            self.lanes.enlist(lane)
+        for host_queue in parked:
+            self.scheduler.enlist(host_queue)
 
     def _read_inbox(self, now: float) -> None:
         """Take over the hosts that others found work for; the sooner, the more hands are free."""
-        eager = self.board.workers > 1 and self.client.room > self.client.in_flight
+        eager = self.shared.workers > 1 and self.client.room > self.client.in_flight
         self._inbox_at = now + (INBOX_S if eager else CHORES_S)
         for host in self.depot.patiently(lambda: self.frontier.inbox(self.parts)):
             self._wake(host, None)
@@ -451,11 +473,11 @@ class Worker:
 
     def _look_at_seeds(self, now: float) -> None:  # another worker may have found that one moved
         self._seeds_at = now + SEEDS_S
-        for lane in self.lanes.by_host.values():
-            if lane.robots_until <= now:
-                lane.forget_robots()
+        for host_queue in self.scheduler.by_host.values():
+            if host_queue.robots_until <= now:
+                host_queue.forget_robots()
         if os.getppid() != self.post.parent:
-            self.board.stop()  # the supervisor is gone: commit and end
+            self.shared.stop()  # the supervisor is gone: commit and end
         seeds = self.frontier.seeds() if self.mission.scope != "free" else []
         if len(seeds) > self._seed_count:
             if self._seed_count:
@@ -463,34 +485,41 @@ class Worker:
             self._seed_count = len(seeds)
 
     def _wake(self, host: str, row: HostRow | None) -> None:
-        lane = self._lane(host, row)
-        lane.dry = False
-        self.lanes.enlist(lane)
+        host_queue = self._host_queue(host, row)
+        host_queue.dry = False
+        self.scheduler.enlist(host_queue)
 
-    def _lane(self, host: str, row: HostRow | None = None) -> HostQueue:
-        """The lane of a host, made if need be; of a host that is not ours it serves errands alone."""
-        lane = self.lanes.by_host.get(host)
-        if lane is None:
+    def _host_queue(self, host: str, row: HostRow | None = None) -> HostQueue:
+        """The host queue of a host, made if need be; of a host that is not ours it serves errands alone."""
+        host_queue = self.scheduler.by_host.get(host)
+        if host_queue is None:
             row = row or self.frontier.host(host)
             rule = self.client.rule_for(host)
             fetch = self.mission.fetch
             delay_s = rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s
             per_host = rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host
-            lane = self.lanes.by_host[host] = HostQueue(row, delay_s=delay_s, per_host=per_host)
-            lane.recover(clock.now(), longest_s=longest_pause(fetch))
-            lane.dry = part_of(host) not in self.parts
-        return lane
+            host_queue = self.scheduler.by_host[host] = HostQueue(row, delay_s=delay_s, per_host=per_host)
+            host_queue.recover(clock.now(), longest_s=longest_pause(fetch))
+            host_queue.dry = part_of(host) not in self.parts
+        return host_queue
 
     def _drop_idle_lanes(self, now: float) -> None:
         """Hosts without work are forgotten here; the frontier remembers them."""
-        for host, lane in list(self.lanes.by_host.items()):
-            busy = lane.active or lane.listed or lane.held or lane.errands or lane.extras or lane.fetching_robots
-            if lane.dry and not busy and lane.next_at <= now and host not in self._touched:
-                del self.lanes.by_host[host]
+        for host, host_queue in list(self.scheduler.by_host.items()):
+            busy = (
+                host_queue.active
+                or host_queue.listed
+                or host_queue.held
+                or host_queue.errands
+                or host_queue.extras
+                or host_queue.fetching_robots
+            )
+            if host_queue.dry and not busy and host_queue.next_at <= now and host not in self._touched:
+                del self.scheduler.by_host[host]
 
     def _publish(self) -> None:
         """Tell the supervisor how things stand."""
-        board, slot, intake = self.board, self.post.slot, self.intake
+        shared, slot, intake = self.shared, self.post.slot, self.intake
         for cell, value in (
             (Cell.BEAT, time.monotonic()),
             (Cell.IDLE, float(self._is_idle())),
@@ -498,9 +527,9 @@ class Worker:
             (Cell.ACTIVE, self.client.in_flight),
             (Cell.BYTES, intake.bytes),
             (Cell.LINKS, intake.link_count),
-            (Cell.HOSTS, len(self.lanes)),
+            (Cell.HOSTS, len(self.scheduler)),
             (Cell.BACKING_OFF, self._backing_off),
-            (Cell.QUARRY_ERRORS, intake.scout.errors if intake.scout else 0),
+            (Cell.QUARRY_ERRORS, intake.guarded_quarry.errors if intake.guarded_quarry else 0),
             *((Cell[f"CPU_{stage.upper()}"], seconds) for stage, seconds in (intake.cpu | self._cpu).items()),
         ):
-            board.put(slot, cell, value)
+            shared.put(slot, cell, value)

@@ -10,7 +10,7 @@ from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_quarry
-from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
     """The score that the policy would give now, by what it noted of the URL and has learned since."""
     rule = f"the highest score first, by the policy {mission.policy.name}"
     found = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
-    lore, host = next(found, (b"", ""))
+    policy_data, host = next(found, (b"", ""))
     try:
-        policy = make_policy(mission, make_taste(mission))
+        policy = make_policy(mission, make_relevance(mission))
     except UsageError as error:
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
     policy.study(list(collection.rows("SELECT key, weight, energy FROM lesson")) if policy.learns else [])
-    if policy.learns and lore:
-        rule = f"{rule}: {policy.promise(row['score'], host, lore=lore):.3f} by what it knows now, as log-odds"
-    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(lore, host)))
+    if policy.learns and policy_data:
+        rule = f"{rule}: {policy.promise(row['score'], host, policy_data=policy_data):.3f} by what it knows now, as log-odds"
+    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(policy_data, host)))
 
 
 def _find_link(

@@ -1,4 +1,4 @@
-"""What crosses the pipes between the pool, its nursery and the workers: structs as MessagePack, each behind its length.
+"""What crosses the pipes between the pool, its fork server and the workers: structs as MessagePack, each behind its length.
 
 Whatever a document made of a worker, only these fields come back: nothing is unpickled, and a wrong frame is an error.
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 #: A frame larger than this is not one of ours.
 FRAME_BYTES = 256 << 20
 _SIZE = struct.Struct("<I")
-#: What the pool asks of its nursery: one letter and a number.
+#: What the pool asks of its fork server: one letter and a number.
 REQUEST = struct.Struct("<cq")
 
 
@@ -74,7 +74,7 @@ class Setup(Struct, frozen=True):
 
 
 class Ready(Struct, frozen=True, tag=True):
-    """The nursery has loaded the quarry."""
+    """The fork server has loaded the quarry."""
 
     name: str
     version: str

@@ -49,13 +49,13 @@ class Hand:
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
-        self.pid = 0  # until the nursery tells
+        self.pid = 0  # until the fork server tells
         self.frames = Frames()
         self.jobs: dict[int, ExtractJob] = {}  # in hand, in their order
         self.unsent = b""
         self.heard_at = time.monotonic()
         self.hung = False
-        self.gone = False  # it has hung up, or talks nonsense; the nursery will tell of its death
+        self.gone = False  # it has hung up, or talks nonsense; the fork server will tell of its death
         self.batches: deque[int] = deque()  # the last key of each batch in hand
 
 
@@ -73,7 +73,7 @@ class Pool:
     """Give it jobs, call `wait` again and again; `close` ends it."""
 
     def __init__(self, command: Sequence[str], setup: Setup, *, workers: int) -> None:
-        """`command` starts a nursery: two arguments are put behind it."""
+        """`command` starts a fork server: two arguments are put behind it."""
         self.setup = setup
         self.workers = workers
         self.replaced = 0  # workers that died
@@ -86,7 +86,7 @@ class Pool:
         self._doc_s = BATCH_S  # until it is measured, one document is a batch
         self._selector = selectors.DefaultSelector()
         self._notices = Frames()
-        self._process, self._nursery = self._start(command)
+        self._process, self._fork_server = self._start(command)
         try:
             self.ready = self._greet()
         except BaseException:
@@ -133,14 +133,14 @@ class Pool:
             hand.channel.close()
         self._hands.clear()
         self._selector.close()
-        self._nursery.close()  # which ends the nursery and its children
+        self._fork_server.close()  # which ends the fork server and its children
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    # The nursery
+    # The fork server
 
     def _start(self, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair()
@@ -155,12 +155,12 @@ class Pool:
         return process, ours
 
     def _greet(self) -> Ready:
-        self._nursery.settimeout(LOAD_S)
+        self._fork_server.settimeout(LOAD_S)
         name = self.setup.quarry
         try:
             messages: list[bytes] = []
             while not messages:
-                data = self._nursery.recv(65536)
+                data = self._fork_server.recv(65536)
                 if not data:
                     code = self._process.wait()
                     raise UsageError(f"The quarry {name} cannot be loaded: {explain(code, self.setup)[1]}.")
@@ -171,14 +171,14 @@ class Pool:
         if isinstance(notice, QuarryRefused):
             raise UsageError(notice.text)
         assert isinstance(notice, Ready)
-        self._nursery.setblocking(False)
-        self._selector.register(self._nursery, selectors.EVENT_READ)
+        self._fork_server.setblocking(False)
+        self._selector.register(self._fork_server, selectors.EVENT_READ)
         return notice
 
     def _hire(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._nursery, [REQUEST.pack(b"s", 0)], [theirs.fileno()])
+            socket.send_fds(self._fork_server, [REQUEST.pack(b"s", 0)], [theirs.fileno()])
         ours.setblocking(False)
         hand = Hand(ours)
         self._hands[ours] = hand
@@ -187,7 +187,7 @@ class Pool:
 
     def _hear_nursery(self) -> None:
         try:
-            data = self._nursery.recv(65536)
+            data = self._fork_server.recv(65536)
         except BlockingIOError:
             return
         except OSError:
@@ -225,7 +225,7 @@ class Pool:
     def _send(self, hand: Hand) -> None:
         with contextlib.suppress(
             BlockingIOError, BrokenPipeError, ConnectionResetError
-        ):  # the nursery tells of a death
+        ):  # the fork server tells of a death
             sent = hand.channel.send(hand.unsent)
             hand.unsent = hand.unsent[sent:]
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if hand.unsent else 0)
@@ -267,7 +267,7 @@ class Pool:
             self._selector.unregister(hand.channel)
 
     def _kill(self, hand: Hand) -> None:
-        self._nursery.send(REQUEST.pack(b"k", hand.pid))
+        self._fork_server.send(REQUEST.pack(b"k", hand.pid))
 
     def _take(self, hand: Hand, results: list[ExtractResult]) -> None:
         now = time.monotonic()

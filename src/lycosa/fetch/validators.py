@@ -48,7 +48,7 @@ def conditions(target: Target) -> tuple[str, ...]:
     if target.etag and target.etag.isprintable():
         found += (f"If-None-Match: {target.etag}",)
     modified = target.modified
-    if modified and not target.whole and modified.isprintable() and not modified.startswith(LIAR):
+    if modified and not target.unconditional and modified.isprintable() and not modified.startswith(LIAR):
         found += (f"If-Modified-Since: {modified}",)
     return found
 

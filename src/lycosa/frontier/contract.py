@@ -158,8 +158,8 @@ class Frontier(Protocol):
         """Write a batch whole, or raise `LeaseLost` and write nothing.
 
         With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
-        opens what had been rejected for its depth alone. A link with lore to a known URL that waits raises its score;
-        one that is followed opens a URL to which only `BARRED` links had led.
+        opens what had been rejected for its depth alone. A link with policy data to a known URL that waits raises its
+        score; one that is followed opens a URL to which only `BARRED` links had led.
         """
 
     def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:

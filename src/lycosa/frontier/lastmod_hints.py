@@ -27,6 +27,6 @@ def latest(hints: Iterable[LastmodHint]) -> Iterable[LastmodHint]:
     """Of several words on one page, the one with the latest date."""
     found: dict[int, LastmodHint] = {}
     for hint in hints:
-        if hint.id not in found or hint.modified > found[hint.id].modified:
-            found[hint.id] = hint
+        if hint.url_hash not in found or hint.modified > found[hint.url_hash].modified:
+            found[hint.url_hash] = hint
     return found.values()

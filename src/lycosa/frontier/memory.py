@@ -177,14 +177,14 @@ class MemoryFrontier:
         woken: set[str] = set()
         new = 0
         for found in founds:
-            new += found.id not in self._world.by_id
+            new += found.url_hash not in self._world.by_id
             self._add(found, woken, max_depth)
             self._crown(found, woken, given=True)
         self._world.inbox.update(dict.fromkeys(woken))
         return new
 
     def _crown(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
-        url = self._world.by_id[seed.id]
+        url = self._world.by_id[seed.url_hash]
         url.found.seed = True
         if url.state in REOPENED[given] and seed.state == State.PENDING:
             url.was = url.state if url.state < State.FAILED else url.was
@@ -194,36 +194,36 @@ class MemoryFrontier:
 
     def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
         held = self._held(owner)
-        lost = {part_of(done.host) for done in batch.done} - held
+        lost = {part_of(done.host) for done in batch.outcomes} - held
         if lost:
             raise LeaseLost(lost)
         world = self._world
-        committed = Committed(hosts=set(), duplicates=set())
+        committed = Committed(woken_hosts=set(), duplicates=set())
         woken: set[str] = set()
-        for found in batch.found:
+        for found in batch.discoveries:
             self._add(found, woken, max_depth)
-        for done in batch.done:
-            self._settle(world.urls[done.n - 1], done, committed)
+        for done in batch.outcomes:
+            self._settle(world.urls[done.row - 1], done, committed)
         for hint in latest(batch.hints):
             self._take_hint(hint, woken)
-        for done in batch.done:
-            url = world.urls[done.n - 1]
+        for done in batch.outcomes:
+            url = world.urls[done.row - 1]
             if url.lowered and max_depth >= 0:
                 url.lowered = False
                 if url.state == State.REJECTED:
                     self._lower(url, url.depth, woken, max_depth)  # for a depth that it has no longer
                 else:
                     self._spread(url, woken, max_depth)
-        for found in batch.found:
+        for found in batch.discoveries:
             if found.seed:
                 self._crown(found, woken, given=False)
         world.hosts.update({row.host: row for row in batch.hosts})
         world.budgets.update({row.host: self._round for row in batch.hosts})
         world.robots.update({row.origin: row for row in batch.robots})
-        world.tallies.update(batch.tallies)
-        if batch.lessons:
+        world.tallies.update(batch.trap_counts)
+        if batch.weight_updates:
             world.stamp += 1
-        for key, weight, energy in batch.lessons:
+        for key, weight, energy in batch.weight_updates:
             before = world.lessons.get(key, (0.0, 0.0, 0))
             world.lessons[key] = before[0] + weight, before[1] + energy, world.stamp
         own = [WarcRow(batch.warc, batch.warc_size, batch.warc_synced)] if batch.warc else []
@@ -232,12 +232,12 @@ class MemoryFrontier:
             replace(row, synced=max(row.synced, known[row.name].synced if row.name in known else 0))
             for row in (*own, *batch.warcs)
         )
-        committed.hosts = {host for host in woken if part_of(host) in held}
-        world.inbox.update(dict.fromkeys(woken - committed.hosts))
+        committed.woken_hosts = {host for host in woken if part_of(host) in held}
+        world.inbox.update(dict.fromkeys(woken - committed.woken_hosts))
         return committed
 
     def _take_hint(self, hint: LastmodHint, woken: set[str]) -> None:
-        url = self._world.by_id.get(hint.id)
+        url = self._world.by_id.get(hint.url_hash)
         if url is None:
             return
         news = url.lastmod is not None and hint.modified > url.lastmod
@@ -251,12 +251,12 @@ class MemoryFrontier:
 
     def _add(self, found: Discovery, woken: set[str], max_depth: int) -> None:
         world = self._world
-        known = world.by_id.get(found.id)
+        known = world.by_id.get(found.url_hash)
         if known is None:
             state = State(found.state)
             url = Url(len(world.urls) + 1, found, state, found.reason if state else "", found.depth)
             world.urls.append(url)
-            world.by_id[found.id] = url
+            world.by_id[found.url_hash] = url
             world.hosts.setdefault(found.host, HostRow(found.host))
             if state == State.PENDING:
                 woken.add(found.host)
@@ -266,8 +266,8 @@ class MemoryFrontier:
             open_url(known)
             woken.add(found.host)
         waits = known.state in (State.PENDING, State.WAITING) and not known.found.seed
-        if found.lore and waits and -1 <= known.found.score <= found.score:
-            for name in ("score", "lore", "parent", "via", "anchor", "context"):
+        if found.policy_data and waits and -1 <= known.found.score <= found.score:
+            for name in ("score", "policy_data", "parent", "via", "anchor", "context"):
                 setattr(known.found, name, getattr(found, name))
             woken.add(found.host)
         if max_depth >= 0 and found.reason not in BARRED:
@@ -299,12 +299,12 @@ class MemoryFrontier:
         world, number, page = self._world, self._round, done.page
         before, state = url.before, done.state
         if state == State.FETCHED and page is not None:
-            if page.digest and world.holders.setdefault(page.digest, (done.n, number))[0] != done.n:
+            if page.digest and world.holders.setdefault(page.digest, (done.row, number))[0] != done.row:
                 state = State.DUPLICATE
         elif state == State.UNCHANGED and before.digest and before.was == State.DUPLICATE:
             state = State.DUPLICATE
         if state == State.DUPLICATE:
-            committed.duplicates.add(done.n)
+            committed.duplicates.add(done.row)
         elif (
             before.via != "sitemap"
             and before.state not in HELD
@@ -320,13 +320,13 @@ class MemoryFrontier:
             url.events = url.events | {number: event}
         url.state, url.reason = state, done.reason if state != State.PENDING else ""
         url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
-        if done.past is not None or page is not None:
-            url.past, url.round = done.past or VisitHistory(), number
+        if done.history is not None or page is not None:
+            url.past, url.round = done.history or VisitHistory(), number
         if page is not None:
             url.pages, url.digest = url.pages | {number: page}, page.digest
             url.keys = page.etag, page.last_modified
-        url.keys = done.keys or url.keys
-        url.glimpse = done.glimpse or url.glimpse
+        url.keys = done.validators or url.keys
+        url.unstored = done.unstored or url.unstored
         if done.http:
             world.statuses[number, str(done.http)] += 1
             world.rounds[-1].answers += 1

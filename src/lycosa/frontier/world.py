@@ -26,7 +26,7 @@ class Url(Struct):
     retries: int = 0
     redirect: str = ""
     pages: dict[int, PageRow] = {}  # by round
-    glimpse: UnstoredPage | None = None
+    unstored: UnstoredPage | None = None
     events: dict[int, str] = {}  # by round
     digest: bytes = b""
     keys: tuple[str, str] = ("", "")
@@ -42,7 +42,7 @@ class Url(Struct):
 
     @property
     def links(self) -> bytes:
-        page = self.page or self.glimpse
+        page = self.page or self.unstored
         return page.links if page is not None else b""
 
     @property
@@ -106,9 +106,9 @@ def make_target(url: Url) -> Target:
     """It as it is handed out."""
     found = url.found
     return Target(
-        url.n, found.id, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
+        url.n, found.url_hash, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
         found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
-        lore=found.lore,
+        policy_data=found.policy_data,
     )  # fmt: skip
 
 

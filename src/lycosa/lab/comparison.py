@@ -12,7 +12,7 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_quarry
-from lycosa.judge.priority.policy_factory import make_taste
+from lycosa.judge.priority.policy_factory import make_relevance
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Point, measure
 from lycosa.parse import Doc
@@ -36,27 +36,27 @@ def compare(
         if not mission.quarry:
             raise UsageError("The collection's mission hunts nothing: there is no quarry that could be found sooner.")
         quarry = load_quarry(mission.quarry)
-        taste = make_taste(mission)
+        relevance = make_relevance(mission)
 
         def weigh(doc: Doc) -> float:
-            return taste.page(doc.text if doc.tree is None or taste.reads else doc.raw_text, doc.language)
+            return relevance.page(doc.text if doc.tree is None or relevance.reads else doc.raw_text, doc.language)
 
         def key(frame: RecordedAnswer) -> str:
             return quarry.same(frame.url) or frame.digest or frame.url
 
         if tell is not None:
             tell("lycosa: reading the archive\n")
-        reel = Recording(collection, quarry, weigh=weigh)
+        recording = Recording(collection, quarry, weigh=weigh)
         try:
-            wide = step or max(1, (min(limit, len(reel)) if limit else len(reel)) // _ROWS)
+            wide = step or max(1, (min(limit, len(recording)) if limit else len(recording)) // _ROWS)
             points: list[Point] = []
             for one in missions:
                 if tell is not None:
                     tell(f"lycosa: replaying with {one.policy.name}\n")
-                points += measure(reel, one, key=key, same=quarry.same, limit=limit, step=wide)
+                points += measure(recording, one, key=key, same=quarry.same, limit=limit, step=wide)
             return points
         finally:
-            reel.close()
+            recording.close()
 
 
 def _name_policy(mission: Mission, name: str) -> Mission:

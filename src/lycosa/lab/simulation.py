@@ -17,7 +17,7 @@ from lycosa import urls
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
-from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_taste, settle_order
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, settle_order
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.model import Link, Observation
 
@@ -42,11 +42,11 @@ class Point(Struct, frozen=True):
 class _Url:
     """A URL that a replay knows."""
 
-    __slots__ = ("at", "depth", "done", "host", "ident", "lore", "met", "score", "text", "url")
+    __slots__ = ("at", "depth", "done", "host", "ident", "met", "policy_data", "score", "text", "url")
 
     def __init__(self, url: str, host: str, ident: int, depth: int) -> None:
         self.url, self.host, self.ident, self.depth = url, host, ident, depth
-        self.score, self.lore, self.at = -math.inf, b"", 0
+        self.score, self.policy_data, self.at = -math.inf, b"", 0
         self.met, self.text, self.done = 0, "", False
 
     def __lt__(self, other: _Url) -> bool:
@@ -55,16 +55,16 @@ class _Url:
 
 
 class Simulation:
-    """One policy's way through a reel."""
+    """One policy's way through a recording."""
 
-    def __init__(self, reel: Recording, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
-        self._reel = reel
+    def __init__(self, recording: Recording, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
+        self._recording = recording
         mission = settle_order(mission)
         self._policy = Policy()
         self._steered = is_steered(mission)
         self._broad = mission.order == "bfs"
         if self._steered:
-            self._policy = make_policy(mission, make_taste(mission), same=same)
+            self._policy = make_policy(mission, make_relevance(mission), same=same)
             if mission.policy.learned_from and self._policy.learns:
                 self._policy.study(borrow(mission, self._policy))
         self._known: dict[int, _Url] = {}
@@ -74,17 +74,17 @@ class Simulation:
         self._aged: dict[str, int] = {}
         self._digests: set[str] = set()
         self._count = self._shuffled = 0
-        for seed in reel.seeds:
+        for seed in recording.seeds:
             self._push(self._meet(seed, urls.host_of(seed), 0), 1.0, b"")
 
     def run(self) -> Iterator[RecordedAnswer]:
         """Every answer in the order in which the policy would have asked for it."""
         while (url := self._next()) is not None:
             url.done = True
-            frame = self._reel.frame(url.ident, url.url)
+            frame = self._recording.frame(url.ident, url.url)
             if url.host not in self._aged:
                 self._aged[url.host] = self._policy.age
-                for sitemap in self._reel.sitemaps.get(url.host, ()):
+                for sitemap in self._recording.sitemaps.get(url.host, ()):
                     self._push(self._meet(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
             self._take(url, frame)
             self._announce(url.host)
@@ -97,13 +97,13 @@ class Simulation:
             url = self._known[ident] = _Url(address, host, ident, depth)
         return url
 
-    def _push(self, url: _Url, score: float, lore: bytes) -> None:
+    def _push(self, url: _Url, score: float, policy_data: bytes) -> None:
         """Put a URL into the queue of its host, at the place of its score."""
-        if url.done or score <= url.score or url.ident not in self._reel:
+        if url.done or score <= url.score or url.ident not in self._recording:
             return
         self._count += 1
         url.at = url.at or self._count
-        url.score, url.lore = score, lore
+        url.score, url.policy_data = score, policy_data
         heapq.heappush(self._queues.setdefault(url.host, []), (-score, url.at, url))
         self._announce(url.host)
 
@@ -159,18 +159,18 @@ class Simulation:
             if not url.done and -score == url.score:
                 heads.append(url)
         for url in heads:
-            url.score = self._policy.score_anew(url.score, url.lore)
+            url.score = self._policy.score_anew(url.score, url.policy_data)
             heapq.heappush(queue, (-url.score, url.at, url))
 
     def _take(self, url: _Url, frame: RecordedAnswer) -> None:
         if frame.redirect:
             onward = self._meet(frame.redirect, urls.host_of(frame.redirect), url.depth)
-            self._push(onward, url.score, url.lore)
+            self._push(onward, url.score, url.policy_data)
             return
         policy = self._policy
         policy.enter(
             Observation(
-                url.url, url.host, url.lore, form=frame.form, kind=frame.kind, failed=not frame.form,
+                url.url, url.host, url.policy_data, doc_kind=frame.form, quarry_kind=frame.kind, failed=not frame.form,
                 new=frame.digest not in self._digests, relevance=frame.relevance, title=frame.title,
             )
         )  # fmt: skip
@@ -181,17 +181,19 @@ class Simulation:
             known = self._known.get(step.ident)
             if known is not None and (known.done or self._is_menu(known, step.text)):
                 continue
-            score, lore = -float(url.depth + 1) if self._broad else step.prior, b""
+            score, policy_data = -float(url.depth + 1) if self._broad else step.prior, b""
             if self._steered:
                 link = Link(step.url, step.text, step.kind, step.rel, step.trust)
-                score, lore = policy.score(link, step.url, host=step.host, context=step.context, prior=step.prior)
+                score, policy_data = policy.score(
+                    link, step.url, host=step.host, context=step.context, prior=step.prior
+                )
             if known is None:
                 known = self._meet(step.url, step.host, url.depth + 1)
                 known.text = step.text
                 known.score = score - 1
                 fresh.append((score, step.host))
             if score > known.score + _RISE:
-                self._push(known, score, lore)
+                self._push(known, score, policy_data)
         policy.leave(fresh)
 
     @staticmethod
@@ -205,7 +207,7 @@ class Simulation:
 
 
 def measure(
-    reel: Recording,
+    recording: Recording,
     mission: Mission,
     *,
     key: Key,
@@ -217,7 +219,7 @@ def measure(
     found: set[str] = set()
     hosts: set[str] = set()
     name, requests = mission.policy.name, 0
-    for frame in Simulation(reel, mission, same=same).run():
+    for frame in Simulation(recording, mission, same=same).run():
         requests += 1
         if frame.kind and (what := key(frame)):
             found.add(what)

@@ -69,19 +69,19 @@ def is_hollow(doc: Doc) -> bool:
     root = doc.tree.root
     if root is None:
         return False
-    sight = _look(root)
-    if sight is None or not sight.scripts or sight.links > _LINKS:
+    observation = _look(root)
+    if observation is None or not observation.scripts or observation.links > _LINKS:
         return False
-    if sight.rooted or sight.wants:
-        return sight.chars <= _CHARS
-    if sight.links or sight.pictures:
+    if observation.rooted or observation.wants:
+        return observation.chars <= _CHARS
+    if observation.links or observation.pictures:
         return False
-    return not sight.chars or (sight.chars <= _FEW_CHARS and sight.last.endswith(_COMING))
+    return not observation.chars or (observation.chars <= _FEW_CHARS and observation.last.endswith(_COMING))
 
 
 def _look(root: Element) -> _Sight | None:
     """Walk over the page; None as soon as it is plain that it has content of its own."""
-    sight = _Sight()
+    observation = _Sight()
     nodes = 0
     stack = [root]
     while stack:
@@ -92,34 +92,34 @@ def _look(root: Element) -> _Sight | None:
         for child in element.children:
             if type(child) is Text:
                 if not child.data.isspace():
-                    sight.last = " ".join(child.data[: 4 * _CHARS].split())
-                    sight.chars += len(sight.last)
-                    if sight.chars > _CHARS:
+                    observation.last = " ".join(child.data[: 4 * _CHARS].split())
+                    observation.chars += len(observation.last)
+                    if observation.chars > _CHARS:
                         return None
             elif type(child) is Element:
                 tag = child.tag
                 if tag == "script":
-                    sight.scripts += (child.attr("type") or "").strip().lower() in _RUNS
+                    observation.scripts += (child.attr("type") or "").strip().lower() in _RUNS
                 elif tag == "noscript":
-                    sight.wants = sight.wants or _WANTS_SCRIPTS.search(child.text[:2000]) is not None
+                    observation.wants = observation.wants or _WANTS_SCRIPTS.search(child.text[:2000]) is not None
                 elif tag == "head":
-                    sight.scripts += _count_scripts(child)
+                    observation.scripts += _count_scripts(child)
                 elif tag not in _UNSEEN:
-                    _note(child, tag, sight)
+                    _note(child, tag, observation)
                     stack.append(child)
-    return sight
+    return observation
 
 
-def _note(element: Element, tag: str, sight: _Sight) -> None:
+def _note(element: Element, tag: str, observation: _Sight) -> None:
     """Count what an element shows, and see whether something could be built in it."""
     if tag == "a" or tag == "area" or tag == "iframe" or tag == "frame":
-        sight.links += element.attr("href") is not None or element.attr("src") is not None
+        observation.links += element.attr("href") is not None or element.attr("src") is not None
     elif tag in _PICTURES:
-        sight.pictures += 1
-    elif not sight.rooted:
+        observation.pictures += 1
+    elif not observation.rooted:
         # A custom element (its name has a hyphen) shows nothing before a script defines it.
         name = element.attr("id")
-        sight.rooted = (name is not None and name.strip().lower() in _ROOTS) or "-" in tag or _is_angular(element)
+        observation.rooted = (name is not None and name.strip().lower() in _ROOTS) or "-" in tag or _is_angular(element)
 
 
 def _is_angular(element: Element) -> bool:

@@ -1,7 +1,8 @@
 """Between workers and browsers: jobs come from workers, questions of pages go to the worker whose host it is.
 
 One hub serves the whole crawl, so that browsers and what pages share are held once. An address is asked for once in a
-run, however many pages need it; the worker that owns its host fetches it in that host's lane, as any other request.
+run, however many pages need it; the worker that owns its host fetches it in that host's host queue, as any other
+request.
 """
 
 from __future__ import annotations

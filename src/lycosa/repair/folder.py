@@ -23,7 +23,7 @@ class ReplaySettings(Struct, frozen=True):
 
     folder: Path
     mission: Mission
-    scout: GuardedQuarry | None
+    guarded_quarry: GuardedQuarry | None
     open: Open  # opens a database
 
     @property

@@ -80,12 +80,12 @@ def _mend_alone(archive: Path) -> list[str]:
 def take_in(plan: ReplaySettings, files: Mapping[str, int], saved: SalvagedRows) -> None:
     """Put the answers of archive files, each from an offset on, and what was saved into a new database."""
     with listed(plan, files) as catalogue:
-        _survive(plan.folder, lambda board, poison: _fill(plan, saved, catalogue, board=board, poison=poison))
+        _survive(plan.folder, lambda shared, poison: _fill(plan, saved, catalogue, shared=shared, poison=poison))
 
 
 def add_answers(plan: ReplaySettings, catalogue: AnswerCatalogue) -> None:
     """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
-    _survive(plan.folder, lambda board, poison: _add(plan, catalogue, board=board, poison=poison))
+    _survive(plan.folder, lambda shared, poison: _add(plan, catalogue, shared=shared, poison=poison))
 
 
 @contextlib.contextmanager
@@ -101,16 +101,18 @@ def listed(plan: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCat
         catalogue.close()
 
 
-def _add(plan: ReplaySettings, catalogue: AnswerCatalogue, *, board: mmap.mmap, poison: set[int]) -> None:
+def _add(plan: ReplaySettings, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
     """Put answers into the collection's own database; runs in a child."""
     catalogue.reopen()
     frontier = plan.open(plan.folder / "crawl.db")
-    ArchiveReplay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=True).run(board, poison)
+    ArchiveReplay(plan.mission, frontier, catalogue, guarded_quarry=plan.guarded_quarry, bounded=True).run(
+        shared, poison
+    )
     frontier.close()
 
 
 def _fill(
-    plan: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, board: mmap.mmap, poison: set[int]
+    plan: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]
 ) -> None:
     """Put everything into the new database; runs in a child."""
     catalogue.reopen()
@@ -123,9 +125,9 @@ def _fill(
         ],
         max_depth=plan.mission.limits.depth,
     )
-    replay = ArchiveReplay(plan.mission, frontier, catalogue, scout=plan.scout, bounded=False)
+    replay = ArchiveReplay(plan.mission, frontier, catalogue, guarded_quarry=plan.guarded_quarry, bounded=False)
     replay.believe(saved.robots or _read_robots(catalogue))
-    replay.run(board, poison)
+    replay.run(shared, poison)
     for url, count in saved.strikes.items():
         row = frontier.find(url)
         for _ in range(count if row is not None else 0):
@@ -144,7 +146,7 @@ def _read_robots(catalogue: AnswerCatalogue) -> Iterator[RobotsRow]:
 
 def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
     """Work in a child until it is done: an answer that kills the child is left out by the next one."""
-    board, poison = mmap.mmap(-1, 8), set[int]()
+    shared, poison = mmap.mmap(-1, 8), set[int]()
     parent = os.getpid()
     for _ in range(CRASHES):
         pid = os.fork()
@@ -152,7 +154,7 @@ def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
             code = 1
             try:
                 tie(parent)
-                work(board, poison)
+                work(shared, poison)
                 code = 0
             except DiskFull:
                 code = DiskFull.exit_code
@@ -165,7 +167,7 @@ def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
             raise DiskFull("There is no room left to make the database anew: make room and run the same command again.")
         if code == 0:
             return
-        culprit = int.from_bytes(board[:8], "little")
+        culprit = int.from_bytes(shared[:8], "little")
         if code > 0 or code == -signal.SIGINT or not culprit:
             break
         poison.add(culprit)

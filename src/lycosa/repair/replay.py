@@ -69,7 +69,7 @@ class ArchiveReplay:
         frontier: Frontier,
         catalogue: AnswerCatalogue,
         *,
-        scout: GuardedQuarry | None,
+        guarded_quarry: GuardedQuarry | None,
         bounded: bool,
     ) -> None:
         """`bounded`: the limits of the mission count, as they did when the answers were fetched."""
@@ -80,35 +80,42 @@ class ArchiveReplay:
         self._shelf = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
         rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         visits = Revisits(mission.recrawl, frontier.rounds())
-        helm = LinkScoring(mission, scout) if is_steered(mission) else None
-        if helm is not None:
-            helm.own_lessons(frontier)
+        link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
+        if link_scoring is not None:
+            link_scoring.own_lessons(frontier)
         self._intake = AnswerIntake(
-            mission, rules, archive=self._shelf, frontier=frontier, visits=visits, scout=scout, log_file=None, helm=helm
+            mission,
+            rules,
+            archive=self._shelf,
+            frontier=frontier,
+            visits=visits,
+            guarded_quarry=guarded_quarry,
+            log_file=None,
+            link_scoring=link_scoring,
         )
         self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
         self._pages: dict[str, int] = {}  # stored of each host
         self._touched: set[str] = set()  # hosts whose number of pages has changed
         self._sitemaps: set[int] = set()  # rows in the batch that are no pages
 
-    def run(self, board: mmap.mmap, poison: Collection[int]) -> None:
+    def run(self, shared: mmap.mmap, poison: Collection[int]) -> None:
         """Take in what is reached from the seeds, then the rest: what led to it was not kept.
 
-        The first eight bytes of `board` say which answer is under way; those in `poison` are left out.
+        The first eight bytes of `shared state` say which answer is under way; those in `poison` are left out.
         """
         frontier = self.frontier
         frontier.clear_leases()
         frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
         self._commit()  # the sitemaps that robots.txt files name, so that they are met in their turn
-        waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), board)
+        waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), shared)
         waiting.sort(key=lambda entry: not entry.url.endswith((".xml", ".xml.gz")))  # sitemaps lead to many
         stuck, adopted = 0, 1
         while waiting:
             if len(waiting) == stuck:  # the oldest may have led to the others
-                self._adopt(waiting[:adopted], board)
+                self._adopt(waiting[:adopted], shared)
                 adopted *= 2
             stuck = len(waiting)
-            waiting = self._pass(waiting, board)
+            waiting = self._pass(waiting, shared)
         frontier.clear_leases()
 
     def believe(self, rows: Iterable[RobotsRow]) -> None:
@@ -119,12 +126,12 @@ class ArchiveReplay:
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
                 self._intake.take_sitemaps(row.origin, sitemaps)
 
-    def _pass(self, entries: Iterable[CataloguedAnswer], board: mmap.mmap) -> list[CataloguedAnswer]:
+    def _pass(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> list[CataloguedAnswer]:
         """Go through answers once; returns those whose URL nobody has named yet."""
         unknown = []
         for entry in entries:
             ident = urls.url_id(entry.url)
-            if ident in self._met or len(self._intake.batch.done) >= BATCH:
+            if ident in self._met or len(self._intake.batch.outcomes) >= BATCH:
                 self._commit()
             row = self.frontier.find(entry.url)
             if row is None:
@@ -134,18 +141,18 @@ class ArchiveReplay:
                     self.frontier.repend([row.n])
                 target = self.frontier.target(row.n)
                 if target is not None:
-                    board[:8] = entry.key.to_bytes(8, "little")
+                    shared[:8] = entry.key.to_bytes(8, "little")
                     self._take(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
-                    board[:8] = bytes(8)
+                    shared[:8] = bytes(8)
         self._commit()
         return unknown
 
     def _has_room(self, host: str) -> bool:
         """Whether another page may be stored; counted as if what is in the batch were all stored."""
         limits, batch = self._limits, self._intake.batch
-        if limits.pages > 0 and self.frontier.stored() + len(batch.done) >= limits.pages:
+        if limits.pages > 0 and self.frontier.stored() + len(batch.outcomes) >= limits.pages:
             return False
-        under_way = sum(done.host == host for done in batch.done) if limits.host_pages > 0 else 0
+        under_way = sum(done.host == host for done in batch.outcomes) if limits.host_pages > 0 else 0
         return limits.host_pages <= 0 or self._stored(host) + under_way < limits.host_pages
 
     def _stored(self, host: str) -> int:
@@ -168,49 +175,49 @@ class ArchiveReplay:
             target, status=record.status, failure=failure, head=record.head, headers=record.headers,
             body=record.body_raw, size=len(record.body_raw), address=record.address, began=entry.at,
         )  # fmt: skip
-        before = len(self._intake.batch.found)
+        before = len(self._intake.batch.discoveries)
         html = self.catalogue.made(entry)
         if html:
             self._shelf.held = self._shelf.own
         done = self._intake.take(answer, RenderResult(0, html) if html else None)
         if done is not None:
             done.retries = 0
-        self._met.update(found.id for found in self._intake.batch.found[before:])
+        self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
         if target.via == "sitemap":
-            self._sitemaps.add(target.n)
+            self._sitemaps.add(target.row)
 
     def _take_note(self, entry: CataloguedAnswer, target: Target) -> None:
         """An answer that was not kept: what was written down of it is all there is."""
         note = self.catalogue.note(entry)
         if note is not None:
-            before = len(self._intake.batch.found)
+            before = len(self._intake.batch.discoveries)
             self._intake.retake(note, target).retries = 0
-            self._met.update(found.id for found in self._intake.batch.found[before:])
+            self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
 
-    def _adopt(self, entries: Iterable[CataloguedAnswer], board: mmap.mmap) -> None:
+    def _adopt(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> None:
         """Make URLs known of which nothing but their answer is left."""
         depth = max(0, self.mission.limits.depth)  # the greatest: it is lowered when a shorter way turns up
         for entry in entries:
-            board[:8] = entry.key.to_bytes(8, "little")
+            shared[:8] = entry.key.to_bytes(8, "little")
             record, _ = self.catalogue.answer(entry)
             coding = record.headers.get("content-encoding", "")
             body = decode(record.body_raw, coding, limit=self.mission.limits.body_bytes).body
             kind = read(entry.url, record.headers, body).kind
             via = "sitemap" if kind in ("sitemap", "sitemap-index") else ""
             found = Discovery(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
-            self._intake.batch.found.append(found)
-        board[:8] = bytes(8)
+            self._intake.batch.discoveries.append(found)
+        shared[:8] = bytes(8)
         self._commit()
 
     def _commit(self) -> None:
         intake, batch = self._intake, self._intake.batch
-        self._count(batch.done, 1)
-        batch.tallies = intake.rules.tallies.drain()
-        batch.lessons = intake.helm.drain() if intake.helm is not None else []
+        self._count(batch.outcomes, 1)
+        batch.trap_counts = intake.rules.tallies.drain()
+        batch.weight_updates = intake.link_scoring.drain() if intake.link_scoring is not None else []
         batch.hosts = [replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched]
         self._touched = set()
         committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
-        self._count([done for done in batch.done if done.n in committed.duplicates], -1)
+        self._count([done for done in batch.outcomes if done.row in committed.duplicates], -1)
         intake.batch = new_batch()
         self._met, self._sitemaps = set(), set()
         if self._touched:
@@ -219,6 +226,6 @@ class ArchiveReplay:
     def _count(self, dones: Iterable[Outcome], change: int) -> None:
         """Count the pages of each host, as its budget does."""
         for done in dones:
-            if is_counted(done) and done.n not in self._sitemaps:
+            if is_counted(done) and done.row not in self._sitemaps:
                 self._pages[done.host] = self._stored(done.host) + change
                 self._touched.add(done.host)

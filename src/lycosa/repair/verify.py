@@ -78,7 +78,7 @@ def _look(folder: Path) -> Health:
         return health
     connection = database.connect(folder)
     try:
-        rows = [WarcRow(name, size, stamp=_CHANGED) for name, size in database.rows(connection, _WARCS)]
+        rows = [WarcRow(name, size, mtime_ns=_CHANGED) for name, size in database.rows(connection, _WARCS)]
         health.archive_files, health.archive_bytes = len(rows), sum(row.size for row in rows)
         health.problems += [repair.text for repair in inspect(folder / "archive", rows)]
         for row in database.rows(connection, _PAGES):
@@ -116,7 +116,7 @@ def _repair(folder: Path) -> list[str]:
         return ["The next `lycosa crawl` makes the database anew from the archive."]
     frontier = SqliteFrontier(path, unpack_links=link_codec.targets)
     try:
-        frontier.note_warcs([WarcRow(row.name, row.size, stamp=_CHANGED) for row in frontier.warcs()])
+        frontier.note_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
         return mend_losses(folder / "archive", frontier).notes
     finally:
         frontier.close()

@@ -70,21 +70,21 @@ class AnswerIntake:
         archive: ArchiveWriter,
         frontier: Frontier,
         visits: Revisits,
-        scout: GuardedQuarry | None,
+        guarded_quarry: GuardedQuarry | None,
         log_file: TextIO | None,
-        helm: LinkScoring | None = None,
+        link_scoring: LinkScoring | None = None,
     ) -> None:
         self.mission = mission
         self.rules = rules
         self.archive = archive
         self.frontier = frontier
         self.visits = visits
-        self.scout = scout
-        self.helm = helm
+        self.guarded_quarry = guarded_quarry
+        self.link_scoring = link_scoring
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.seen = Seen()
         self.batch = new_batch()
-        self.journal = CrawlLog(log_file, level=mission.log.level)
+        self.crawl_log = CrawlLog(log_file, level=mission.log.level)
         self.bytes = 0
         self.link_count = 0
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
@@ -95,10 +95,12 @@ class AnswerIntake:
         self._compares = mission.traps.near_duplicates > 0
         self.worth = make_worth(mission)  # None: everything is stored
         # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
-        self._trusts = helm is None and mission.limits.depth < 0 and rules.uniform and self.worth is None
-        self.hunt = make_hunt(mission, rules.tallies, vouched=scout.vouched if scout is not None else frozenset())
+        self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and self.worth is None
+        self.hunt = make_hunt(
+            mission, rules.tallies, vouched=guarded_quarry.vouched if guarded_quarry is not None else frozenset()
+        )
         self._bars = NofollowRules(mission.fetch, rules, self.hunt)
-        self._probe = mission.limits.probe_bytes if scout is not None else 0
+        self._probe = mission.limits.probe_bytes if guarded_quarry is not None else 0
         self._whole: set[int] = set()  # rows whose beginning is quarry
 
     def take(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
@@ -107,48 +109,52 @@ class AnswerIntake:
         target = answer.target
         retries = outcome.retries or target.retries
         done = Outcome(
-            target.n, target.host, outcome.state, outcome.reason, answer.status, answer.began, outcome.due, retries
+            target.row, target.host, outcome.state, outcome.reason, answer.status, answer.began, outcome.due, retries
         )
         mime: str | None = ""
         if outcome.state == State.FETCHED:
             mime = self._take_page(answer, done, rendered)
             if mime is None:
                 return None
-            if self.helm is not None:
-                self.helm.leave(new=done.state != State.DUPLICATE)
+            if self.link_scoring is not None:
+                self.link_scoring.leave(new=done.state != State.DUPLICATE)
         elif outcome.state == State.UNCHANGED:
             self._keep_unchanged(answer, done, profile="not-modified")
         elif answer.status and outcome.state != State.WAITING:
-            done.place = self._keep_other(answer)
+            done.archive_place = self._keep_other(answer)
             if outcome.location:
                 self._take_redirect(answer, done, outcome)
             elif outcome.state == State.GONE or 400 <= answer.status < 500:
-                done.past = self.visits.after_refusal(target)
+                done.history = self.visits.after_refusal(target)
         if outcome.state in _ENDED:
             self._take_refusal(answer)
         if self.hunt is not None:
             self.hunt.note(
-                done, target, found=done.page is not None and bool(done.page.kind) and self.scout is not None
+                done, target, found=done.page is not None and bool(done.page.kind) and self.guarded_quarry is not None
             )
         if answer.spool:
             os.unlink(answer.spool)
-        self.batch.done.append(done)
-        self.journal.note(answer, done, mime or "")
+        self.batch.outcomes.append(done)
+        self.crawl_log.note(answer, done, mime or "")
         return done
 
     def _take_refusal(self, answer: Answer) -> None:
         """An answer that is no page: what the quarry makes of it, and what the policy learns."""
         target, doc = answer.target, None
-        if self.scout is not None and self.scout.hears and answer.status >= 400:
+        if self.guarded_quarry is not None and self.guarded_quarry.hears and answer.status >= 400:
             body, _ = read_content(answer, self.mission.limits)
             doc = read(target.url, answer.headers, body[:TEXT_HEAD], agent=self.mission.agent.name)
-        if self.helm is not None:
+        if self.link_scoring is not None:
             self.resolver.intern(target.url).score = FETCHED
-            self.helm.enter(target, failed=True)
-        if doc is not None and self.scout is not None and (proposed := self.scout.refused(doc, answer.status)):
+            self.link_scoring.enter(target, failed=True)
+        if (
+            doc is not None
+            and self.guarded_quarry is not None
+            and (proposed := self.guarded_quarry.refused(doc, answer.status))
+        ):
             self._follow(proposed, doc, target, first=len(doc.links))
-        if self.helm is not None:
-            self.helm.leave(new=True)
+        if self.link_scoring is not None:
+            self.link_scoring.leave(new=True)
 
     def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
         """Sitemaps that the robots.txt of an origin names: followed where the scope admits them."""
@@ -160,17 +166,17 @@ class AnswerIntake:
             verdict = self.rules.judge_sitemap(url, host=host)
             state = State.PENDING if verdict.ok else State.REJECTED
             if not verdict.ok:
-                self.journal.refusal(url, verdict, source=f"the robots.txt of {origin}")
-            score = 0.0 if self.helm is None else SITEMAP
+                self.crawl_log.refusal(url, verdict, source=f"the robots.txt of {origin}")
+            score = 0.0 if self.link_scoring is None else SITEMAP
             anchor = urls.host_of(f"{origin}/")
-            self.batch.found.append(
+            self.batch.discoveries.append(
                 Discovery(urls.url_id(url), url, host, int(state), verdict.reason, score, via="sitemap", anchor=anchor)
             )
 
     def refuse(self, target: Target, robots: Robots) -> Verdict | None:
         """Why a target is not to be fetched although it is its turn: what was not known when it was found."""
         if not robots.allows(target.url, self.mission.agent.name):
-            grounds = robots.explain(target.url, self.mission.agent.name) if self.journal.deep else ""
+            grounds = robots.explain(target.url, self.mission.agent.name) if self.crawl_log.deep else ""
             return Verdict(False, "robots", grounds)
         if target.seed or target.digest or target.via == "sitemap":
             return None
@@ -182,7 +188,7 @@ class AnswerIntake:
     def ask(self, target: Target) -> Target:
         """The target as it is asked for: with its conditions, and at first no more of it than shows what it is."""
         target = self.visits.ask(target)
-        if self._probe and target.n > 0 and target.n not in self._whole:
+        if self._probe and target.row > 0 and target.row not in self._whole:
             return replace(target, max_bytes=self._probe)
         return target
 
@@ -225,15 +231,15 @@ class AnswerIntake:
             done.reason = wish
         parsed = time.perf_counter()
         self.cpu["parse"] += parsed - clock
-        kind = self.scout.recognise(doc) if self.scout is not None else doc.kind
-        if kind and self.scout is not None and (answer.spool or answer.failure == "too-large"):
+        kind = self.guarded_quarry.recognise(doc) if self.guarded_quarry is not None else doc.kind
+        if kind and self.guarded_quarry is not None and (answer.spool or answer.failure == "too-large"):
             doc = self._read_whole(answer, done, doc)
             if done.state == State.WAITING:
                 return doc.mime
-        if self.helm is not None:
+        if self.link_scoring is not None:
             self.resolver.intern(target.url).score = FETCHED
-            self.helm.enter(target, doc, kind=kind if self.scout is not None else "")
-        known = len(self.batch.found)
+            self.link_scoring.enter(target, doc, kind=kind if self.guarded_quarry is not None else "")
+        known = len(self.batch.discoveries)
         rows = self._take_links(doc, target, self._gather_links(doc, answer))
         followed = time.perf_counter()
         self.cpu["links"] += followed - parsed
@@ -256,7 +262,7 @@ class AnswerIntake:
     def _read_whole(self, answer: Answer, done: Outcome, doc: Doc) -> Doc:
         """A document whose beginning is quarry: all of it, or a note that it is to be fetched beyond the probe."""
         if answer.failure == "too-large" and answer.target.max_bytes:
-            self._whole.add(answer.target.n)
+            self._whole.add(answer.target.row)
             done.state, done.reason, done.due = State.WAITING, "whole", answer.began
             return doc
         body, _ = read_content(answer, self.mission.limits, whole=True)
@@ -264,7 +270,7 @@ class AnswerIntake:
         return read(doc.url, answer.headers, body, links_per_page=most, agent=self.mission.agent.name)
 
     def _gather_links(self, doc: Doc, answer: Answer) -> list[Link]:
-        found_links = doc.links if self.scout is None else [*doc.links, *self.scout.links(doc)]
+        found_links = doc.links if self.guarded_quarry is None else [*doc.links, *self.guarded_quarry.links(doc)]
         if "link" in answer.headers:
             found_links = [*found_links, *header_links(answer.headers["link"])]
         return found_links
@@ -279,11 +285,11 @@ class AnswerIntake:
 
     def _follow(self, found_links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[link_codec.Row]:
         """Resolve and judge links; `first` is the place on the page of the first of them."""
-        barred, bar_of, helm = self._bars.of_page(doc), self._bars.of_link, self.helm
+        barred, bar_of, link_scoring = self._bars.of_page(doc), self._bars.of_link, self.link_scoring
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self.mission.limits.depth >= 0, target.depth + 1, target.host
-        plain = not (barred or bar_of or limited or helm)  # what is known needs no second look
+        plain = not (barred or bar_of or limited or link_scoring)  # what is known needs no second look
         rows: list[link_codec.Row] = []
         self.sequence += len(found_links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(found_links, first):
@@ -300,13 +306,13 @@ class AnswerIntake:
                 continue
             if bar := barred or (bar_of and bar_of(link, address.url, host)):
                 if accepted is None and (found := self._bars.note(address.url, link, bar, target=target)) is not None:
-                    self.batch.found.append(found)
+                    self.batch.discoveries.append(found)
                 accepted = False
-                if self.journal.deep:
-                    self.journal.refusal(address.url, bar, source=target.url, link=link)
+                if self.crawl_log.deep:
+                    self.crawl_log.refusal(address.url, bar, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
                 accepted = address.accepted = self._meet(address, link, doc=doc, index=index, target=target)
-            elif helm is not None and accepted and address.score < FETCHED:
+            elif link_scoring is not None and accepted and address.score < FETCHED:
                 self._meet_again(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         return rows
@@ -328,28 +334,28 @@ class AnswerIntake:
             verdict = self.rules.judge_sitemap(url, host=host, level=target.hops + 1)
         else:
             verdict = self.rules.judge(url, depth=depth, host=host)
-        if not verdict.ok and self.journal.deep:
-            self.journal.refusal(url, verdict, source=target.url, link=link)
+        if not verdict.ok and self.crawl_log.deep:
+            self.crawl_log.refusal(url, verdict, source=target.url, link=link)
         news = self._is_news(address, ident, depth)
-        if not news and (self.helm is None or not verdict.ok):
+        if not news and (self.link_scoring is None or not verdict.ok):
             return verdict.ok
         context = doc.context(index, self.mission.keep.context_chars) if verdict.ok else ""
-        link_score, lore = 0.0, b""
-        if self.helm is not None and verdict.ok:
-            link_score, lore = self.helm.weigh(link, doc, url=url, host=host, context=context)
+        link_score, policy_data = 0.0, b""
+        if self.link_scoring is not None and verdict.ok:
+            link_score, policy_data = self.link_scoring.weigh(link, doc, url=url, host=host, context=context)
             address.score, address.text = link_score, link.text
             if news:
-                self.helm.note(link_score, host)
-        elif self.helm is None and self.scout is not None:
-            link_score = self.scout.score(link, doc)
-        self.batch.found.append(
+                self.link_scoring.note(link_score, host)
+        elif self.link_scoring is None and self.guarded_quarry is not None:
+            link_score = self.guarded_quarry.score(link, doc)
+        self.batch.discoveries.append(
             Discovery(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 DULL if self.rules.novelty.is_dull(url, host) else
                 score_of(self.mission.order, depth=depth, sequence=self.sequence - index, link_score=link_score),
-                depth, target.hops + 1 if level else 0, target.n,
+                depth, target.hops + 1 if level else 0, target.row,
                 via=link.kind, anchor=link.text, context=context,
-                original=link.href if link.href != url and "://" in link.href[:12] else "", lore=lore,
+                original=link.href if link.href != url and "://" in link.href[:12] else "", policy_data=policy_data,
             )
         )  # fmt: skip
         return verdict.ok
@@ -362,18 +368,18 @@ class AnswerIntake:
         address.met = met = address.met + 1
         if link.text == address.text and met & (met - 1):
             return
-        assert self.helm is not None
+        assert self.link_scoring is not None
         address.text = link.text
         url, host = address.url, urls.host_of(address.url)
         context = doc.context(index, self.mission.keep.context_chars)
-        score, lore = self.helm.weigh(link, doc, url=url, host=host, context=context)
+        score, policy_data = self.link_scoring.weigh(link, doc, url=url, host=host, context=context)
         if score > address.score + 0.01 and not self.rules.novelty.is_dull(url, host):
             address.score = score
             depth = target.depth if link.kind == "refresh" else target.depth + 1
-            self.batch.found.append(
+            self.batch.discoveries.append(
                 Discovery(
-                    urls.url_id(url), url, host, score=score, depth=depth, parent=target.n, via=link.kind,
-                    anchor=link.text, context=context, lore=lore,
+                    urls.url_id(url), url, host, score=score, depth=depth, parent=target.row, via=link.kind,
+                    anchor=link.text, context=context, policy_data=policy_data,
                 )
             )  # fmt: skip
 
@@ -394,9 +400,9 @@ class AnswerIntake:
         if url == target.url:  # perhaps only for us, who drop session ids: the server wants to see one
             url = urls.normalise(outcome.location, target.url) or url
         done.redirect = url
-        done.past = self.visits.after_redirect(target, url)
+        done.history = self.visits.after_redirect(target, url)
         if self._detours.closes_loop(url, answer):
-            self.batch.done += self._detours.end_loop(url, answer, done)
+            self.batch.outcomes += self._detours.end_loop(url, answer, done)
             return
         if target.hops + 1 > self.mission.fetch.redirects:
             done.reason = "redirect-limit"
@@ -414,12 +420,13 @@ class AnswerIntake:
         if not self._is_news(address, ident, target.depth) and not target.seed:
             return
         self.sequence += 1
-        self.batch.found.append(
+        self.batch.discoveries.append(
             Discovery(
                 ident, url, host, int(State.PENDING if verdict.ok else State.REJECTED), verdict.reason,
                 score_of(self.mission.order, depth=target.depth, sequence=self.sequence, link_score=target.score),
-                target.depth, target.hops + 1, target.n,
-                seed=target.seed, via="sitemap" if target.via == "sitemap" else "redirect", lore=target.lore,
+                target.depth, target.hops + 1, target.row,
+                seed=target.seed, via="sitemap" if target.via == "sitemap" else "redirect",
+                policy_data=target.policy_data,
             )
         )  # fmt: skip
 
@@ -429,23 +436,23 @@ class AnswerIntake:
         """The page was read and is not stored: the archive gets a line on it, with what it was the first to name."""
         self.bytes += answer.size
         done.reason = reason
-        done.past = VisitHistory(
+        done.history = VisitHistory(
             checked=self.visits.number
         )  # without a copy nothing tells whether it changes: visit it always
-        news = self.batch.found[known:]
-        done.glimpse, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, news=news)
+        news = self.batch.discoveries[known:]
+        done.unstored, line = note_page(answer, doc, reason=reason, kind=kind, rows=rows, news=news)
         self.archive.note(line)
 
     def retake(self, entry: unstored_log.UnstoredAnswer, target: Target) -> Outcome:
         """Take in once more an answer of which nothing but a line was kept."""
         answer, doc = recall(entry, target)
         if not entry.reason:
-            return self.take(answer) or Outcome(target.n, target.host, int(State.FAILED))
-        done = Outcome(target.n, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
-        known = len(self.batch.found)
+            return self.take(answer) or Outcome(target.row, target.host, int(State.FAILED))
+        done = Outcome(target.row, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
+        known = len(self.batch.discoveries)
         rows = self._take_links(doc, target, doc.links)
         self._pass_by(answer, done, doc, reason=entry.reason, kind=entry.kind, rows=rows, known=known)
-        self.batch.done.append(done)
+        self.batch.outcomes.append(done)
         return done
 
     def _keep_page(
@@ -462,7 +469,7 @@ class AnswerIntake:
             )
         else:
             warc, offset, length = self._vault.add_revisit(answer, digest, holder, profile="identical")
-        if holder is not None and holder[0] != target.n:
+        if holder is not None and holder[0] != target.row:
             done.state = State.DUPLICATE
         self.bytes += answer.size
         done.page = PageRow(
@@ -472,8 +479,8 @@ class AnswerIntake:
         )  # fmt: skip
         # Whether a rendered page is still the same does not show in the answer that it was made from.
         lied = target.modified if target.digest else ""
-        done.keys = NO_KEYS if html else make_keys(headers, answer.began, lied=lied)
-        done.past = self.visits.after_page(target)
+        done.validators = NO_KEYS if html else make_keys(headers, answer.began, lied=lied)
+        done.history = self.visits.after_page(target)
 
     def keep_extra(self, answer: Answer) -> None:
         """What a page in a browser asked for is no page, but needed to show that one again."""
@@ -487,11 +494,11 @@ class AnswerIntake:
             return False
         done.state, done.reason = State.UNCHANGED, ""
         if rendered:  # what its scripts make is the same; of the answer itself nothing can be said
-            done.place, done.keys = self._vault.add_plain(answer), NO_KEYS
-            done.past = self.visits.after_unchanged(Answer(target, answer.status, began=answer.began))
+            done.archive_place, done.validators = self._vault.add_plain(answer), NO_KEYS
+            done.history = self.visits.after_unchanged(Answer(target, answer.status, began=answer.began))
             self.bytes += answer.size
             return True
-        done.place = self._vault.add_revisit(answer, target.digest, holder, profile=profile)
+        done.archive_place = self._vault.add_revisit(answer, target.digest, holder, profile=profile)
         self.bytes += answer.size
         etag, modified = make_keys(
             answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
@@ -499,8 +506,8 @@ class AnswerIntake:
         if profile == "not-modified":  # which need not repeat what has not changed
             etag = etag or target.etag
             modified = modified if "last-modified" in answer.headers else target.modified
-        done.keys = (etag, modified)
-        done.past = self.visits.after_unchanged(answer)
+        done.validators = (etag, modified)
+        done.history = self.visits.after_unchanged(answer)
         return True
 
     def _keep_other(self, answer: Answer) -> tuple[str, int, int]:
@@ -512,4 +519,4 @@ class AnswerIntake:
 
 
 def new_batch() -> Batch:
-    return Batch(found=[], done=[], hosts=[], robots=[], tallies={}, hints=[])
+    return Batch(discoveries=[], outcomes=[], hosts=[], robots=[], trap_counts={}, hints=[])

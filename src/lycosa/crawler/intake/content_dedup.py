@@ -26,16 +26,16 @@ class ContentDedup:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
         target = answer.target
         holder = self._digests.get(digest)
-        if holder is not None and holder[0] == target.n:
+        if holder is not None and holder[0] == target.row:
             holder = None  # it was fetched before in this run, and that may not have been committed
         holder = holder or self._frontier.content_holder(digest)
         if holder is None:
             if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
                 self._stamped.clear()
-            self._digests[digest] = (target.n, target.url, answer.began)
+            self._digests[digest] = (target.row, target.url, answer.began)
             if is_core(digest):
-                self._stamped[digest] = (target.n, digest_of(answer))
+                self._stamped[digest] = (target.row, digest_of(answer))
         return holder
 
     def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:

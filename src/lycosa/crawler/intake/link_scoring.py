@@ -9,7 +9,7 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier
-from lycosa.judge.priority.policy_factory import make_policy, make_taste
+from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.model import Batch, Lesson, Link, Observation, Target
 from lycosa.parse import Doc
 
@@ -19,13 +19,15 @@ BORROWED = "learned_from"  # under this key the frontier keeps whose lessons wer
 class LinkScoring:
     """One worker's policy."""
 
-    def __init__(self, mission: Mission, scout: GuardedQuarry | None) -> None:
+    def __init__(self, mission: Mission, guarded_quarry: GuardedQuarry | None) -> None:
         self._mission = mission
-        self._taste = make_taste(mission)
-        self.policy = make_policy(mission, self._taste, same=scout.same if scout is not None else None)
-        self._scout = scout
-        self._scores = scout is not None and scout.scores
-        self._sight: Observation | None = None
+        self._relevance = make_relevance(mission)
+        self.policy = make_policy(
+            mission, self._relevance, same=guarded_quarry.same if guarded_quarry is not None else None
+        )
+        self._guarded_quarry = guarded_quarry
+        self._scores = guarded_quarry is not None and guarded_quarry.scores
+        self._observation: Observation | None = None
         self._fresh: list[tuple[float, str]] = []
 
     def own_lessons(self, frontier: Frontier) -> str:
@@ -44,7 +46,14 @@ class LinkScoring:
         said = ""
         if source:
             try:
-                first = Batch(found=[], done=[], hosts=[], robots=[], tallies={}, lessons=borrow(self._mission, policy))
+                first = Batch(
+                    discoveries=[],
+                    outcomes=[],
+                    hosts=[],
+                    robots=[],
+                    trap_counts={},
+                    weight_updates=borrow(self._mission, policy),
+                )
                 frontier.commit(first, owner="", now=0.0)
                 frontier.set_meta(BORROWED, source)
             except LycosaError as problem:
@@ -60,16 +69,18 @@ class LinkScoring:
     def enter(self, target: Target, doc: Doc | None = None, *, kind: str = "", failed: bool = False) -> None:
         """An answer arrived; the links that are weighed next stand on it."""
         self._fresh = []
-        sight = self._sight = Observation(target.url, target.host, target.lore, target.via, kind=kind, failed=failed)
+        observation = self._observation = Observation(
+            target.url, target.host, target.policy_data, target.via, quarry_kind=kind, failed=failed
+        )
         if doc is not None:
-            sight.form, sight.title = doc.kind, doc.title
-            text = doc.text if doc.tree is None or self._taste.reads else doc.raw_text
-            sight.relevance = self._taste.page(text, doc.language)
-        self.policy.enter(sight)
+            observation.doc_kind, observation.title = doc.kind, doc.title
+            text = doc.text if doc.tree is None or self._relevance.reads else doc.raw_text
+            observation.relevance = self._relevance.page(text, doc.language)
+        self.policy.enter(observation)
 
     def weigh(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
-        """Score and lore of a link."""
-        prior = self._scout.score(link, doc) if self._scores and self._scout is not None else 0.0
+        """Score and policy data of a link."""
+        prior = self._guarded_quarry.score(link, doc) if self._scores and self._guarded_quarry is not None else 0.0
         return self.policy.score(link, url, host=host, context=context, prior=prior)
 
     def note(self, score: float, host: str) -> None:
@@ -78,21 +89,21 @@ class LinkScoring:
 
     def leave(self, *, new: bool) -> None:
         """All links of the answer were weighed; whether its content is known under another address is known by now."""
-        if self._sight is not None:
-            self._sight.new = new
+        if self._observation is not None:
+            self._observation.new = new
             self.policy.leave(self._fresh)
-            self._sight = None
+            self._observation = None
 
     def rank(self, targets: Iterable[Target]) -> list[Target]:
         """Targets of one host, the most promising first, by what is known now."""
         policy = self.policy
         if not policy.learns:
             return list(targets)
-        return sorted(targets, key=lambda target: -policy.score_anew(target.score, target.lore))
+        return sorted(targets, key=lambda target: -policy.score_anew(target.score, target.policy_data))
 
     def promise(self, target: Target) -> float:
         """How promising a target is among those of all hosts."""
-        return self.policy.promise(target.score, target.host, lore=target.lore)
+        return self.policy.promise(target.score, target.host, policy_data=target.policy_data)
 
     def drain(self) -> list[Lesson]:
         """What was learned since the last call."""

@@ -38,9 +38,9 @@ class Revisits:
 
     def ask(self, target: Target) -> Target:
         """The target as it is asked for: whole, if for too long nothing but a date has vouched for its content."""
-        if not target.modified or target.etag or self._since(target.past.checked) <= self._bounds.most_s:
+        if not target.modified or target.etag or self._since(target.history.checked) <= self._bounds.most_s:
             return target
-        return replace(target, whole=True)
+        return replace(target, unconditional=True)
 
     def _since(self, number: int) -> float:
         return self._now - self._at.get(max(number, 1), self._now)
@@ -56,7 +56,7 @@ class Revisits:
         modified = answer.headers.get("last-modified", "") or target.modified
         quiet_s = quiet_time(modified, answer.headers.get("date", ""), answer.began)
         past = self._learn(target, changed=False, quiet_s=quiet_s)
-        return past if answer.status != 304 else replace(past, checked=target.past.checked)
+        return past if answer.status != 304 else replace(past, checked=target.history.checked)
 
     def after_redirect(self, target: Target, location: str) -> VisitHistory:
         """It leads elsewhere."""
@@ -68,10 +68,10 @@ class Revisits:
         """It is gone, or its host refuses it: the longer that lasts, the longer until the next look."""
         gap_s = self._since(target.round) if target.round else 0.0
         wait_s = min(max(AWAY_ROUNDS * self._bounds.step_s, 2 * gap_s), self._bounds.most_s)
-        return replace(target.past, interval=wait_s if self._adapt else 0.0)
+        return replace(target.history, interval=wait_s if self._adapt else 0.0)
 
     def _learn(self, target: Target, *, changed: bool, quiet_s: float = 0.0) -> VisitHistory:
-        past = target.past
+        past = target.history
         rate = learn(
             Rate(past.changes, past.watched), self._since(target.round),
             changed=changed, quiet_s=quiet_s, bounds=self._bounds,

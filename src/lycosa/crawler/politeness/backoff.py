@@ -1,4 +1,4 @@
-"""How a host is doing, and what it is given in return: an answer in, pauses of its lane out."""
+"""How a host is doing, and what it is given in return: an answer in, pauses of its host queue out."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 from lycosa.model import Answer
 
 
-def mind(lane: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, journal: CrawlLog) -> bool:
+def mind(host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog) -> bool:
     """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
     if answer.failure in HOST_FAILURES:
-        count = lane.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
+        count = host_queue.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
         if count and answer.failure != "tls":
-            _rest(lane, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), journal=journal)
+            _rest(host_queue, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), crawl_log=crawl_log)
         return True
     wait_s = wished_pause(answer, fetch)
     if answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
-        _rest(lane, answer, now=now, wait_s=wait_s, journal=journal)
+        _rest(host_queue, answer, now=now, wait_s=wait_s, crawl_log=crawl_log)
         return True
     if not answer.status:
         return False
-    changed = bool(lane.back_off_s or lane.failures)
-    lane.ease(answer.target.url)
+    changed = bool(host_queue.back_off_s or host_queue.failures)
+    host_queue.ease(answer.target.url)
     return changed
 
 
@@ -35,10 +35,10 @@ def longest_pause(fetch: FetchSettings) -> float:
     )  # fmt: skip
 
 
-def _rest(lane: HostQueue, answer: Answer, *, now: float, wait_s: float | None, journal: CrawlLog) -> None:
+def _rest(host_queue: HostQueue, answer: Answer, *, now: float, wait_s: float | None, crawl_log: CrawlLog) -> None:
     # One page that is refused again and again says little of its host: fresh ones tell.
     again = answer.status and answer.target.retries
-    lane.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
-    if journal.deep:
+    host_queue.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
+    if crawl_log.deep:
         grounds = answer.failure or f"HTTP {answer.status}"
-        journal.tell("rest", f"{lane.host} for {lane.next_at - now:.2f} s: {grounds}")
+        crawl_log.tell("rest", f"{host_queue.host} for {host_queue.next_at - now:.2f} s: {grounds}")

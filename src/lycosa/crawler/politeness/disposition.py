@@ -92,7 +92,7 @@ def _try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: flo
 
 def is_counted(done: Outcome) -> bool:
     """Whether a page counts against limits, unless it proves to be a duplicate; one that is not stored does not."""
-    return done.state in _COUNTED and done.glimpse is None
+    return done.state in _COUNTED and done.unstored is None
 
 
 def truncation_of(reason: str) -> str:

@@ -1,8 +1,8 @@
 """Requests to hosts of other workers, as when a robots.txt has moved: with the leave of that worker.
 
-A worker writes its wishes and the names of the hosts on the board, each on a desk of its own: none waits for another.
-The worker whose host that is lets it go when the host could be asked now, counts it as a request of its own, and goes
-on when the wish is gone.
+A worker writes its wishes and the names of the hosts on the shared state, each on a desk of its own: none waits for
+another. The worker whose host that is lets it go when the host could be asked now, counts it as a request of its own,
+and goes on when the wish is gone.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class ForeignHosts:
 
     def __init__(
         self,
-        board: SharedState,
+        shared: SharedState,
         slot: int,
         *,
-        lanes: HostScheduler,
-        lane_of: Callable[[str], HostQueue],
+        scheduler: HostScheduler,
+        queue_of: Callable[[str], HostQueue],
         parts: Callable[[], list[int]],
     ) -> None:
-        self._board = board
+        self._shared = shared
         self._slot = slot
-        self._lanes = lanes
-        self._lane_of = lane_of
+        self._lanes = scheduler
+        self._lane_of = queue_of
         self._parts = parts
         self._queue: deque[Target] = deque()
         self._count = int(time.time())  # no number comes twice, also after a worker was replaced
@@ -55,7 +55,7 @@ class ForeignHosts:
 
     def covers(self, host: str) -> bool:
         """Whether a host is another worker's."""
-        return self._board.workers > 1 and part_of(host) not in self._parts()
+        return self._shared.workers > 1 and part_of(host) not in self._parts()
 
     def ask(self, target: Target) -> None:
         """Have something fetched from another worker's host, when its turn comes."""
@@ -66,24 +66,24 @@ class ForeignHosts:
         for desk, wish in list(self._wishes.items()):
             if wish.target.url == url:
                 del self._wishes[desk]
-                self._board.put_wish(self._slot, desk, 0)
-                self._board.put(self._slot, Cell.WISHES, len(self._wishes))
+                self._shared.put_wish(self._slot, desk, 0)
+                self._shared.put(self._slot, Cell.WISHES, len(self._wishes))
 
     def turn(self, now: float) -> None:
         """Called before a worker starts requests of its own."""
         if self._guests:
             self._see_off(now)
-        for other in range(self._board.workers):
-            if other != self._slot and self._board.get(other, Cell.WISHES):
+        for other in range(self._shared.workers):
+            if other != self._slot and self._shared.get(other, Cell.WISHES):
                 self._welcome(other, now)
         if self._queue:
             self._make_wishes(now)
         for desk, wish in self._wishes.items():
             if not wish.let and self._is_let(desk, wish, now):
                 wish.let = True
-                lane = self._lane_of(wish.target.host)
-                lane.errands.append(wish.target)
-                self._lanes.enlist(lane)
+                host_queue = self._lane_of(wish.target.host)
+                host_queue.errands.append(wish.target)
+                self._lanes.enlist(host_queue)
 
     def _make_wishes(self, now: float) -> None:
         free = [desk for desk in range(DESKS) if desk not in self._wishes]
@@ -94,38 +94,38 @@ class ForeignHosts:
                 self._queue.append(target)
                 continue
             self._count += 1
-            desk, number = free.pop(), float(self._count * self._board.workers + self._slot)
+            desk, number = free.pop(), float(self._count * self._shared.workers + self._slot)
             self._wishes[desk] = _Wish(target, number, now)
-            self._board.put_name(self._slot, desk, target.host)
-            self._board.put_wish(self._slot, desk, number)
-            self._board.put(self._slot, Cell.WISHES, len(self._wishes))
+            self._shared.put_name(self._slot, desk, target.host)
+            self._shared.put_wish(self._slot, desk, number)
+            self._shared.put(self._slot, Cell.WISHES, len(self._wishes))
 
     def _is_let(self, desk: int, wish: _Wish, now: float) -> bool:
-        leave = self._board.leave(self._slot, desk)
+        leave = self._shared.leave(self._slot, desk)
         return leave == wish.number or (leave != -wish.number and now - wish.at > PATIENCE_S)
 
     def _see_off(self, now: float) -> None:
-        for (other, desk), (number, lane) in list(self._guests.items()):
-            if self._board.wish(other, desk) != number:
+        for (other, desk), (number, host_queue) in list(self._guests.items()):
+            if self._shared.wish(other, desk) != number:
                 del self._guests[other, desk]
-                lane.end(now)
-                self._lanes.enlist(lane)
+                host_queue.end(now)
+                self._lanes.enlist(host_queue)
 
     def _welcome(self, other: int, now: float) -> None:
-        board = self._board
+        shared = self._shared
         for desk in range(DESKS):
-            number = board.wish(other, desk)
+            number = shared.wish(other, desk)
             if not number or (other, desk) in self._guests:
                 continue
-            if part_of(name := board.name(other, desk)) not in self._parts():
+            if part_of(name := shared.name(other, desk)) not in self._parts():
                 continue
-            lane = self._lane_of(name)
-            if board.leave(other, desk) == number:  # our predecessor gave it and died
-                self._guests[other, desk] = (number, lane)
-                lane.begin(now)
-            elif lane.active < lane.per_host and lane.next_at <= now:
-                lane.begin(now)
-                self._guests[other, desk] = (number, lane)
-                board.put_leave(other, desk, number)
+            host_queue = self._lane_of(name)
+            if shared.leave(other, desk) == number:  # our predecessor gave it and died
+                self._guests[other, desk] = (number, host_queue)
+                host_queue.begin(now)
+            elif host_queue.active < host_queue.per_host and host_queue.next_at <= now:
+                host_queue.begin(now)
+                self._guests[other, desk] = (number, host_queue)
+                shared.put_leave(other, desk, number)
             else:
-                board.put_leave(other, desk, -number)
+                shared.put_leave(other, desk, -number)

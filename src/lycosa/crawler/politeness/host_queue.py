@@ -1,7 +1,8 @@
-"""Politeness: one lane a host, and which lane may start its next request now.
+"""Politeness: one host queue a host, and which host queue may start its next request now.
 
-Targets flow in from the frontier (a few at a time, when a lane runs dry) and out to the client. A lane never has more
-requests under way than allowed, nor starts one before its delay has passed; the next lane is found in constant time.
+Targets flow in from the frontier (a few at a time, when a host queue runs dry) and out to the client. A host queue
+never has more requests under way than allowed, nor starts one before its delay has passed; the next host queue is found
+in constant time.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class HostQueue:
         self.failed_at = 0.0  # when the last of them was counted
         self.answered: frozenset[str] = _NONE  # origins that did
         self.alive = "\0"  # the one that did last, for speed
-        self.listed = False  # it stands in the heap of lanes
+        self.listed = False  # it stands in the heap of host queues
         self.dry = False  # the frontier had nothing more for it
         self.down: dict[str, str] = {}  # origins that were given up, and why
         self.promise = INFINITE  # under a policy: of the best URL of its queue, or at least as high as that
@@ -186,7 +187,7 @@ class HostQueue:
 
 
 class HostScheduler:
-    """All lanes of a worker; those that have work stand in a heap by the time they may go on."""
+    """All host queues of a worker; those that have work stand in a heap by the time they may go on."""
 
     def __init__(self, connections: int) -> None:
         self.by_host: dict[str, HostQueue] = {}
@@ -199,56 +200,57 @@ class HostScheduler:
     def __len__(self) -> int:
         return len(self.by_host)
 
-    def enlist(self, lane: HostQueue) -> None:
-        """The lane has, or may have, something to do: let it take its turn."""
-        if not lane.listed and lane.active < lane.per_host:
-            lane.listed = True
+    def enlist(self, host_queue: HostQueue) -> None:
+        """The host queue has, or may have, something to do: let it take its turn."""
+        if not host_queue.listed and host_queue.active < host_queue.per_host:
+            host_queue.listed = True
             self._count += 1  # equal times: first come, first served
-            heapq.heappush(self._heap, (lane.next_at, self._count, lane))
+            heapq.heappush(self._heap, (host_queue.next_at, self._count, host_queue))
 
     def ready(self, now: float) -> HostQueue | None:
-        """The lane whose turn it is, taken out of the heap; None when every lane must still wait."""
+        """The host queue whose turn it is, taken out of the heap; None when every host queue must still wait."""
         self._release()
         while self._heap and self._heap[0][0] <= now:
-            lane = heapq.heappop(self._heap)[2]
-            lane.listed = False
-            if lane.next_at > now or lane.active >= lane.per_host:
-                self.enlist(lane)  # its time was moved, or a request began, while it stood here
-            elif self._may_go(lane):
-                return lane
+            host_queue = heapq.heappop(self._heap)[2]
+            host_queue.listed = False
+            if host_queue.next_at > now or host_queue.active >= host_queue.per_host:
+                self.enlist(host_queue)  # its time was moved, or a request began, while it stood here
+            elif self._may_go(host_queue):
+                return host_queue
         return None
 
-    def _may_go(self, lane: HostQueue) -> bool:
+    def _may_go(self, host_queue: HostQueue) -> bool:
         """Hosts that never answered leave some connections to the others: they may all be dead, and then each takes
-        one for as long as a connection is waited for. A lane that may not go stands aside until one of them ended.
+        one for as long as a connection is waited for. A host queue that may not go stands aside until one of them
+        ended.
         """
-        if lane.alive != "\0":
+        if host_queue.alive != "\0":
             return True
         if self._can_try():
-            self._tried.add(lane)
+            self._tried.add(host_queue)
             return True
-        lane.listed = True
-        self._untried.append(lane)
+        host_queue.listed = True
+        self._untried.append(host_queue)
         return False
 
     def _can_try(self) -> bool:
-        self._tried = {lane for lane in self._tried if lane.active and lane.alive == "\0"}
-        return sum(lane.active for lane in self._tried) < self._tries
+        self._tried = {host_queue for host_queue in self._tried if host_queue.active and host_queue.alive == "\0"}
+        return sum(host_queue.active for host_queue in self._tried) < self._tries
 
     def _release(self) -> None:
-        """Let a lane that stands aside take its turn, if it may go now."""
+        """Let a host queue that stands aside take its turn, if it may go now."""
         if self._untried and self._can_try():
-            lane = self._untried.popleft()
-            lane.listed = False
-            self.enlist(lane)
+            host_queue = self._untried.popleft()
+            host_queue.listed = False
+            self.enlist(host_queue)
 
     def wait_s(self, now: float) -> float | None:
-        """Seconds until the next lane may go on, None when no lane is waiting."""
+        """Seconds until the next host queue may go on, None when no host queue is waiting."""
         return max(0.0, self._heap[0][0] - now) if self._heap else None
 
     def listed(self) -> Iterator[HostQueue]:
         """The hosts that wait for their turn, in no order."""
-        yield from (lane for _, _, lane in self._heap)
+        yield from (host_queue for _, _, host_queue in self._heap)
         yield from self._untried
 
     def waiting(self) -> int:
@@ -257,4 +259,4 @@ class HostScheduler:
 
     def backing_off(self, now: float) -> int:
         """How many hosts wait because they were overloaded or failed."""
-        return sum(1 for lane in self.by_host.values() if lane.back_off_s and lane.next_at > now)
+        return sum(1 for host_queue in self.by_host.values() if host_queue.back_off_s and host_queue.next_at > now)

@@ -1,7 +1,7 @@
 """What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
 
-A robots.txt is an errand of the lane it is fetched from, so it obeys the same delay as every request, also when it
-redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
+A robots.txt is an errand of the host queue it is fetched from, so it obeys the same delay as every request, also when
+it redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RobotsIntake(Protocol):
     """Who is told what robots.txt files say: an intake."""
 
     @property
-    def journal(self) -> CrawlLog: ...
+    def crawl_log(self) -> CrawlLog: ...
     @property
     def visits(self) -> Clock: ...
     def keep_robots(self, answer: Answer) -> None: ...
@@ -67,36 +67,36 @@ class RobotsCache:
         frontier: RobotsStore,
         client: Client,
         intake: RobotsIntake,
-        lanes: HostScheduler,
-        lane_of: Callable[[str], HostQueue],
-        abroad: ForeignHosts | None = None,
+        scheduler: HostScheduler,
+        queue_of: Callable[[str], HostQueue],
+        foreign_hosts: ForeignHosts | None = None,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
         self.client = client
         self.intake = intake
-        self.lanes = lanes
-        self.lane_of = lane_of  # the lane of a host, which need not be one of ours
-        self._abroad = abroad
+        self.scheduler = scheduler
+        self.queue_of = queue_of  # the host queue of a host, which need not be one of ours
+        self._abroad = foreign_hosts
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
 
-    def rules_for(self, lane: HostQueue, target: Target) -> Robots | None:
+    def rules_for(self, host_queue: HostQueue, target: Target) -> Robots | None:
         """The rules of the target's origin; None while they must be fetched first."""
-        if target.url.startswith(lane.prefix):
-            return lane.rules
+        if target.url.startswith(host_queue.prefix):
+            return host_queue.rules
         origin = urls.origin_of(target.url)
-        robots = lane.robots.get(origin)
+        robots = host_queue.robots.get(origin)
         if robots is not None:
-            lane.prefix, lane.rules = target.url[: target.url.index("/", 8) + 1], robots
+            host_queue.prefix, host_queue.rules = target.url[: target.url.index("/", 8) + 1], robots
             return robots
-        rule = self.client.rule_for(lane.host)
+        rule = self.client.rule_for(host_queue.host)
         mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
         if mode == "ignore":
-            return lane.robots.setdefault(origin, Robots.everything())
+            return host_queue.robots.setdefault(origin, Robots.everything())
         row = self.frontier.robots(origin)
         if row is not None and self._is_valid(row):
-            return self._adopt(lane, row)
-        self._ask(lane, origin, f"{origin}/robots.txt")
+            return self._adopt(host_queue, row)
+        self._ask(host_queue, origin, f"{origin}/robots.txt")
         return None
 
     def take(self, answer: Answer, now: float) -> None:
@@ -107,17 +107,17 @@ class RobotsCache:
         origins = self._waiting.pop(target.url)
         self.intake.keep_robots(answer)
         body = read_rules(answer)
-        if self.intake.journal.deep:
-            self.intake.journal.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
-            self.intake.journal.connection(answer)
+        if self.intake.crawl_log.deep:
+            self.intake.crawl_log.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
+            self.intake.crawl_log.connection(answer)
         location = answer.headers.get("location", "")
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
             onward = urls.normalise(location, target.url) or ""
             for origin in origins:
-                self._ask(self.lane_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
+                self._ask(self.queue_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
             return
         failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
-        if answer.failure in HOST_FAILURES and self.lane_of(target.host).is_closed(target.url):
+        if answer.failure in HOST_FAILURES and self.queue_of(target.host).is_closed(target.url):
             failed = False
         if failed and target.retries < self.mission.fetch.retries:
             self._try_again(answer, origins, now=now)
@@ -127,9 +127,9 @@ class RobotsCache:
         for origin in origins:
             self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
 
-    def _ask(self, lane: HostQueue, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
+    def _ask(self, host_queue: HostQueue, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
-        lane.fetching_robots |= {origin}
+        host_queue.fetching_robots |= {origin}
         if url is None:
             self._settle(RobotsRow(origin, clock.now(), 404), failure="")  # it leads nowhere: there are no rules
         elif hops and (known := self._find_known(url)) is not None:
@@ -143,9 +143,9 @@ class RobotsCache:
             if self._abroad is not None and self._abroad.covers(host):
                 self._abroad.ask(errand)
                 return
-            other = lane if host == lane.host else self.lane_of(host)
+            other = host_queue if host == host_queue.host else self.queue_of(host)
             other.errands.append(errand)
-            self.lanes.enlist(other)
+            self.scheduler.enlist(other)
 
     def _is_valid(self, row: RobotsRow) -> bool:
         """A robots.txt is believed for a day, and not beyond its round."""
@@ -162,32 +162,32 @@ class RobotsCache:
     def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
         fetch, target = self.mission.fetch, answer.target
         pause_s = wished_pause(answer, fetch) or 0.0
-        lane = self.lane_of(target.host)
-        lane.next_at = max(lane.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
+        host_queue = self.queue_of(target.host)
+        host_queue.next_at = max(host_queue.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
         for origin in origins:
-            own = self.lane_of(urls.host_of(origin + "/"))
+            own = self.queue_of(urls.host_of(origin + "/"))
             self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
 
     def _settle(self, row: RobotsRow, *, failure: str) -> None:
         """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
-        lane = self.lane_of(urls.host_of(row.origin + "/"))
-        lane.fetching_robots -= {row.origin}
-        robots = self._adopt(lane, row)
-        lane.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
+        host_queue = self.queue_of(urls.host_of(row.origin + "/"))
+        host_queue.fetching_robots -= {row.origin}
+        robots = self._adopt(host_queue, row)
+        host_queue.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
         if robots.temporary:
-            lane.down[urls.normalise(row.origin + "/") or row.origin] = failure
+            host_queue.down[urls.normalise(row.origin + "/") or row.origin] = failure
         else:
             self.intake.remember_robots(row)
-        self.lanes.enlist(lane)
+        self.scheduler.enlist(host_queue)
 
-    def _adopt(self, lane: HostQueue, row: RobotsRow) -> Robots:
+    def _adopt(self, host_queue: HostQueue, row: RobotsRow) -> Robots:
         fetch = self.mission.fetch
-        robots = lane.robots[row.origin] = decision(row.status, row.body)
-        lane.robots_until = min(lane.robots_until, row.fetched_at + fetch.robots_ttl_s)
+        robots = host_queue.robots[row.origin] = decision(row.status, row.body)
+        host_queue.robots_until = min(host_queue.robots_until, row.fetched_at + fetch.robots_ttl_s)
         wanted = robots.crawl_delay(self.mission.agent.name)
         if wanted is not None:
-            lane.delay_s = max(lane.delay_s, min(wanted, fetch.crawl_delay_max_s))
-            lane.per_host = 1  # a site that asks for pauses means one request at a time
+            host_queue.delay_s = max(host_queue.delay_s, min(wanted, fetch.crawl_delay_max_s))
+            host_queue.per_host = 1  # a site that asks for pauses means one request at a time
         if fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
             self.intake.take_sitemaps(row.origin, robots.sitemaps)
         return robots

@@ -55,13 +55,13 @@ class SingleRequests:
     ):
         """`robots` gives what is known of an origin's robots.txt, with its age."""
         self.mission = mission
-        self.journal = CrawlLog(None, level=0)
+        self.crawl_log = CrawlLog(None, level=0)
         self.visits = _Known(0.0)
         self.robots = robots
         self.client = Client(mission, gate, spool_folder=spool_folder)
-        self.lanes = HostScheduler(mission.fetch.connections)
-        self.rulebook = RobotsCache(
-            mission, frontier=self, client=self.client, intake=self, lanes=self.lanes, lane_of=self._lane
+        self.scheduler = HostScheduler(mission.fetch.connections)
+        self.robots_cache = RobotsCache(
+            mission, frontier=self, client=self.client, intake=self, scheduler=self.scheduler, queue_of=self._host_queue
         )
         self._tags: dict[int, object] = {}
         self._waiting: list[tuple[float, Target]] = []
@@ -98,7 +98,7 @@ class SingleRequests:
                 return
             if replies and not stop:
                 continue
-            wait_s = self.lanes.wait_s(clock.now()) if self.client.room > 0 and not stop else None
+            wait_s = self.scheduler.wait_s(clock.now()) if self.client.room > 0 and not stop else None
             for answer in self.client.poll(min(_TICK_S, wait_s if wait_s is not None else _TICK_S)):
                 self._finish(answer)
 
@@ -116,20 +116,20 @@ class SingleRequests:
         """Nothing is followed here."""
 
     def _enqueue(self, target: Target) -> None:
-        lane = self._lane(target.host)
-        lane.queue.append(target)
-        self.lanes.enlist(lane)
+        host_queue = self._host_queue(target.host)
+        host_queue.queue.append(target)
+        self.scheduler.enlist(host_queue)
 
-    def _lane(self, host: str) -> HostQueue:
-        lane = self.lanes.by_host.get(host)
-        if lane is None:
+    def _host_queue(self, host: str) -> HostQueue:
+        host_queue = self.scheduler.by_host.get(host)
+        if host_queue is None:
             rule, fetch = self.client.rule_for(host), self.mission.fetch
-            lane = self.lanes.by_host[host] = HostQueue(
+            host_queue = self.scheduler.by_host[host] = HostQueue(
                 HostRow(host),
                 delay_s=rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s,
                 per_host=rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host,
             )
-        return lane
+        return host_queue
 
     def _wake(self, now: float) -> None:
         """Try again what has waited long enough."""
@@ -140,47 +140,47 @@ class SingleRequests:
 
     def _start(self, now: float) -> None:
         room = self.client.room
-        while room > 0 and (lane := self.lanes.ready(now)) is not None:
-            target = self._next_target(lane)
+        while room > 0 and (host_queue := self.scheduler.ready(now)) is not None:
+            target = self._next_target(host_queue)
             if target is None:
                 continue
-            lane.begin(now)
+            host_queue.begin(now)
             refused = self.client.start(target)
             if refused is not None:
                 self._finish(refused)
-            self.lanes.enlist(lane)
+            self.scheduler.enlist(host_queue)
             room -= 1
 
-    def _next_target(self, lane: HostQueue) -> Target | None:
+    def _next_target(self, host_queue: HostQueue) -> Target | None:
         """What a host is asked next: robots.txt first; None when there is nothing, or its rules are on their way."""
-        while not lane.errands and lane.queue and not lane.fetching_robots:
-            target = lane.queue[0]
-            if origin := lane.find_down((target,)):
-                lane.queue.popleft()
-                self._reply(target, Reply(target.url, lane.down[origin], at=clock.now()))
+        while not host_queue.errands and host_queue.queue and not host_queue.fetching_robots:
+            target = host_queue.queue[0]
+            if origin := host_queue.find_down((target,)):
+                host_queue.queue.popleft()
+                self._reply(target, Reply(target.url, host_queue.down[origin], at=clock.now()))
                 continue
-            rules = self.rulebook.rules_for(lane, target)
+            rules = self.robots_cache.rules_for(host_queue, target)
             if rules is None:
                 break
-            lane.queue.popleft()
+            host_queue.queue.popleft()
             if rules.allows(target.url, self.mission.agent.name):
                 return target
             self._reply(target, Reply(target.url, "robots", at=clock.now()))
-        return lane.errands.pop(0) if lane.errands else None
+        return host_queue.errands.pop(0) if host_queue.errands else None
 
     def _finish(self, answer: Answer) -> None:
         now = clock.now()
         target = answer.target
-        lane = self._lane(target.host)
-        lane.end(now)
-        mind(lane, answer, now=now, fetch=self.mission.fetch, journal=self.journal)
-        if target.n == 0:
-            self.rulebook.take(answer, now)
+        host_queue = self._host_queue(target.host)
+        host_queue.end(now)
+        mind(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log)
+        if target.row == 0:
+            self.robots_cache.take(answer, now)
         else:
             self._settle(target, answer)
             if answer.spool:
                 os.unlink(answer.spool)
-        self.lanes.enlist(lane)
+        self.scheduler.enlist(host_queue)
 
     def _settle(self, target: Target, answer: Answer) -> None:
         """Reply, follow a redirect, or wait for another try."""
@@ -191,7 +191,7 @@ class SingleRequests:
         if outcome.state in _MOVED:
             onward = urls.normalise(outcome.location, target.url)
             if onward is not None and target.hops < self.mission.fetch.redirects:
-                moved = replace(target, id=urls.url_id(onward), url=onward, host=urls.host_of(onward))
+                moved = replace(target, url_hash=urls.url_id(onward), url=onward, host=urls.host_of(onward))
                 self._enqueue(replace(moved, hops=target.hops + 1, retries=0))
                 return
             outcome.reason = "bad-redirect" if onward is None else "redirect-limit"
@@ -201,7 +201,7 @@ class SingleRequests:
         self._reply(target, Reply(target.url, reason, answer.status, answer.headers, body, answer.began, took_s))
 
     def _reply(self, target: Target, reply: Reply) -> None:
-        self._replies.append((self._tags.pop(target.n), reply))
+        self._replies.append((self._tags.pop(target.row), reply))
 
 
 def _read_body(answer: Answer, limit: int) -> tuple[bytes, str]:

@@ -54,7 +54,7 @@ class Depths:
     def meet(self, founds: Iterable[Discovery]) -> None:
         """Known URLs that were found once more."""
         for found in founds:
-            n = self._index.find(found.id, host_key(found.host), found.id)
+            n = self._index.find(found.url_hash, host_key(found.host), found.url_hash)
             if n is not None:
                 self._lower(n, found.depth, fits=found.state == State.PENDING)
         self._spread()

@@ -255,9 +255,9 @@ class SqliteFrontier:
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         desk = self._at
-        with desk.write(lasting=batch.lasting):
+        with desk.write(lasting=batch.durable):
             held = self._leases.held(desk.db, owner)
-            lost = {part_of(done.host) for done in batch.done} - held
+            lost = {part_of(done.host) for done in batch.outcomes} - held
             if lost:
                 raise LeaseLost(lost)
             desk.urls.catch_up()
@@ -266,7 +266,7 @@ class SqliteFrontier:
             writer.write(batch)
             writer.finish()
         own = {host for host in writer.woken if part_of(host) in held}
-        return Committed(hosts=own, duplicates=writer.duplicates, stored=writer.stored)
+        return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
     @_spoken
     def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
@@ -408,7 +408,7 @@ class SqliteFrontier:
     def note_warcs(self, rows: Iterable[WarcRow]) -> None:
         with self._at.write():
             for row in rows:
-                values = (row.name, row.size, row.synced, row.stamp)
+                values = (row.name, row.size, row.synced, row.mtime_ns)
                 self._at.db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?, ?, ?)", values)
             self._at.db.execute("DELETE FROM warc WHERE size = 0")
 

@@ -17,17 +17,17 @@ S = TypeVar("S", bound=msgspec.Struct)
 def cleaned(batch: Batch) -> Batch:
     """The same batch with a question mark in place of each lone surrogate."""
     return Batch(
-        found=[_clean(row) for row in batch.found],
-        done=[_clean(row) for row in batch.done],
+        discoveries=[_clean(row) for row in batch.discoveries],
+        outcomes=[_clean(row) for row in batch.outcomes],
         hosts=[_clean(row) for row in batch.hosts],
         robots=[_clean(row) for row in batch.robots],
-        tallies={(_text(host), _text(key)): count for (host, key), count in batch.tallies.items()},
+        trap_counts={(_text(host), _text(key)): count for (host, key), count in batch.trap_counts.items()},
         warc=batch.warc,
         warc_size=batch.warc_size,
         warc_synced=batch.warc_synced,
         warcs=batch.warcs,
         hints=batch.hints,
-        lasting=batch.lasting,
+        durable=batch.durable,
     )
 
 

@@ -89,19 +89,21 @@ class Writer:
 
     def write(self, batch: Batch) -> None:
         """Write a batch, apart from `finish`."""
-        again = self.add(batch.found)
+        again = self.add(batch.discoveries)
         if again:
             again = self._lift(again)
-        if batch.done:
-            self._settle(batch.done)
+        if batch.outcomes:
+            self._settle(batch.outcomes)
         if batch.hosts:
             self._write_hosts(batch.hosts)
         db = self._db
         if batch.robots:
             rows = ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots)
             db.executemany("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", rows)
-        if batch.tallies:
-            db.executemany(_TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.tallies.items()))
+        if batch.trap_counts:
+            db.executemany(
+                _TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.trap_counts.items())
+            )
         if batch.hints:
             self._take_hints(batch.hints)
         if batch.warc:
@@ -109,20 +111,20 @@ class Writer:
         if batch.warcs:
             db.executemany(_WARC, ((row.name, row.size, row.synced) for row in batch.warcs))
             db.execute("DELETE FROM warc WHERE size = 0")
-        self._meet(again, done=batch.done)
+        self._meet(again, done=batch.outcomes)
         if again:
-            self._raise([found for found in again if found.lore])
-        if batch.lessons:
+            self._raise([found for found in again if found.policy_data])
+        if batch.weight_updates:
             stamp = (db.execute("SELECT max(stamp) FROM lesson").get or 0) + 1
-            db.executemany(_LESSON, sorted((*lesson, stamp) for lesson in batch.lessons))
-        moved = [found for found in batch.found if found.seed]
+            db.executemany(_LESSON, sorted((*lesson, stamp) for lesson in batch.weight_updates))
+        moved = [found for found in batch.discoveries if found.seed]
         if moved:
             self._crown(moved, given=False)
 
     def _take_hints(self, hints: list[LastmodHint]) -> None:
         """Note the latest dates; in a later round, open the pages whose date is a later one than the last time."""
         index, db, number = self._desk.urls, self._db, self._desk.round
-        dates = {index.find(hint.id, host_key(hint.host), hint.id): hint for hint in latest(hints)}
+        dates = {index.find(hint.url_hash, host_key(hint.host), hint.url_hash): hint for hint in latest(hints)}
         trusted: dict[str, bool] = {}
         for n, hint in dates.items() if number > 1 else ():
             row = db.execute(_TOLD, (n,)).get if n is not None else None
@@ -148,12 +150,12 @@ class Writer:
         for found in ways:
             if found.state != State.PENDING:
                 continue
-            n = index.find(found.id, host_key(found.host), found.id)
+            n = index.find(found.url_hash, host_key(found.host), found.url_hash)
             bar = db.execute(_BAR, (n,)).get
             if bar is None:
                 continue
             row = (found.score, found.depth, found.hops, found.parent, found.via, found.anchor, found.context)
-            db.execute(_LIFT, (*row, found.original, found.lore, n))
+            db.execute(_LIFT, (*row, found.original, found.policy_data, n))
             self._counts.state(State.REJECTED, bar, -1)
             self._counts.state(State.PENDING, "", 1)
             self.woken.add(found.host)
@@ -163,8 +165,8 @@ class Writer:
         """A policy saw a better link to a URL that waits."""
         index, db = self._desk.urls, self._db
         for found in again:
-            n = index.find(found.id, host_key(found.host), found.id)
-            db.execute(_RISE, (found.score, found.lore, found.parent, found.via, found.anchor, found.context, n))
+            n = index.find(found.url_hash, host_key(found.host), found.url_hash)
+            db.execute(_RISE, (found.score, found.policy_data, found.parent, found.via, found.anchor, found.context, n))
             if db.changes():
                 self.woken.add(found.host)
 
@@ -186,7 +188,7 @@ class Writer:
         """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
         index, db, counts = self._desk.urls, self._db, self._counts
         for seed in seeds:
-            n = index.find(seed.id, host_key(seed.host), seed.id)
+            n = index.find(seed.url_hash, host_key(seed.host), seed.url_hash)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
             if state in REOPENED[given] and seed.state == State.PENDING:
                 db.execute(_REOPEN, (n,))
@@ -199,7 +201,7 @@ class Writer:
     def _meet(self, again: list[Discovery], *, done: list[Outcome]) -> None:
         if self._depths is not None:
             self._depths.meet(again)
-            self._depths.spread_done([row.n for row in done])
+            self._depths.spread_done([row.row for row in done])
 
     def add(self, founds: Iterable[Discovery]) -> list[Discovery]:
         """Append the URLs that are unknown; returns the others."""
@@ -211,7 +213,7 @@ class Writer:
         def rows() -> Iterator[tuple[object, ...]]:
             n = index.last
             for found in founds:
-                ident, host = found.id, host_key(found.host)
+                ident, host = found.url_hash, host_key(found.host)
                 if find(ident, host, ident) is not None:
                     again.append(found)
                     continue
@@ -221,7 +223,7 @@ class Writer:
                 yield (
                     n, host, ident, found.url, found.state, found.reason if found.state else "", found.score,
                     found.depth, found.hops, found.parent, found.seed, found.via, found.anchor, found.context,
-                    found.original, found.lore,
+                    found.original, found.policy_data,
                 )  # fmt: skip
 
         self._db.executemany(_INSERT, rows())
@@ -239,7 +241,7 @@ class Writer:
                 woken.add(found.host)
             else:
                 self._counts.state(found.state, found.reason, 1)
-                self._desk.urls.closed.add(found.id)
+                self._desk.urls.closed.add(found.url_hash)
                 self._bars = self._bars or found.reason in BARRED
         self._counts.state(0, "", pending)
         hosts = self._desk.hosts
@@ -253,7 +255,7 @@ class Writer:
 
     def _settle(self, dones: list[Outcome]) -> None:
         """Write what became of targets."""
-        ns = array("q", (done.n for done in dones))
+        ns = array("q", (done.row for done in dones))
         before = {row[0]: PageBefore(*row[1:]) for row in self._db.execute(_BEFORE, (apsw.carray(ns),))}
         contents: list[tuple[int, bytes, int, int]] = []
         page_rows: list[tuple[object, ...]] = []
@@ -262,7 +264,7 @@ class Writer:
         counts, number = self._counts, self._desk.round
         statuses = statuses_of(number)
         for done in dones:
-            old = before.get(done.n)
+            old = before.get(done.row)
             if old is None:
                 continue
             state = self._settle_state(done, old, contents)
@@ -272,29 +274,31 @@ class Writer:
             if done.http:
                 counts.figure(statuses, str(done.http), 1)
                 self._answers += 1
-            if done.glimpse is not None:
-                self._note_glimpse(done.glimpse)
+            if done.unstored is not None:
+                self._note_glimpse(done.unstored)
             self._note_event(done, old, state)
             row = (state, reason, done.http, done.at, done.due, done.retries, done.redirect)
-            past, page = done.past or VisitHistory(), done.page
+            past, page = done.history or VisitHistory(), done.page
             learned = (number, past.interval, past.changes, past.watched, past.checked)
             if page is not None:
-                page_rows.append((*row, *learned, *(done.keys or (page.etag, page.last_modified)), page.digest, done.n))
-                before[done.n] = PageBefore(state, reason, old.via, old.was, page.digest)
+                page_rows.append(
+                    (*row, *learned, *(done.validators or (page.etag, page.last_modified)), page.digest, done.row)
+                )
+                before[done.row] = PageBefore(state, reason, old.via, old.was, page.digest)
             else:
-                if done.past is not None:
-                    seen_rows.append((*row, *learned, *(done.keys or (None, None)), done.n))
+                if done.history is not None:
+                    seen_rows.append((*row, *learned, *(done.validators or (None, None)), done.row))
                 else:
-                    bare_rows.append((*row, done.n))
-                before[done.n] = PageBefore(state, reason, old.via, old.was, old.digest)
+                    bare_rows.append((*row, done.row))
+                before[done.row] = PageBefore(state, reason, old.via, old.was, old.digest)
         for sql, rows in ((_SETTLE_PAGE, page_rows), (_SETTLE_SEEN, seen_rows), (_SETTLE_BARE, bare_rows)):
             if rows:
                 self._db.executemany(sql, rows)
         if contents:
             self._db.executemany("INSERT INTO content VALUES (?, ?, ?, ?)", contents)
             self._desk.contents.step(len(contents))
-        self._write_pages([(done.n, done.page) for done in dones if done.page is not None and done.n in before])
-        read = [(done.n, number, done.glimpse.links) for done in dones if done.glimpse and done.glimpse.links]
+        self._write_pages([(done.row, done.page) for done in dones if done.page is not None and done.row in before])
+        read = [(done.row, number, done.unstored.links) for done in dones if done.unstored and done.unstored.links]
         if read:
             self._db.executemany(_LINK, sorted(row for row in read if row[0] in before))
         self._write_events()
@@ -303,7 +307,7 @@ class Writer:
         """The state of a target, now that it is known who holds its content; counts it against the page limit."""
         state, page = done.state, done.page
         if state == State.FETCHED and page is not None:
-            if page.digest and self._is_duplicate(done.n, page.digest, contents):
+            if page.digest and self._is_duplicate(done.row, page.digest, contents):
                 state = State.DUPLICATE
         elif state == State.UNCHANGED and old.digest:
             if old.was == State.DUPLICATE:
@@ -311,16 +315,16 @@ class Writer:
         else:
             return state
         if state == State.DUPLICATE:
-            self.duplicates.add(done.n)
+            self.duplicates.add(done.row)
         elif old.via != "sitemap" and old.state not in HELD:
             self.stored += 1
         return state
 
-    def _note_glimpse(self, glimpse: UnstoredPage) -> None:
+    def _note_glimpse(self, unstored: UnstoredPage) -> None:
         """Count a page that was read and not stored; nothing else tells of its type and size."""
-        key = f"{glimpse.kind}\t{glimpse.mime}"
+        key = f"{unstored.kind}\t{unstored.mime}"
         self._counts.figure("read", key, 1)
-        self._counts.figure("read bytes", key, glimpse.size)
+        self._counts.figure("read bytes", key, unstored.size)
 
     def _note_event(self, done: Outcome, old: PageBefore, state: int) -> None:
         """Count what this visit found, and in later rounds than the first write it down."""
@@ -339,7 +343,7 @@ class Writer:
         if event:
             self._counts.figure(event, str(self._desk.round), 1)
             if self._desk.round > 1:
-                self._visits.append((self._desk.round, done.n, event, done.at, done.http, *done.place))
+                self._visits.append((self._desk.round, done.row, event, done.at, done.http, *done.archive_place))
 
     def _write_events(self) -> None:
         number = str(self._desk.round)

@@ -67,6 +67,6 @@ class NofollowRules:
         host, depth = urls.host_of(url), target.depth + 1
         verdict = self._rules.refusal(url, depth=depth, host=host) or verdict
         return Discovery(
-            ident, url, host, int(State.REJECTED), verdict.reason, 0.0, depth, 0, target.n,
+            ident, url, host, int(State.REJECTED), verdict.reason, 0.0, depth, 0, target.row,
             via=link.kind, anchor=link.text,
         )  # fmt: skip

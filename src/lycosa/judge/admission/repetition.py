@@ -136,7 +136,7 @@ class Repetition:
         site = folder.above[0]
         met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
         if met:
-            self._suspect(target.n, folder)
+            self._suspect(target.row, folder)
         if not repeated:
             watched = folder.run or site.echoes >= _ECHOES
             if not watched and folder.pages < (folder.next_met if met else folder.next):
@@ -147,7 +147,7 @@ class Repetition:
             if new:
                 self._wake(folder)
                 return
-            self._suspect(target.n, folder)
+            self._suspect(target.row, folder)
         site.echoes += 1
         if target.parent in self._suspects:
             self._count(folder)

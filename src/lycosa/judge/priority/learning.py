@@ -1,8 +1,8 @@
 """A policy that learns while it crawls (G11): what links look like and what they led to goes in, scores come out.
 
 Shark-Search is the prior. On top of it stands a linear model over hashed features of anchor, address, context, parent
-page and host, trained by what was really found: a URL's worth is the share of requests that find quarry on the way
-that it opens, itself and the links that were new on it included. The lore of a URL is what Shark-Search notes, the
+page and host, trained by what was really found: a URL's worth is the share of requests that find quarry on the way that
+it opens, itself and the links that were new on it included. The policy data of a URL is what Shark-Search notes, the
 prior, and the numbers of its features, so that it can be scored anew whenever more is known.
 """
 
@@ -66,10 +66,10 @@ def _pack(count: int) -> Callable[..., bytes]:
     return Packed(f"{_PACKED.format}{count}H").pack
 
 
-def _open(lore: bytes) -> tuple[float, float, int, array[int]]:
+def _open(policy_data: bytes) -> tuple[float, float, int, array[int]]:
     """What was noted of a URL: prior, trust, how many features say what kind of link it is, and all features."""
-    _, _, _, prior, trust, kinds, *_ = _PACKED.unpack_from(lore)
-    return prior, trust, kinds, array("H", lore[_HEAD:])
+    _, _, _, prior, trust, kinds, *_ = _PACKED.unpack_from(policy_data)
+    return prior, trust, kinds, array("H", policy_data[_HEAD:])
 
 
 def _zeros() -> array[float]:
@@ -181,10 +181,10 @@ class LearningPolicy(Policy):
 
     learns = True
 
-    def __init__(self, taste: Relevance, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
+    def __init__(self, relevance: Relevance, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
         self.age = 0
-        self._shark = SharkSearch(taste, steer)
-        self._taste = taste
+        self._shark = SharkSearch(relevance, steer)
+        self._relevance = relevance
         self._same = same
         self._weights = _zeros()  # arrays, not lists: their numbers lie together, which halves the cost of a look-up
         self._energies = _zeros()
@@ -200,7 +200,7 @@ class LearningPolicy(Policy):
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
         self._rules: dict[int, tuple[float, float]] = {}  # what was tried and found, by rule or shape of address
         self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
-        self._sight = Observation("", "")
+        self._observation = Observation("", "")
         self._parent: tuple[int, ...] = ()  # features of the page whose links are scored
         self._parent_bytes = b""
         self._parent_sum = 0.0
@@ -213,25 +213,25 @@ class LearningPolicy(Policy):
 
     # Scoring
 
-    def enter(self, sight: Observation) -> None:
-        self._shark.enter(sight)
-        self._sight = sight
-        self._host = sight.host
+    def enter(self, observation: Observation) -> None:
+        self._shark.enter(observation)
+        self._observation = observation
+        self._host = observation.host
         forms = self._forms
-        shape = sight.url[: sight.url.rfind("/") + 1]
+        shape = observation.url[: observation.url.rfind("/") + 1]
         self._parent = parent = (
-            self._own["on " + sight.host],
+            self._own["on " + observation.host],
             self._own["on " + _DIGITS.sub("0", shape)],
-            forms[f"form {sight.form} {bool(sight.kind)}"],
-            forms[f"relevance {int(sight.relevance * 8)}"],
-            *self._titles[sight.title],
+            forms[f"form {observation.doc_kind} {bool(observation.quarry_kind)}"],
+            forms[f"relevance {int(observation.relevance * 8)}"],
+            *self._titles[observation.title],
         )
         self._parent_sum = sum(itemgetter(*parent)(self._weights))
         self._parent_bytes = array("H", parent).tobytes()
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         trust, shark, text = link.trust, self._shark, link.text
-        likely, near = self._taste.link(text, url, context)
+        likely, near = self._relevance.link(text, url, context)
         anchor = self._anchors[text] if text else ()
         around = self._contexts.read(context) if context else ()
         kinds, kind = self._kinds, link.kind
@@ -248,8 +248,8 @@ class LearningPolicy(Policy):
         if not trust:
             logit += self._untried(shape)
         sizes = _KINDS, len(anchor), len(address), len(around)
-        lore = _pack(len(ids))(shark.heir, likely, near, base, trust, *sizes, *ids)
-        return _squash(logit), lore + self._parent_bytes
+        policy_data = _pack(len(ids))(shark.heir, likely, near, base, trust, *sizes, *ids)
+        return _squash(logit), policy_data + self._parent_bytes
 
     def _claim(self, same: str, url: str, logit: float) -> float:
         """What an address loses because a better spelling of it is known."""
@@ -321,15 +321,15 @@ class LearningPolicy(Policy):
         share = FRESH * self._answers / (self._answers + RAMP)
         return known + (1 - known) * share / (1 + self._ground(host).pages)
 
-    def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
-        logit = self._static(lore) if len(lore) > _HEAD else _stretch(score)
+    def promise(self, score: float, host: str, *, policy_data: bytes = b"") -> float:
+        logit = self._static(policy_data) if len(policy_data) > _HEAD else _stretch(score)
         return self._rate(logit, host)
 
-    def score_anew(self, score: float, lore: bytes) -> float:
-        return _squash(self._static(lore)) if len(lore) > _HEAD else score
+    def score_anew(self, score: float, policy_data: bytes) -> float:
+        return _squash(self._static(policy_data)) if len(policy_data) > _HEAD else score
 
-    def _static(self, lore: bytes) -> float:
-        return self._sum(*_open(lore))
+    def _static(self, policy_data: bytes) -> float:
+        return self._sum(*_open(policy_data))
 
     def _sum(self, prior: float, trust: float, kinds: int, ids: array[int]) -> float:
         """The log-odds of a URL, without those of its host."""
@@ -343,10 +343,10 @@ class LearningPolicy(Policy):
     # Learning
 
     def leave(self, fresh: Sequence[tuple[float, str]]) -> None:
-        sight = self._sight
-        ground = self._ground(sight.host)
-        found = bool(sight.kind) and sight.new
-        if len(sight.lore) > _HEAD:
+        observation = self._observation
+        ground = self._ground(observation.host)
+        found = bool(observation.quarry_kind) and observation.new
+        if len(observation.policy_data) > _HEAD:
             logits: dict[str, float] = {}
             values = []
             for score, host in fresh:
@@ -354,7 +354,7 @@ class LearningPolicy(Policy):
                     logits[host] = self._host_logit(host)
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
-            self._learn(sight.lore, ground, worth)
+            self._learn(observation.policy_data, ground, worth)
         self._answers += 1
         ground.pages += 1
         ground.finds += found
@@ -363,8 +363,8 @@ class LearningPolicy(Policy):
         self._note(ground.key, 1.0, float(found))
         self.age += 1
 
-    def _learn(self, lore: bytes, ground: _Ground, worth: float) -> None:
-        prior, trust, kinds, ids = _open(lore)
+    def _learn(self, policy_data: bytes, ground: _Ground, worth: float) -> None:
+        prior, trust, kinds, ids = _open(policy_data)
         logit = self._sum(prior, trust, kinds, ids)
         weights, energies = self._weights, self._energies
         for i in (own := self._host_ids(ground)):
@@ -393,11 +393,11 @@ class LearningPolicy(Policy):
             change[0] += step
             change[1] += power
 
-    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
-        if len(lore) <= _HEAD:
+    def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
+        if len(policy_data) <= _HEAD:
             return {}
-        _, _, _, prior, trust, *sizes = _PACKED.unpack_from(lore)
-        ids, at = array("H", lore[_HEAD:]), 0
+        _, _, _, prior, trust, *sizes = _PACKED.unpack_from(policy_data)
+        ids, at = array("H", policy_data[_HEAD:]), 0
         parts = {"prior": prior}
         if trust:
             parts["rule"] = self._trust(ids[0], trust)

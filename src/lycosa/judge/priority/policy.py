@@ -35,11 +35,12 @@ def score_of(order: Order, *, depth: int, sequence: int, link_score: float) -> f
 class Policy:
     """Scores the links of a page, one page at a time: `enter` it, `score` each link, `leave` it.
 
-    What it notes of a URL (`lore`) is kept with it and comes back when the URL was fetched, so that a page can hand on
-    what it inherited. What it learns is drained into each commit and comes back merged with what others learned.
+    What it notes of a URL (`policy data`) is kept with it and comes back when the URL was fetched, so that a page can
+    hand on what it inherited. What it learns is drained into each commit and comes back merged with what others
+    learned.
     """
 
-    #: Of its lore and its lessons: what another version left is not understood.
+    #: Of its policy data and its lessons: what another version left is not understood.
     version = "1"
     #: Whether it has lessons to keep, and scores anew what waits.
     learns = False
@@ -51,7 +52,7 @@ class Policy:
         """By which its lessons are known to be its own."""
         return f"{type(self).__name__}/{self.version}"
 
-    def enter(self, sight: Observation) -> None:
+    def enter(self, observation: Observation) -> None:
         """An answer arrived; the links that are scored next stand on it."""
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
@@ -61,15 +62,15 @@ class Policy:
     def leave(self, fresh: Sequence[tuple[float, str]]) -> None:
         """All links were scored; `fresh` are score and host of those that were not known before."""
 
-    def promise(self, score: float, host: str, *, lore: bytes = b"") -> float:
-        """How promising a URL is now, among those of all hosts; by its lore, if that is given, scored anew."""
+    def promise(self, score: float, host: str, *, policy_data: bytes = b"") -> float:
+        """How promising a URL is now, among those of all hosts; by its policy data, if that is given, scored anew."""
         return score
 
-    def score_anew(self, score: float, lore: bytes) -> float:
+    def score_anew(self, score: float, policy_data: bytes) -> float:
         """The score of a URL by what was noted of it and what is known now."""
         return score
 
-    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
+    def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
         """The parts that the score of a URL is made of, by name, as of now."""
         return {}
 

@@ -46,7 +46,7 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
     return thesaurus_library.find(mission.thesaurus, themes=mission.themes)
 
 
-def make_taste(mission: Mission) -> Relevance:
+def make_relevance(mission: Mission) -> Relevance:
     """What the mission takes for relevant."""
     steer, thesaurus = mission.policy, find_thesaurus(mission)
     # The words of anchors are what `learn` learns; with key terms to begin with it needs no thesaurus for them.
@@ -60,9 +60,9 @@ def make_taste(mission: Mission) -> Relevance:
     )
 
 
-def make_policy(mission: Mission, taste: Relevance, *, same: Callable[[str], str] | None = None) -> Policy:
+def make_policy(mission: Mission, relevance: Relevance, *, same: Callable[[str], str] | None = None) -> Policy:
     """The policy that a mission names; `same` says what an address stands for."""
     steer = mission.policy
     if steer.name == "learn":
-        return LearningPolicy(taste, steer, same=same or (lambda url: ""))
-    return _PLAIN[steer.name](taste, steer)
+        return LearningPolicy(relevance, steer, same=same or (lambda url: ""))
+    return _PLAIN[steer.name](relevance, steer)

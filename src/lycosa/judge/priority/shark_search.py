@@ -4,7 +4,7 @@ With relevance r, decay δ and the shares β, γ:
 inherited(child) = δ·r(page) if r(page) > 0 else δ·inherited(page); anchor = r(anchor text and address);
 context = 1 if anchor > 0 else r(context); neighbourhood = β·anchor + (1-β)·context;
 score(child) = γ·inherited(child) + (1-γ)·neighbourhood. Of several links to one URL the highest score counts.
-The lore of a URL is what it inherited: four bytes.
+The policy data of a URL is what it inherited: four bytes.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _SEED = 1.0
 class SharkSearch(Policy):
     """Shark-Search."""
 
-    def __init__(self, taste: Relevance, steer: Steer) -> None:
-        self._taste = taste
+    def __init__(self, relevance: Relevance, steer: Steer) -> None:
+        self._relevance = relevance
         self._decay, self._beta, self._gamma = steer.decay, steer.beta, steer.gamma
         self.heir = 0.0  # what the links of the page inherit
 
-    def enter(self, sight: Observation) -> None:
-        relevance = 1.0 if sight.kind else sight.relevance
-        inherited = relevance if relevance > 0 else self._inherited(sight.lore)
+    def enter(self, observation: Observation) -> None:
+        relevance = 1.0 if observation.quarry_kind else observation.relevance
+        inherited = relevance if relevance > 0 else self._inherited(observation.policy_data)
         self.heir = self._decay * inherited
 
-    def _inherited(self, lore: bytes) -> float:
-        return _PACKED.unpack_from(lore)[0] if len(lore) >= _PACKED.size else _SEED
+    def _inherited(self, policy_data: bytes) -> float:
+        return _PACKED.unpack_from(policy_data)[0] if len(policy_data) >= _PACKED.size else _SEED
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        anchor, around = self._taste.link(link.text, url, context)
+        anchor, around = self._relevance.link(link.text, url, context)
         return max(self.combine(anchor, around), prior), _PACKED.pack(self.heir, anchor, around)
 
     def combine(self, anchor: float, around: float) -> float:
@@ -47,10 +47,10 @@ class SharkSearch(Policy):
         neighbourhood = self._beta * anchor + (1 - self._beta) * around
         return self._gamma * self.heir + (1 - self._gamma) * neighbourhood
 
-    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
-        if len(lore) < _PACKED.size:
+    def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
+        if len(policy_data) < _PACKED.size:
             return {}
-        heir, anchor, around = _PACKED.unpack_from(lore)
+        heir, anchor, around = _PACKED.unpack_from(policy_data)
         rest = 1 - self._gamma
         return {
             "inherited": self._gamma * heir, "anchor": rest * self._beta * anchor,
@@ -61,35 +61,35 @@ class SharkSearch(Policy):
 class FishSearch(SharkSearch):
     """Fish-Search: relevance is yes or no, and a page's children inherit it until it has worn off."""
 
-    def enter(self, sight: Observation) -> None:
-        relevant = bool(sight.kind) or sight.relevance >= 0.5
-        inherited = 1.0 if relevant else self._inherited(sight.lore)
+    def enter(self, observation: Observation) -> None:
+        relevant = bool(observation.quarry_kind) or observation.relevance >= 0.5
+        inherited = 1.0 if relevant else self._inherited(observation.policy_data)
         self.heir = self._decay * inherited
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        anchor = float(self._taste.short(link.text) > 0 or self._taste.url(url) > 0)
+        anchor = float(self._relevance.short(link.text) > 0 or self._relevance.url(url) > 0)
         value = self._gamma * self.heir + (1 - self._gamma) * anchor
         return max(value, prior), _PACKED.pack(self.heir, anchor, 0.0)
 
-    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
-        if len(lore) < _PACKED.size:
+    def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
+        if len(policy_data) < _PACKED.size:
             return {}
-        heir, anchor, _ = _PACKED.unpack_from(lore)
+        heir, anchor, _ = _PACKED.unpack_from(policy_data)
         return {"inherited": self._gamma * heir, "anchor": (1 - self._gamma) * anchor}
 
 
 class KeyTermsPolicy(Policy):
     """Key terms in anchor and address alone."""
 
-    def __init__(self, taste: Relevance, steer: Steer) -> None:
-        self._taste = taste
+    def __init__(self, relevance: Relevance, steer: Steer) -> None:
+        self._relevance = relevance
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        anchor, address = self._taste.short(link.text), self._taste.url(url)
+        anchor, address = self._relevance.short(link.text), self._relevance.url(url)
         return max(1 - (1 - anchor) * (1 - address), prior), _PACKED.pack(anchor, address, 0.0)
 
-    def explain(self, lore: bytes, host: str) -> Mapping[str, float]:
-        if len(lore) < _PACKED.size:
+    def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
+        if len(policy_data) < _PACKED.size:
             return {}
-        anchor, address, _ = _PACKED.unpack_from(lore)
+        anchor, address, _ = _PACKED.unpack_from(policy_data)
         return {"anchor": anchor, "address": address * (1 - anchor)}
