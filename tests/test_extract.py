@@ -204,11 +204,11 @@ def test_no_process_stays_behind_when_the_pool_is_killed(tmp_path: Path, wild: s
     (job,) = write_archive(tmp_path / "archive", [b"wait"])
     code = f"""
 import os, time
-from lycosa.extract.job import Job, Setup
+from lycosa.extract.messages import ExtractJob, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.worker import dig
 pool = Pool({FORK_SERVER!r}, Setup({wild!r}), workers=1)
-pool.give([Job(1, {job.path!r}, {job.offset})])
+pool.give([ExtractJob(1, {job.path!r}, {job.offset})])
 while not next(iter(pool._hands.values())).pid: pool.wait(0.1)
 print(pool._process.pid, next(iter(pool._hands.values())).pid, flush=True)
 time.sleep(0.2)

@@ -127,12 +127,12 @@ def test_content_is_seen_whole_within_the_longest_interval() -> None:
     """If nothing but a date vouched for a page that long, it is asked for without; an ETag is believed."""
     visits = Revisits(RecrawlSettings(max_h=24), rounds(0.0, DAY_S, 3 * DAY_S))
     old, new = VisitHistory(checked=1), VisitHistory(checked=2)
-    assert visits.ask(target(modified="date", past=old)).unconditional
-    assert visits.ask(target(modified="date", past=VisitHistory())).unconditional
-    assert not Revisits(RecrawlSettings(), rounds(0.0, DAY_S)).ask(target(modified="date", past=old)).unconditional
-    assert not visits.ask(target(etag='"1"', modified="date", past=old)).unconditional
-    assert visits.ask(target(modified="date", past=new)).unconditional
-    unmodified = visits.after_unchanged(Answer(target(past=new), status=304))
+    assert visits.ask(target(modified="date", history=old)).unconditional
+    assert visits.ask(target(modified="date", history=VisitHistory())).unconditional
+    assert not Revisits(RecrawlSettings(), rounds(0.0, DAY_S)).ask(target(modified="date", history=old)).unconditional
+    assert not visits.ask(target(etag='"1"', modified="date", history=old)).unconditional
+    assert visits.ask(target(modified="date", history=new)).unconditional
+    unmodified = visits.after_unchanged(Answer(target(history=new), status=304))
     assert unmodified.checked == 2
 
 

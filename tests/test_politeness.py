@@ -78,7 +78,7 @@ def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
 
 
 class Pair:
-    """A worker that has hosts, and one that wishes to ask them; host queues of a host are the owner's and the guest's."""
+    """A worker that has hosts, and one that wishes to ask them; a host has a queue at the owner's and the guest's."""
 
     def __init__(self, *hosts: str) -> None:
         self.shared = SharedState(2, folder="")

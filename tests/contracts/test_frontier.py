@@ -162,7 +162,7 @@ def test_a_link_can_be_a_seed(frontier: Frontier) -> None:
     for link in moved:
         link.seed = True
     committed = put(frontier, *moved)
-    assert committed.hosts == {"b.test"}
+    assert committed.woken_hosts == {"b.test"}
     assert frontier.seeds() == ["http://a.test/", "http://b.test/x", "http://b.test/y"]
     assert [target.seed for target in frontier.load("b.test", limit=9)] == [True, True]
     assert frontier.reject_host("b.test", "dns", state=State.FAILED) == 2
@@ -223,13 +223,13 @@ def test_hosts_with_work_are_told(open_frontier: Open) -> None:
     assert part_of(THEIRS) in theirs
     rejected = found("http://c.test/", state=State.REJECTED, reason="scope")
     committed = put(one, found(f"http://{MINE}/"), found(f"http://{THEIRS}/"), rejected)
-    assert committed.hosts == {MINE}
+    assert committed.woken_hosts == {MINE}
     assert one.inbox(mine) == []
     assert two.inbox(theirs) == [THEIRS]
     assert two.inbox(theirs) == []
     assert [row.host for row in one.hosts(mine)] == [MINE]
     assert [row.host for row in two.hosts(theirs)] == [THEIRS]
-    assert put(one, found(f"http://{MINE}/"), found(f"http://{THEIRS}/")).hosts == set()
+    assert put(one, found(f"http://{MINE}/"), found(f"http://{THEIRS}/")).woken_hosts == set()
     assert two.inbox(theirs) == []
 
 
@@ -535,7 +535,7 @@ def test_a_suspended_frontier_still_answers(frontier: Frontier) -> None:
 
 
 def test_a_better_link_raises_what_waits(frontier: Frontier) -> None:
-    """With policy data a known URL takes the higher score and the link that gave it; without, or when done, it stays."""
+    """With policy data a known URL takes the higher score and the link that gave it; without it, or done, it stays."""
     low, high = found("http://a.test/low", score=0.1), found("http://a.test/high", score=0.5)
     put(frontier, low, high)
     better = found("http://a.test/low", score=0.9, parent=2)
@@ -543,7 +543,7 @@ def test_a_better_link_raises_what_waits(frontier: Frontier) -> None:
     worse = found("http://a.test/high", score=0.2)
     worse.policy_data = b"worse"
     bare = found("http://a.test/high", score=0.95)
-    assert put(frontier, better, worse, bare).hosts == {"a.test"}
+    assert put(frontier, better, worse, bare).woken_hosts == {"a.test"}
     first, second = frontier.load("a.test", limit=10)
     assert (first.url, first.score, first.policy_data, first.parent) == ("http://a.test/low", 0.9, b"noted", 2)
     assert (second.score, second.policy_data) == (0.5, b"")

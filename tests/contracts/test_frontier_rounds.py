@@ -28,14 +28,14 @@ def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: 
     row = frontier.find(f"http://a.test/{name}")
     assert row is not None
     page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
-    return Outcome(row.n, host_of(row.url), state, page=page, **{"http": 200, "past": VisitHistory(), **more})  # type: ignore[arg-type]
+    return Outcome(row.n, host_of(row.url), state, page=page, **{"http": 200, "history": VisitHistory(), **more})  # type: ignore[arg-type]
 
 
 def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0) -> None:
     """A first round in which each of these was stored."""
     put(frontier, *(found(name) for name in names))
     past = VisitHistory(interval=interval_s)
-    put(frontier, done=tuple(end(frontier, name, State.FETCHED, name.encode(), past=past) for name in names))
+    put(frontier, done=tuple(end(frontier, name, State.FETCHED, name.encode(), history=past) for name in names))
     frontier.end_round(now=10.0, why="")
 
 
@@ -75,7 +75,7 @@ def test_a_page_is_due_by_the_clock_of_the_rounds(frontier: Frontier) -> None:
     assert next_round(frontier, now=60.0) == []
     assert next_round(frontier, now=120.0) == ["a"]
     past = VisitHistory(interval=2 * DAY)
-    put(frontier, done=(end(frontier, "a", State.UNCHANGED, past=past),))
+    put(frontier, done=(end(frontier, "a", State.UNCHANGED, history=past),))
     assert next_round(frontier, now=120.0 + 2 * DAY) == ["a"]
 
 
@@ -109,19 +109,19 @@ def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
     put(
         frontier,
         done=(
-            end(frontier, "gone", State.GONE, http=404, past=later),
-            end(frontier, "moved", State.MOVED, http=302, redirect="http://b.test/", past=later),
+            end(frontier, "gone", State.GONE, http=404, history=later),
+            end(frontier, "moved", State.MOVED, http=302, redirect="http://b.test/", history=later),
             end(frontier, "timeout", State.FAILED, reason="timeout", http=0),
-            end(frontier, "forbidden", State.FAILED, reason="http-403", http=403, past=later),
+            end(frontier, "forbidden", State.FAILED, reason="http-403", http=403, history=later),
             end(frontier, "poison", State.FAILED, reason="killed-worker", http=0),
             end(frontier, "waits", State.WAITING, reason="timeout", http=0, due=50.0, retries=2),
-            end(frontier, "map", State.FETCHED, b"map", past=later),
+            end(frontier, "map", State.FETCHED, b"map", history=later),
         ),
     )
     assert next_round(frontier) == ["timeout", "map", "robots"]
     assert frontier.counts()[State.WAITING] == 1
     for name in ("timeout", "map", "robots"):
-        put(frontier, done=(end(frontier, name, State.GONE, http=404, past=VisitHistory(interval=30 * DAY)),))
+        put(frontier, done=(end(frontier, name, State.GONE, http=404, history=VisitHistory(interval=30 * DAY)),))
     assert next_round(frontier, now=8 * DAY) == ["gone", "moved", "forbidden", "map"]
     target = frontier.load("a.test", limit=9)[1]
     assert (target.redirect, target.history.interval) == ("http://b.test/", 9 * DAY)
@@ -191,8 +191,8 @@ def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
     put(
         frontier,
         done=(
-            end(frontier, "a", State.UNCHANGED, http=304, keys=('"new"', "date"), past=past),
-            end(frontier, "b", State.UNCHANGED, http=304, past=past),
+            end(frontier, "a", State.UNCHANGED, http=304, validators=('"new"', "date"), history=past),
+            end(frontier, "b", State.UNCHANGED, http=304, history=past),
         ),
     )
     next_round(frontier)
@@ -259,7 +259,7 @@ def test_a_page_that_its_host_says_has_changed_is_due(frontier: Frontier) -> Non
     assert next_round(frontier) == []
     assert tell(frontier, a=2.0, b=1.0, c=5.0, x=2.0) == {"a.test"}
     assert pending(frontier) == ["a"]
-    put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", past=VisitHistory(interval=20 * DAY)),))
+    put(frontier, done=(end(frontier, "a", State.FETCHED, b"A", history=VisitHistory(interval=20 * DAY)),))
     assert tell(frontier, a=3.0) == set()
     assert next_round(frontier) == []
     assert tell(frontier, a=3.0, b=0.5, c=4.0) == set()
@@ -276,7 +276,7 @@ def test_a_host_that_is_wrong_too_often_is_not_heeded(frontier: Frontier) -> Non
     tell(frontier, **dict.fromkeys(names, 2.0))
     assert pending(frontier) == list(names)
     past = VisitHistory(interval=20 * DAY)
-    put(frontier, done=tuple(end(frontier, name, State.UNCHANGED, http=304, past=past) for name in names))
+    put(frontier, done=tuple(end(frontier, name, State.UNCHANGED, http=304, history=past) for name in names))
     assert tell(frontier, k=2.0) == set()
     next_round(frontier, everything=False)
     assert tell(frontier, l=2.0) == set()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lycosa.analysis.analyzer import Analyzer
 
 #: Missions that know how to look at a collection, with the class that does.
-PARTS = {"xml": "XmlPart"}
+PARTS = {"xml": "XmlAnalyzer"}
 
 
 def load_part(mission: str) -> Analyzer:

@@ -25,7 +25,7 @@ def meanings() -> dict[str, str]:
     structs = _docstrings()
     found = {name: text for name, text in structs["Mission"].items() if name}
     for section in [*sections(), "hosts"]:
-        struct = "HostRule" if section == "hosts" else section.capitalize()
+        struct = "HostRule" if section == "hosts" else f"{section.removesuffix('s').capitalize()}Settings"
         for name, text in structs[struct].items() if section else ():
             found[f"{section}.{name}" if name else section] = text
     return found

@@ -60,7 +60,8 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
     policy.study(list(collection.rows("SELECT key, weight, energy FROM lesson")) if policy.learns else [])
     if policy.learns and policy_data:
-        rule = f"{rule}: {policy.promise(row['score'], host, policy_data=policy_data):.3f} by what it knows now, as log-odds"
+        promise = policy.promise(row["score"], host, policy_data=policy_data)
+        rule = f"{rule}: {promise:.3f} by what it knows now, as log-odds"
     return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(policy_data, host)))
 
 

@@ -40,7 +40,7 @@ def load_named(setup: Setup) -> Quarry:
 
 
 def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
-    """The whole life of a fork server; the arguments are a socket's number, a Setup and, the second time, what is Ready."""
+    """The life of a fork server; the arguments are a socket's number, a Setup and, the second time, what is Ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool decides
     sock = socket.socket(fileno=int(arguments[0]))
     setup = msgspec.json.decode(arguments[1], type=Setup)

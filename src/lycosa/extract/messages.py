@@ -1,4 +1,4 @@
-"""What crosses the pipes between the pool, its fork server and the workers: structs as MessagePack, each behind its length.
+"""Messages between the pool, its fork server and the workers: structs as MessagePack, each behind its length.
 
 Whatever a document made of a worker, only these fields come back: nothing is unpickled, and a wrong frame is an error.
 """
