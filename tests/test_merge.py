@@ -25,9 +25,9 @@ from lycosa import Collection, urls
 from lycosa.archive.repair import inspect, mend
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
+from lycosa.collection.lock import lock
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite import merge as merging

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from lycosa.config.settings import Mission
-from lycosa.crawler import progress
+from lycosa.crawler import progress as crawl_progress
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.shared_state import Cell, SharedState
+from lycosa.output import progress
 
 
 class Screen(io.StringIO):
@@ -23,7 +24,7 @@ def show(output: io.StringIO, tmp_path: Path) -> str:
     shared.waiting = 1204
     shared.put(0, Cell.PAGES, 412)
     shared.put(0, Cell.BACKING_OFF, 3)
-    CrawlProgress(output, quiet=False, mission=Mission()).tell(shared, at_end=False)
+    CrawlProgress(output, quiet=False, mission=Mission()).tell(shared)
     return output.getvalue()
 
 
@@ -47,11 +48,11 @@ def test_a_crawl_that_has_nothing_yet_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int, off: int, told: int
 ) -> None:
     """Once, and only if no host has answered: trying again takes a minute in which nothing else would be said."""
-    monkeypatch.setattr(progress, "SILENCE_S", 0.0)
+    monkeypatch.setattr(crawl_progress, "SILENCE_S", 0.0)
     output, shared = io.StringIO(), SharedState(1, folder=str(tmp_path))
     shared.put(0, Cell.PAGES, pages)
     shared.put(0, Cell.BACKING_OFF, off)
     shown = CrawlProgress(output, quiet=False, mission=Mission())
     for _ in range(3):
-        shown.tell(shared, at_end=False)
+        shown.tell(shared)
     assert output.getvalue().count("No page yet: 1 host does not answer") == told

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.config.seeds import as_url, read_seeds
-from lycosa.config.value_parsers import Wrong
+from lycosa.config.seeds import read_seeds
+from lycosa.config.value_parsers import Wrong, as_url
 from lycosa.errors import UsageError
 
 SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lycosa.version import __version__
+
 if TYPE_CHECKING:
     from lycosa.api import crawl as crawl
     from lycosa.collection.collection import Collection as Collection
 
-__version__ = "0.1.0"
 __all__ = ["Collection", "__version__", "crawl"]
 
 

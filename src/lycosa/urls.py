@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import ada_url
 import xxhash
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
-
-    from lycosa.config.settings import UrlSettings
 
 #: Characters of an address, as written, beyond which it is none: browsers and servers end far below.
 MAX_CHARS = 65_536
@@ -226,17 +224,30 @@ def _is_session(pair: str) -> bool:
     return bool(_SESSION_NAMES.fullmatch(pair.partition("=")[0]) or _SESSION_PAIRS.fullmatch(pair))
 
 
+class CleaningRules(Protocol):
+    """What a mission says of addresses that differ and mean the same (`[urls]`)."""
+
+    @property
+    def drop_session(self) -> bool: ...
+    @property
+    def drop_tracking(self) -> bool: ...
+    @property
+    def sort_query(self) -> bool: ...
+    @property
+    def drop(self) -> tuple[str, ...]: ...
+
+
 class Cleaner:
     """Drops from normalised URLs what a mission says does not count (`[urls]`)."""
 
     __slots__ = ("_named", "_prefixes", "_session", "_sort")
 
-    def __init__(self, settings: UrlSettings) -> None:
-        self._session = settings.drop_session
-        self._sort = settings.sort_query
-        self._named = frozenset(name.lower() for name in settings.drop)
+    def __init__(self, rules: CleaningRules) -> None:
+        self._session = rules.drop_session
+        self._sort = rules.sort_query
+        self._named = frozenset(name.lower() for name in rules.drop)
         self._prefixes: tuple[str, ...] = ()
-        if settings.drop_tracking:
+        if rules.drop_tracking:
             self._named |= frozenset(_TRACKING_NAMES.split())
             self._prefixes = _TRACKING_PREFIXES
 

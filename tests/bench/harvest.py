@@ -35,7 +35,6 @@ from lycosa import Collection, urls
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
-from lycosa.crawler.process import tune
 from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Key, Point, measure
@@ -46,6 +45,7 @@ from lycosa.missions.geo.inventory.service_state import settle
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.model import Link, Observation
 from lycosa.parse import Doc, read
+from lycosa.process import tune
 
 POLICIES = ("bfs", "fish", "shark", "learn")
 FAMILIES = {"ATOM-DOWNLOAD": "ATOM", "OGCAPI:LANDING": "OGCAPI"}

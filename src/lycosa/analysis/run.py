@@ -24,12 +24,13 @@ from lycosa.analysis.collectors import check_clusters, sort_documents
 from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
-from lycosa.crawler.supervisor import lock
+from lycosa.collection.lock import lock
 from lycosa.extract.job_runner import Interrupts, JobQueue, Order, harvest, make_setup
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
-from lycosa.output.progress import Meter, Tally
+from lycosa.extract.tally import Tally
+from lycosa.output.progress import ProgressLine
 
 LOCK = "analyse.lock"
 BUSY = "being analysed"
@@ -76,7 +77,6 @@ class AnalysisTally(Tally):
     phases: dict[str, float] = {}  # processor time, of all workers together
     total: int = 0  # documents that are known after it
 
-    @property
     def line(self) -> str:
         """Where it stands."""
         rate = self.documents / self.seconds if self.seconds else 0.0
@@ -181,9 +181,9 @@ def drive(
         log=str(log) if keeps_log else "",
         recycle=20_000,  # what a worker has compiled is dear
     )
-    meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
+    progress = ProgressLine(errand.output or sys.stderr, quiet=errand.quiet)
     pool = Pool(FORK_SERVER, setup, workers=errand.workers or os.cpu_count() or 1)
-    interrupts = Interrupts(meter.say, hurry=pool.close)
+    interrupts = Interrupts(progress.say, hurry=pool.close)
 
     def order() -> Order:
         return "stop" if interrupts.count else "finish"
@@ -191,9 +191,9 @@ def drive(
     with interrupts.caught():
         try:
             for desk in desks:
-                harvest(pool, desk, tally=tally, order=order, tell=meter.tell)
+                harvest(pool, desk, tally=tally, order=order, tell=lambda tally: progress.show(tally.line))
         finally:
-            meter.clear()
+            progress.clear()
             pool.close()
     return tally
 

@@ -17,6 +17,7 @@ import click
 
 from lycosa.disk import is_full, make_fault
 from lycosa.errors import DiskFull, LycosaError
+from lycosa.version import __version__
 
 #: The verbs in the order of their help, with the module that holds each.
 VERBS = {
@@ -72,8 +73,6 @@ class Program(click.Group):
 
 def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from lycosa import __version__
-
         click.echo(f"lycosa {__version__}")
         ctx.exit()
 

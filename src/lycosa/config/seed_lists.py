@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from lycosa.config.fields import nearest
+from lycosa.config.value_parsers import Wrong, as_url
 from lycosa.errors import UsageError
 
 #: A sitemap holds at most 50 MB by its protocol (sitemaps.org); somewhat more is let through.
@@ -178,9 +179,6 @@ def _find_column(head: list[str], column: str, source: str) -> tuple[int, bool]:
 
 def _is_address(cell: str) -> bool:
     """Whether a cell of the first row is a seed rather than the name of a column, which may be an abbreviation."""
-    from lycosa.config.seeds import as_url
-    from lycosa.config.value_parsers import Wrong
-
     try:
         as_url(cell)
     except Wrong:

@@ -17,17 +17,10 @@ from msgspec import Struct
 
 from lycosa.config.secrets import mask
 from lycosa.config.seed_lists import ListedSeed, read_list
-from lycosa.config.value_parsers import Wrong
+from lycosa.config.value_parsers import SCHEME, Wrong, as_url
 from lycosa.errors import UsageError
-from lycosa.urls import MAX_CHARS, normalise
 
 _SHOWN = 10
-
-_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*://"
-#: mailto:x, javascript:…; but example.org:8080 is a host and its port
-_OTHER_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)"
-_BARE_HOST = r"""(?i)localhost(?![^:/?#])|\[|[^/?#\s"'<>(),;]*[.:](?!//)[^/?#\s"'<>(),;]*(?:[/?#]|$)"""
-_CREDENTIALS = r"[a-zA-Z]+://[^/?#\\]*@"
 
 
 class Seeds(Struct, frozen=True):
@@ -63,43 +56,11 @@ def read_seeds(
     return _settle(entries, None)
 
 
-def as_url(text: str) -> str:
-    """The normalised http(s) URL that a text stands for; a bare `example.org` counts as `http://example.org/`."""
-    word = text.strip()
-    if len(word) > MAX_CHARS:
-        raise Wrong(f"a URL of at most {MAX_CHARS} characters")
-    if word.startswith("//"):
-        word = "http:" + word
-    elif not re.match(_SCHEME, word):
-        if not word or re.match(_OTHER_SCHEME, word):
-            raise Wrong("a URL that begins with http:// or https://, or a host such as example.org")
-        if not re.match(_BARE_HOST, word):
-            guess = f"http://{word[:60]}/"
-            hint = f"; {guess} if it is a host without one" if _is_name(word) else ""
-            raise Wrong(f"a URL, or a host with a dot in its name{hint}")
-        word = "http://" + word
-    if re.match(_CREDENTIALS, word):
-        raise Wrong('a URL without user and password, which belong into [hosts."NAME"] of a mission')
-    url = normalise(word)
-    if not url or not url.startswith(("http://", "https://")):
-        if word.lower().startswith("file:"):
-            raise Wrong(
-                "a URL of http:// or https://; a folder of files is served by python3 -m http.server --directory DIR"
-            )
-        raise Wrong("a valid URL that begins with http:// or https://, or a host such as example.org")
-    return url
-
-
-def _is_name(word: str) -> bool:
-    """Whether a word without a dot may be the name of a host: printable, without spaces."""
-    return word.isprintable() and not re.search(r"\s", word)
-
-
 def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[ListedSeed]:
     for word in words:
         yield ListedSeed(word)
     for name in files:
-        if re.match(_SCHEME, name):
+        if re.match(SCHEME, name):
             yield ListedSeed(name)  # a sitemap or a list on the network is the crawler's to follow
         else:
             yield from read_list(name, column=column, stdin=stdin)

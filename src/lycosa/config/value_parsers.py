@@ -25,6 +25,11 @@ SIZE_UNITS = {
 _TIME = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]+)\s*"
 _SIZE = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]*)"
 _CLOCK = r"([0-9]{1,6}):([0-5][0-9])(?::([0-5][0-9]))?"
+SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*://"
+#: mailto:x, javascript:…; but example.org:8080 is a host and its port
+_OTHER_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)"
+_BARE_HOST = r"""(?i)localhost(?![^:/?#])|\[|[^/?#\s"'<>(),;]*[.:](?!//)[^/?#\s"'<>(),;]*(?:[/?#]|$)"""
+_CREDENTIALS = r"[a-zA-Z]+://[^/?#\\]*@"
 _ENDPOINT = r"(\[[0-9a-fA-F:.]+\]|[^\[\]:=/\s]+)(?::([0-9]{1,5}))?"
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _PRODUCT = r"[A-Za-z0-9_-]+"
@@ -151,8 +156,6 @@ def _is_weighed(text: str) -> bool:
 
 def check_seed(text: str) -> str:
     """An address at which a crawl can begin, left as written."""
-    from lycosa.config.seeds import as_url
-
     as_url(text)
     return text
 
@@ -275,3 +278,37 @@ def _pattern_hint(text: str) -> str:
     if re.search(r"\(\?<?[=!]|\\[1-9]", text):
         return "; there is no look-around and no back-reference, because they can take exponential time"
     return ""
+
+
+def as_url(text: str) -> str:
+    """The normalised http(s) URL that a text stands for; a bare `example.org` counts as `http://example.org/`."""
+    from lycosa.urls import MAX_CHARS, normalise
+
+    word = text.strip()
+    if len(word) > MAX_CHARS:
+        raise Wrong(f"a URL of at most {MAX_CHARS} characters")
+    if word.startswith("//"):
+        word = "http:" + word
+    elif not re.match(SCHEME, word):
+        if not word or re.match(_OTHER_SCHEME, word):
+            raise Wrong("a URL that begins with http:// or https://, or a host such as example.org")
+        if not re.match(_BARE_HOST, word):
+            guess = f"http://{word[:60]}/"
+            hint = f"; {guess} if it is a host without one" if _is_name(word) else ""
+            raise Wrong(f"a URL, or a host with a dot in its name{hint}")
+        word = "http://" + word
+    if re.match(_CREDENTIALS, word):
+        raise Wrong('a URL without user and password, which belong into [hosts."NAME"] of a mission')
+    url = normalise(word)
+    if not url or not url.startswith(("http://", "https://")):
+        if word.lower().startswith("file:"):
+            raise Wrong(
+                "a URL of http:// or https://; a folder of files is served by python3 -m http.server --directory DIR"
+            )
+        raise Wrong("a valid URL that begins with http:// or https://, or a host such as example.org")
+    return url
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word without a dot may be the name of a host: printable, without spaces."""
+    return word.isprintable() and not re.search(r"\s", word)

@@ -1,68 +1,37 @@
-"""Progress for people: one live line on a terminal, one line a minute elsewhere."""
+"""Progress of a crawl, for people."""
 
 from __future__ import annotations
 
 import time
-from shutil import get_terminal_size
 from typing import TextIO
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.shared_state import Cell, SharedState
+from lycosa.output.progress import ProgressLine
 from lycosa.output.wording import counted
 
-LIVE_S = 0.5
-PIPE_S = 60.0
 SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens
 
 
-class CrawlProgress:
-    """Writes to one stream; silent when told to be quiet."""
+class CrawlProgress(ProgressLine):
+    """How far a crawl is, by what its workers say."""
 
     def __init__(self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True) -> None:
-        self._output = output
-        self._quiet = quiet
-        self._live = output.isatty()
+        super().__init__(output, quiet=quiet)
         self._began = time.monotonic()
-        self._next = self._began + (LIVE_S if self._live else PIPE_S)
         self._last = (self._began, 0.0)
-        self._drawn = False
         self._reassured = False
-        if first and not mission.agent.contact and not quiet:
+        if first and not mission.agent.contact:
             self.say(
                 "No contact is set, so site owners cannot reach you: "
                 "set agent.contact (or --contact) to a mail address or a URL."
             )
 
-    def say(self, text: str) -> None:
-        if not self._quiet:
-            self._clear()
-            self._write(f"lycosa: {text}\n")
-
-    def _write(self, text: str) -> None:
-        """A stream that is gone must not end the crawl: it goes on in silence."""
-        try:
-            self._output.write(text)
-            self._output.flush()
-        except (OSError, ValueError):
-            self._quiet = True
-
-    def tell(self, shared: SharedState, at_end: bool) -> None:
+    def tell(self, shared: SharedState) -> None:
         """Show how far the crawl is, when it is time to."""
-        now = time.monotonic()
-        if not (self._quiet or self._reassured or at_end or now < self._began + SILENCE_S):
+        if not (self.quiet or self._reassured or time.monotonic() < self._began + SILENCE_S):
             self._reassure(shared)
-        if self._quiet or (now < self._next and not at_end):
-            return
-        if at_end:
-            self._clear()
-            return
-        self._next = now + (LIVE_S if self._live else PIPE_S)
-        line = self._line(shared, now)
-        if self._live:  # a line that wraps cannot be taken back
-            self._write(f"\r\x1b[2K{line[: get_terminal_size().columns - 1]}")
-        else:
-            self._write(f"lycosa: {line}\n")
-        self._drawn = self._live
+        self.show(lambda: self._line(shared, time.monotonic()))
 
     def _reassure(self, shared: SharedState) -> None:
         """Say, once, why there is nothing yet."""
@@ -92,8 +61,3 @@ class CrawlProgress:
         if off:
             parts.append(f"{counted(off, 'host')} backing off")
         return ", ".join(parts)
-
-    def _clear(self) -> None:
-        if self._drawn:
-            self._drawn = False
-            self._write("\r\x1b[2K")

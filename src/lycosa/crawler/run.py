@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa import __version__, clock, urls
+from lycosa import clock, urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.collection.lessons import borrow
+from lycosa.collection.lock import lock
 from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler import rounds
@@ -30,11 +31,10 @@ from lycosa.crawler.intake.guarded_quarry import GuardedQuarry, warm
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.politeness.backoff import longest_pause
-from lycosa.crawler.process import tune, write_error
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.shared_state import SharedState
 from lycosa.crawler.summary import CrawlReport, make_report
-from lycosa.crawler.supervisor import Supervisor, lock
+from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.disk import is_full, make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
@@ -50,11 +50,13 @@ from lycosa.judge.priority.policy_factory import is_steered, settle_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
 from lycosa.output.wording import counted
+from lycosa.process import tune, write_error
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import mend_archive, mend_database
 from lycosa.repair.folder import ReplaySettings, open_folder
 from lycosa.repair.rebuild import rebuild
 from lycosa.text import thesaurus_library
+from lycosa.version import __version__
 
 if TYPE_CHECKING:
     from lycosa.extract.background import BackgroundExtraction

@@ -6,29 +6,26 @@ It fetches and parses nothing, so a page that crashes a native library costs one
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import mmap
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
 from lycosa.crawler.disk_guard import DiskGuard
-from lycosa.crawler.process import interruptible, tie
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.shared_state import Cell, SharedState
-from lycosa.errors import CollectionError, Damaged, DiskFull
+from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier import Frontier
+from lycosa.process import interruptible, tie
 
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
-ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
 BY_PAGE = 0.1  # what a death counts that was a page's doing: a site may have many such pages, and each is set aside
 STRIKES = 2  # workers that a page may kill before it is set aside
 
@@ -55,8 +52,7 @@ class Supervisor:
         self.frontier = frontier
         self.shared = shared
         self._start = start
-        self._tell = progress.tell
-        self._say = progress.say
+        self._progress = progress
         self._look_again = look_again
         self._browsers = browsers
         self._room = room
@@ -82,11 +78,11 @@ class Supervisor:
                 self._kill_hung()
                 self._kill_large()
                 if note := self._browsers.mind():
-                    self._say(note)
+                    self._progress.say(note)
                 if self.shared.stopping:
                     self._hurry()
                     continue
-                self._tell(self.shared, False)
+                self._progress.tell(self.shared)
                 self._mind_room()
                 before, requests = requests, self.shared.total(Cell.REQUESTS)
                 idle_ticks = max(idle_ticks, 0) if requests != before else idle_ticks
@@ -100,7 +96,7 @@ class Supervisor:
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
-        self._tell(self.shared, True)
+        self._progress.clear()
 
     @contextmanager
     def _children(self) -> Iterator[None]:
@@ -182,11 +178,13 @@ class Supervisor:
         """Pause, or end, while there is still room to do so; go on when there is enough again."""
         lack = self._room.lack()
         if lack and self._room.is_hopeless:
-            self._say(lack)
+            self._progress.say(lack)
             self._end("disk")
         elif bool(lack) != self.shared.pausing:
             self.shared.pause(bool(lack))
-            self._say(f"{lack} The crawl pauses until there is room." if lack else "There is room again: it goes on.")
+            self._progress.say(
+                f"{lack} The crawl pauses until there is room." if lack else "There is room again: it goes on."
+            )
 
     def _kill_hung(self) -> None:
         now = time.monotonic()
@@ -213,7 +211,7 @@ class Supervisor:
     def _interrupt(self, _signal: int, _frame: object) -> None:
         self._interrupts += 1
         if self._interrupts == 1:
-            self._say("Finishing what is under way; Ctrl-C again stops at once.")
+            self._progress.say("Finishing what is under way; Ctrl-C again stops at once.")
         self._end("interrupt")
 
 
@@ -224,73 +222,3 @@ def _resident_bytes(pid: int) -> int:
             return int(file.read().split()[1]) * mmap.PAGESIZE
     except (OSError, IndexError, ValueError):
         return 0
-
-
-class CollectionLock:
-    """A collection that this process holds for itself."""
-
-    def __init__(self, handle: int, before: str) -> None:
-        self._handle = handle
-        self.before = before  # what the last holder left
-
-    def give_back(self) -> None:
-        """Leave it as it was found."""
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, self.before.encode(), 0)
-
-    def leave(self, database: Path) -> None:
-        """Write down how the database was left, so that the next run knows whether to look it over."""
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, stamp_of(database).encode(), 0)
-
-
-def stamp_of(database: Path) -> str:
-    """A database as it lies there: its size and when it was last written."""
-    found = database.stat()
-    return f"ended {found.st_size} {found.st_mtime_ns}"
-
-
-@contextmanager
-def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[CollectionLock]:
-    """Hold the collection for this process alone; the kernel frees it if we die."""
-    try:
-        handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
-    try:
-        before = _take(handle, f"The collection {folder} is {what}")
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
-        yield CollectionLock(handle, before)
-    finally:
-        os.close(handle)
-
-
-def _take(handle: int, fault: str) -> str:
-    """Take the lock and give what stood there; the workers of a crawl that was killed take a moment to let it go."""
-    deadline = time.monotonic() + ORPHANS_S
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return _read(handle)
-        except OSError:
-            before = _read(handle)
-            if not _is_gone(before) or time.monotonic() > deadline:
-                raise CollectionError(f"{fault} (process {before or 'unknown'}): wait for it to end.") from None
-        time.sleep(TICK_S)
-
-
-def _read(handle: int) -> str:
-    return os.pread(handle, 100, 0).decode("ascii", "replace").strip()
-
-
-def _is_gone(holder: str) -> bool:
-    try:
-        os.kill(int(holder), 0)
-    except ProcessLookupError:
-        return True
-    except (ValueError, OSError, OverflowError):
-        return False
-    return False

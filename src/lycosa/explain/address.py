@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.config.secrets import mask
-from lycosa.config.seeds import as_url
 from lycosa.config.settings import UrlSettings
-from lycosa.config.value_parsers import Wrong
+from lycosa.config.value_parsers import Wrong, as_url
 from lycosa.errors import UsageError
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)

@@ -10,7 +10,6 @@ from typing import BinaryIO, NamedTuple, TextIO
 
 from msgspec.structs import replace
 
-from lycosa import __version__
 from lycosa.archive.writer import ASIDE
 from lycosa.collection.collection import Collection, Page
 from lycosa.collection.listing import RowFilter
@@ -21,6 +20,7 @@ from lycosa.export.mirror import MirrorCount, write_mirror
 from lycosa.export.page_index import IndexEntry, date_of, write_index
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.output.wording import counted
+from lycosa.version import __version__
 
 EVERYTHING = RowFilter()
 HTML = ("text/html", "application/xhtml+xml")

@@ -19,16 +19,17 @@ from typing import TextIO
 
 import msgspec
 
+from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.crawler.summary import CrawlReport
-from lycosa.crawler.supervisor import lock
 from lycosa.errors import LycosaError
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.run import BUSY, LOCK
+from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
-from lycosa.output.progress import Meter, Tally
+from lycosa.output.progress import ProgressLine
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first
@@ -51,8 +52,8 @@ class BackgroundExtraction:
 
     def finish(self, report: CrawlReport, output: TextIO, *, quiet: bool) -> None:
         """Let it do what is left, or only what it has begun if the crawl ended in haste; the report tells the rest."""
-        meter = Meter(output, quiet=quiet)
-        interrupts = Interrupts(meter.say, hurry=self._process.kill)
+        progress = ProgressLine(output, quiet=quiet)
+        interrupts = Interrupts(progress.say, hurry=self._process.kill)
         tally = Tally(ended_by="error", notes=["See logs/extract.log."])
         with interrupts.caught():
             self._order(b"s" if report.ended_by in HASTY else b"f")
@@ -62,8 +63,8 @@ class BackgroundExtraction:
                     self._order(b"s")
                 if line:
                     tally = msgspec.json.decode(line, type=Tally)
-                    meter.tell(tally)
-            meter.clear()
+                    progress.show(tally.line)
+            progress.clear()
         self._process.wait()
         report.extracted = tally.lines
         if report.exit_code in (0, 5) and tally.ended_by == "interrupt":

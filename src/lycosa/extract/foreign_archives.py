@@ -22,8 +22,8 @@ from msgspec import Raw, Struct
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.errors import UsageError
 from lycosa.extract.messages import ExtractJob, ExtractResult
+from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import ForeignDocument, Label
-from lycosa.output.progress import Tally
 from lycosa.output.wording import counted
 
 _HEAD_BYTES = 64 * 1024

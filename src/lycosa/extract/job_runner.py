@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.process import interruptible
 from lycosa.extract import extract_main
 from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
+from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
-from lycosa.output.progress import Tally
+from lycosa.process import interruptible
 
 #: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
 Order = Literal["follow", "finish", "stop"]

@@ -16,16 +16,17 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
+from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawler.supervisor import lock
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.foreign_archives import ForeignDocuments, Stream
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.pool import Pool
+from lycosa.extract.tally import Tally
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.extraction_store import Label
-from lycosa.output.progress import Meter, Tally
+from lycosa.output.progress import ProgressLine
 from lycosa.output.wording import counted
 
 LOCK = "extract.lock"
@@ -98,18 +99,18 @@ def _open_pool(mission: Mission, errand: ExtractOptions, *, log: str = "") -> Po
 
 
 def _run(pool: Pool, ledger: CollectionQueue | Stream, errand: ExtractOptions, *, left: int = 0) -> Tally:
-    meter = Meter(errand.output or sys.stderr, quiet=errand.quiet)
+    progress = ProgressLine(errand.output or sys.stderr, quiet=errand.quiet)
     tally = Tally(quarry=pool.ready.name, version=pool.ready.version, left=left)
-    interrupts = Interrupts(meter.say, hurry=pool.close)
+    interrupts = Interrupts(progress.say, hurry=pool.close)
 
     def order() -> Order:
         return "stop" if interrupts.count else "finish"
 
     with interrupts.caught():
         try:
-            harvest(pool, ledger, tally=tally, order=order, tell=meter.tell)
+            harvest(pool, ledger, tally=tally, order=order, tell=lambda tally: progress.show(tally.line))
         finally:
-            meter.clear()
+            progress.clear()
     return tally
 
 

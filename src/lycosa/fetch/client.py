@@ -27,6 +27,7 @@ from lycosa.fetch.headers import parse_head
 from lycosa.fetch.system_network import has_ipv6, read_hosts_file
 from lycosa.fetch.validators import conditions
 from lycosa.model import Answer, Target
+from lycosa.version import __version__
 
 SPOOL_BYTES = 2 << 20  # a body beyond this goes to a file, so that 64 transfers of 100 MB do not need 6 GB
 EVENTS = 16  # sockets served before their answers are read: few, so that a body is still in the cache when it is parsed
@@ -444,8 +445,6 @@ class Client:
 
 def agent_header(mission: Mission) -> str:
     """The User-Agent header: name, version and contact (T13)."""
-    from lycosa import __version__
-
     agent = mission.agent
     if agent.header:
         return agent.header

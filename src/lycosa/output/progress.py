@@ -1,106 +1,42 @@
-"""How far an extraction is, for people: a live line on a terminal, a line a minute elsewhere, a report at the end."""
+"""Progress of long work, for people: one live line on a terminal, one line per minute elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from shutil import get_terminal_size
 from typing import TextIO
 
-import msgspec
-from msgspec import Struct
-
-from lycosa.crawler.progress import LIVE_S, PIPE_S
-from lycosa.output.wording import counted
-
-SHOWN = 10
-_ENDINGS = {
-    "": "Nothing is left to extract.",
-    "interrupt": "Interrupted; `lycosa extract` continues from here.",
-    "error": "It ended with an error; `lycosa extract` continues from here.",
-}
+LIVE_S = 0.5
+PIPE_S = 60.0
 
 
-class Tally(Struct):
-    """The figures of one extraction."""
-
-    quarry: str = ""
-    version: str = ""
-    documents: int = 0
-    records: int = 0
-    left: int = 0  # documents that are still to be done, as far as is known
-    replaced: int = 0  # workers that ended before their time
-    seconds: float = 0.0
-    ended_by: str = ""  # a key of _ENDINGS
-    outcomes: dict[str, int] = {}
-    kinds: dict[str, int] = {}
-    aside: list[tuple[str, str]] = []  # the first documents that were set aside, and why
-    notes: list[str] = []
-    unread: int = 0  # files of which not everything could be read
-
-    def count(self, url: str, outcome: str, error: str, kinds: list[str]) -> None:
-        """Take in what came of one document."""
-        self.documents += 1
-        self.left = max(0, self.left - 1)
-        self.records += len(kinds)
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
-        for kind in kinds:
-            self.kinds[kind] = self.kinds.get(kind, 0) + 1
-        if outcome != "done" and len(self.aside) < SHOWN:
-            self.aside.append((url, f"{outcome}: {error}" if error else outcome))
-
-    @property
-    def line(self) -> str:
-        """Where it stands."""
-        rate = self.documents / self.seconds if self.seconds else 0.0
-        parts = [counted(self.documents, "document"), f"{rate:,.0f}/s", counted(self.records, "record")]
-        if self.left:
-            parts.append(f"{self.left:,} left")
-        if set_aside := self.documents - self.outcomes.get("done", 0):
-            parts.append(f"{set_aside:,} set aside")
-        return ", ".join(parts)
-
-    @property
-    def lines(self) -> list[str]:
-        """The report at the end."""
-        rate = self.documents / self.seconds if self.seconds else 0.0
-        what = f"{counted(self.records, 'record')} from {counted(self.documents, 'document')}"
-        speed = f"in {self.seconds:,.1f} s ({rate:,.1f}/s)"
-        lines = [f"{what} {speed} by {self.quarry} {self.version}. {_ENDINGS[self.ended_by]}"]
-        for title, counts in (("kind", self.kinds), ("outcome", self.outcomes)):
-            if counts:
-                ranked = sorted(counts.items(), key=lambda pair: -pair[1])[:SHOWN]
-                lines.append(f"  by {title:7} " + ", ".join(f"{name} {count:,}" for name, count in ranked))
-        lines += [f"  set aside {url}: {why}" for url, why in self.aside]
-        more = self.documents - self.outcomes.get("done", 0) - len(self.aside)
-        if more > 0:
-            lines.append(f"  and {counted(more, 'more document')} set aside")
-        return lines + [f"  {note}" for note in self.notes]
-
-    def as_json(self) -> bytes:
-        return msgspec.json.encode(self)
-
-
-class Meter:
+class ProgressLine:
     """Writes to one stream; silent when told to be quiet."""
 
     def __init__(self, output: TextIO, *, quiet: bool) -> None:
         self._output = output
-        self._quiet = quiet
+        self.quiet = quiet
         self._live = output.isatty()
         self._next = time.monotonic() + (LIVE_S if self._live else PIPE_S)
         self._drawn = False
 
     def say(self, text: str) -> None:
-        """A sentence on a line of its own."""
+        """Write a sentence on a line of its own."""
         self.clear()
         self._write(f"lycosa: {text}\n")
 
-    def tell(self, tally: Tally) -> None:
-        """Show how far it is, when it is time to."""
+    def show(self, make_line: Callable[[], str]) -> None:
+        """Show how far the work is, when it is time to."""
         now = time.monotonic()
-        if now < self._next:
+        if self.quiet or now < self._next:
             return
         self._next = now + (LIVE_S if self._live else PIPE_S)
-        self._write(f"\r\x1b[2K{tally.line}" if self._live else f"lycosa: {tally.line}\n")
+        line = make_line()
+        if self._live:  # a line that wraps cannot be taken back
+            self._write(f"\r\x1b[2K{line[: get_terminal_size().columns - 1]}")
+        else:
+            self._write(f"lycosa: {line}\n")
         self._drawn = self._live
 
     def clear(self) -> None:
@@ -111,10 +47,10 @@ class Meter:
 
     def _write(self, text: str) -> None:
         """A stream that is gone must not end the work: it goes on in silence."""
-        if self._quiet:
+        if self.quiet:
             return
         try:
             self._output.write(text)
             self._output.flush()
         except (OSError, ValueError):
-            self._quiet = True
+            self.quiet = True

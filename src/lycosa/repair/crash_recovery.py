@@ -9,12 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from lycosa import __version__
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, cut, inspect, mend, settle
 from lycosa.archive.writer import ASIDE, ArchiveWriter
-from lycosa.crawler.supervisor import stamp_of
+from lycosa.collection.lock import stamp_of
 from lycosa.frontier import Frontier, UrlRow
 from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
@@ -22,6 +21,7 @@ from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
 from lycosa.repair.folder import ReplaySettings
 from lycosa.repair.rebuild import add_answers, listed, rebuild
+from lycosa.version import __version__
 
 #: A file that names the archive files which a merge is putting here.
 MERGING = "merging"

@@ -20,13 +20,13 @@ from lycosa.archive.answer_catalogue import AnswerCatalogue
 from lycosa.archive.repair import inspect, mend, settle
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.politeness import robots_cache
-from lycosa.crawler.process import tie, write_error
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
+from lycosa.process import tie, write_error
 from lycosa.repair.folder import ReplaySettings
 from lycosa.repair.replay import ArchiveReplay
 

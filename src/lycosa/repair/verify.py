@@ -18,7 +18,7 @@ from msgspec import Struct
 from lycosa.archive.reader import StoredAnswer, read_record
 from lycosa.archive.repair import inspect
 from lycosa.collection import database
-from lycosa.crawler.supervisor import lock
+from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError
 from lycosa.frontier import SqliteFrontier, link_codec
 from lycosa.frontier.sqlite.integrity import find_harm

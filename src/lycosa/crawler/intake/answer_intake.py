@@ -21,6 +21,7 @@ from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
 from lycosa.crawler.intake.content_dedup import RENDERED_TYPE, ContentDedup
 from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.crawler.intake.link_follower import find_hints, header_links
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.intake.redirects import RedirectLoops, is_move
 from lycosa.crawler.intake.revisits import Revisits
@@ -28,7 +29,7 @@ from lycosa.crawler.intake.unstored_pages import Rows, note_other, note_page, re
 from lycosa.crawler.intake.yield_quota import make_hunt
 from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import Disposition, settle, truncation_of
-from lycosa.fetch.response_body import TEXT_HEAD, find_hints, header_links, read_content
+from lycosa.fetch.response_body import TEXT_HEAD, read_content
 from lycosa.fetch.robots import MAX_SITEMAPS, Robots
 from lycosa.fetch.validators import LIAR, make_keys
 from lycosa.frontier import Frontier, Seen, link_codec

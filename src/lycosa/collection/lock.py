@@ -1,0 +1,86 @@
+"""The lock of a collection: one process at a time writes to it, and leaves word of how it left the database."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.errors import CollectionError
+
+_RETRY_S = 0.05
+ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
+
+
+class CollectionLock:
+    """A collection that this process holds for itself."""
+
+    def __init__(self, handle: int, before: str) -> None:
+        self._handle = handle
+        self.before = before  # what the last holder left
+
+    def give_back(self) -> None:
+        """Leave it as it was found."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, self.before.encode(), 0)
+
+    def leave(self, database: Path) -> None:
+        """Write down how the database was left, so that the next run knows whether to look it over."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, stamp_of(database).encode(), 0)
+
+
+def stamp_of(database: Path) -> str:
+    """A database as it lies there: its size and when it was last written."""
+    found = database.stat()
+    return f"ended {found.st_size} {found.st_mtime_ns}"
+
+
+@contextmanager
+def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[CollectionLock]:
+    """Hold the collection for this process alone; the kernel frees it if we die."""
+    try:
+        handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
+    try:
+        before = _take(handle, f"The collection {folder} is {what}")
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield CollectionLock(handle, before)
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, fault: str) -> str:
+    """Take the lock and give what stood there; the workers of a crawl that was killed take a moment to let it go."""
+    deadline = time.monotonic() + ORPHANS_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return _read(handle)
+        except OSError:
+            before = _read(handle)
+            if not _is_gone(before) or time.monotonic() > deadline:
+                raise CollectionError(f"{fault} (process {before or 'unknown'}): wait for it to end.") from None
+        time.sleep(_RETRY_S)
+
+
+def _read(handle: int) -> str:
+    return os.pread(handle, 100, 0).decode("ascii", "replace").strip()
+
+
+def _is_gone(holder: str) -> bool:
+    try:
+        os.kill(int(holder), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OSError, OverflowError):
+        return False
+    return False
