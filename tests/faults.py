@@ -290,7 +290,9 @@ def acknowledged(folder: Path) -> int:
 # Losses of power
 
 #: Checkpoints of the database come every few seconds of a long crawl; here they must come within a short one.
-OFTEN = "from lycosa.frontier import schema; schema.CHECKPOINT_PAGES = 300; from lycosa.cli.main import run; run()"
+OFTEN = (
+    "from lycosa.frontier.sqlite import schema; schema.CHECKPOINT_PAGES = 300; from lycosa.cli.main import run; run()"
+)
 SYNCED = ("--set", "keep.sync_s=0.5")
 HOWS = ("none", "some", "early")
 

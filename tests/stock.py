@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from lycosa.archive.writer import ArchiveWriter
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.urls import host_of, url_id
 

@@ -15,7 +15,8 @@ from lycosa import Collection
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target, VisitHistory
 from lycosa.urls import host_of, url_id
 

@@ -15,9 +15,10 @@ from islet import PUBLIC, on_islet
 from loopback import Reply, Web, html
 
 from lycosa import urls
+from lycosa.config.host_rules import find_rule
 from lycosa.config.settings import AgentSettings, FetchSettings, HostRule, LimitSettings, Mission
 from lycosa.fetch.address_guard import AddressGuard
-from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header, find_rule
+from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header
 from lycosa.model import Answer, Target
 
 

@@ -17,9 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, Seen, SqliteFrontier, part_of
-from lycosa.frontier.partitions import host_key, spans
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.partitions import PARTITIONS, host_key, part_of, spans
+from lycosa.frontier.seen import Seen
 from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import find_harm
 from lycosa.frontier.sqlite.key_index import KeyFilter
 from lycosa.model import Batch, Discovery, LastmodHint, Outcome, PageRow, State, VisitHistory, WarcRow
@@ -86,7 +89,8 @@ def test_everything_is_there_after_opening_again(path: Path) -> None:
 
 KILLED = """
 import sys
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow
 from lycosa.urls import url_id
 
@@ -142,7 +146,7 @@ def test_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
 
 OPENER = """
 import sys
-from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite import rounds
 rounds.CHUNK = 20
 frontier = SqliteFrontier(sys.argv[1])
@@ -212,7 +216,7 @@ def assert_consistent(db: apsw.Connection) -> None:
 
 CROWD = """
 import random, sys
-from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow
 from lycosa.urls import url_id
 

@@ -17,7 +17,8 @@ from lycosa import Collection, urls
 from lycosa.cli.main import main
 from lycosa.collection import graph
 from lycosa.export.graphml import write_graphml
-from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier import link_codec
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 
 AT = 1_700_000_000.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lycosa.config.settings import RecrawlSettings
 from lycosa.crawler.intake.revisits import DAY_S, HOUR_S, Revisits, step_of
-from lycosa.frontier import RoundRow
+from lycosa.frontier.contract import RoundRow
 from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
 from lycosa.model import Answer, Target, VisitHistory
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue, HostScheduler
+from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.model import HostRow, Target
 
 

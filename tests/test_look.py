@@ -21,7 +21,8 @@ from lycosa.collection.listing import RowFilter, list_rows, state_name
 from lycosa.collection.query import select
 from lycosa.collection.status import read_status, tell
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier import link_codec
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.output.table import FORMATS, Format, printable, write
 

@@ -29,9 +29,10 @@ from lycosa.collection.lock import lock
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import CollectionError, UsageError
-from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import merge as merging
 from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Target
 from lycosa.repair.crash_recovery import clear_merge
 from lycosa.repair.merge import merge_collections

@@ -8,9 +8,10 @@ from loopback import Reply, Web, html
 from test_crawl import chain, crawl, states, stored
 
 from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
-from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.crawler.shared_state import SharedState
-from lycosa.frontier import part_of
+from lycosa.frontier.partitions import part_of
 from lycosa.model import HostRow, Target
 
 
@@ -64,14 +65,14 @@ def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
     for now in (10.0, 10.5, 11.0):
         guest.turn(now)
         owner.turn(now)
-        assert not away.errands  # a request of the owner is under way
+        assert not away.robots_requests  # a request of the owner is under way
     host_queue.end(11.0)
     owner.turn(11.5)
     guest.turn(11.5)
-    assert not away.errands  # the host rests
+    assert not away.robots_requests  # the host rests
     owner.turn(12.0)
     guest.turn(12.0)
-    assert away.errands == [target] and host_queue.active == 1
+    assert away.robots_requests == [target] and host_queue.active == 1
     guest.end(target.url)
     owner.turn(15.0)
     assert host_queue.active == 0 and host_queue.next_at == 16.0
@@ -100,7 +101,7 @@ class Pair:
         self.guest.turn(now)
         self.owner.turn(now)
         self.guest.turn(now)
-        return {host for host, host_queue in self.away.items() if host_queue.errands}
+        return {host for host, host_queue in self.away.items() if host_queue.robots_requests}
 
 
 def errand(host: str) -> Target:
@@ -133,12 +134,12 @@ def test_a_host_is_asked_by_one_guest_at_a_time() -> None:
     pair.guest.ask(first)
     pair.guest.ask(second)
     pair.turn(10.0)
-    assert len(pair.away["a.test"].errands) == 1 and pair.scheduler["a.test"].active == 1
-    pair.guest.end(pair.away["a.test"].errands.pop().url)
+    assert len(pair.away["a.test"].robots_requests) == 1 and pair.scheduler["a.test"].active == 1
+    pair.guest.end(pair.away["a.test"].robots_requests.pop().url)
     pair.turn(12.0)
-    assert not pair.away["a.test"].errands and pair.scheduler["a.test"].active == 0
+    assert not pair.away["a.test"].robots_requests and pair.scheduler["a.test"].active == 0
     pair.turn(13.0)
-    assert len(pair.away["a.test"].errands) == 1 and pair.scheduler["a.test"].active == 1
+    assert len(pair.away["a.test"].robots_requests) == 1 and pair.scheduler["a.test"].active == 1
 
 
 def test_a_host_that_must_rest_is_not_asked_out_of_impatience() -> None:
@@ -173,9 +174,9 @@ def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     guest.ask(Target(0, 0, "http://a.test/robots.txt", "a.test"))
     for now in (0.0, PATIENCE_S - 1):
         guest.turn(now)
-        assert not host_queue.errands
+        assert not host_queue.robots_requests
     guest.turn(PATIENCE_S + 1)
-    assert host_queue.errands
+    assert host_queue.robots_requests
 
 
 def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 from lycosa.urls import host_of, url_id
 

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 from loopback import Reply, Web, html
+from lycosa.crawler.ranks import BestFirstHosts
 from test_crawl import command, crawl, rows
 
 from lycosa.config.settings import Mission, PolicySettings
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.ranks import BestFirstHosts
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target
@@ -174,21 +174,21 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
         MemoryFrontier(),
         mission,
         workers=1,
-        refill=lambda host_queue: bool(host_queue.queue),
+        refill=lambda host_queue: bool(host_queue.targets),
     )
     best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
     for each in (best, poor):
-        each.queue.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
+        each.targets.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
     assert best_first.admits(best, 100.0, in_flight=0)
     best.next_at = 101.0
     best_first.scheduler.enlist(best)
     assert not best_first.admits(poor, 100.0, in_flight=0)  # the best rests, and has more
-    best.queue.clear()
+    best.targets.clear()
     assert not best_first.admits(poor, 100.0, in_flight=1)  # what is under way may bring something
     assert best_first.admits(poor, 100.0, in_flight=0)
-    poor.queue.clear()
+    poor.targets.clear()
     zero = host_queue("zero", 0.0)
-    zero.queue.append(Target(1, 1, "http://zero.test/", "zero"))
+    zero.targets.append(Target(1, 1, "http://zero.test/", "zero"))
     best_first.scheduler.enlist(zero)
     assert best_first.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
 

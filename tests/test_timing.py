@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 from loopback import Reply, Web, html
+from lycosa.crawler.timing import BATCH_PAGES, BATCH_S, EARLY_S, Timing
 from test_crawl import crawl, stored
 
 from lycosa.crawler.intake.answer_intake import new_batch
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.shared_state import Cell, SharedState
-from lycosa.crawler.timing import BATCH_PAGES, BATCH_S, EARLY_S, Timing
-from lycosa.frontier import part_of
+from lycosa.frontier.partitions import part_of
 from lycosa.model import Batch, Discovery, HostRow, Outcome, State
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.fetch.validators import LIAR, conditions, make_keys, quiet_time
+from lycosa.fetch.validators import LIAR, conditions, make_validators, quiet_time
 from lycosa.model import Target
 
 NOW = 1_709_553_600.0  # Mon, 04 Mar 2024 12:00:00 GMT
@@ -14,7 +14,7 @@ HOUR_AGO = "Mon, 04 Mar 2024 11:00:00 GMT"
 
 def date_for(modified: str, *, date: str = DATE, now: float = NOW) -> str:
     headers = {"last-modified": modified} | ({"date": date} if date else {})
-    return make_keys(headers, now)[1]
+    return make_validators(headers, now)[1]
 
 
 def test_a_sound_date_is_sent_back_as_it_came() -> None:
@@ -54,24 +54,24 @@ def test_clocks_that_differ() -> None:
 
 def test_a_server_without_validators_is_asked_with_its_own_date() -> None:
     """A little earlier than it says, never later than by our clock; without a date it is asked for the whole page."""
-    assert make_keys({"date": DATE}, NOW) == ("", "Mon, 04 Mar 2024 11:59:00 GMT")
-    assert make_keys({"date": "Fri, 01 Jan 2100 00:00:00 GMT"}, NOW) == ("", "Mon, 04 Mar 2024 11:59:00 GMT")
+    assert make_validators({"date": DATE}, NOW) == ("", "Mon, 04 Mar 2024 11:59:00 GMT")
+    assert make_validators({"date": "Fri, 01 Jan 2100 00:00:00 GMT"}, NOW) == ("", "Mon, 04 Mar 2024 11:59:00 GMT")
     for date in ("", "Thu, 01 Jan 1970 00:00:00 GMT", "never"):
-        assert make_keys({"date": date}, NOW) == ("", "")
-    assert make_keys({}, NOW) == ("", "")
-    assert make_keys({"date": DATE, "etag": '"x"'}, NOW) == ('"x"', "")
-    assert make_keys({"etag": "x" * 10_000}, NOW) == ("", "")
+        assert make_validators({"date": date}, NOW) == ("", "")
+    assert make_validators({}, NOW) == ("", "")
+    assert make_validators({"date": DATE, "etag": '"x"'}, NOW) == ('"x"', "")
+    assert make_validators({"etag": "x" * 10_000}, NOW) == ("", "")
 
 
 def test_a_date_under_which_the_content_changed_is_never_sent_again() -> None:
     """It is kept to be recognised; another date is believed."""
     headers = {"last-modified": HOUR_AGO, "date": DATE}
-    marked = make_keys(headers, NOW, lied=HOUR_AGO)[1]
+    marked = make_validators(headers, NOW, lied=HOUR_AGO)[1]
     assert marked == LIAR + HOUR_AGO
-    assert make_keys(headers, NOW, lied=marked)[1] == marked
+    assert make_validators(headers, NOW, lied=marked)[1] == marked
     assert conditions(Target(1, 1, "http://a.test/", "a.test", modified=marked)) == ()
     newer = {"last-modified": "Mon, 04 Mar 2024 11:30:00 GMT", "date": DATE}
-    assert make_keys(newer, NOW, lied=marked)[1] == "Mon, 04 Mar 2024 11:30:00 GMT"
+    assert make_validators(newer, NOW, lied=marked)[1] == "Mon, 04 Mar 2024 11:30:00 GMT"
 
 
 def test_conditions_of_a_request() -> None:

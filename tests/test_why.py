@@ -17,7 +17,7 @@ from lycosa import Collection
 from lycosa.errors import UsageError
 from lycosa.explain.narrative import conclude, tell
 from lycosa.explain.why import Why
-from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Link
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry

@@ -23,11 +23,11 @@ from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
-from lycosa.frontier import SqliteFrontier
-from lycosa.judge.admission.storage_rules import make_worth
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.model import WarcRow
 from lycosa.repair.crash_recovery import LOOKED_AT, _gather_notes, mend_archive
-from lycosa.repair.folder import ReplaySettings
+from lycosa.repair.replay import ReplaySettings
 
 NOTES = """
 from lycosa.quarry import Quarry
@@ -160,11 +160,11 @@ def test_the_lines_of_a_later_round_name_all_that_waits(web: Web, tmp_path: Path
 
 def test_a_white_list_needs_a_quarry() -> None:
     """Without one nothing would ever be stored."""
-    assert make_worth(Mission()) is None
+    assert make_storage_rules(Mission()) is None
     with pytest.raises(UsageError, match="there is none"):
-        make_worth(Mission(keep=KeepSettings(what="recognised")))
+        make_storage_rules(Mission(keep=KeepSettings(what="recognised")))
     with pytest.raises(UsageError, match="keep.drop"):
-        make_worth(Mission(keep=KeepSettings(drop=("(",))))
+        make_storage_rules(Mission(keep=KeepSettings(drop=("(",))))
 
 
 def test_lines_survive_what_the_network_writes() -> None:

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING
 from lycosa.version import __version__
 
 if TYPE_CHECKING:
+    from lycosa.api import Collection as Collection
     from lycosa.api import crawl as crawl
-    from lycosa.collection.collection import Collection as Collection
 
 __all__ = ["Collection", "__version__", "crawl"]
 
 
 def __getattr__(name: str) -> object:
     """Load the public names when they are first used, so that `import lycosa` costs nothing."""
-    if name == "crawl":
-        from lycosa.api import crawl
+    if name in ("Collection", "crawl"):
+        from lycosa import api
 
-        return crawl
-    if name == "Collection":
-        from lycosa.collection.collection import Collection
-
-        return Collection
+        return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

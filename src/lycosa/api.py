@@ -1,4 +1,4 @@
-"""A crawl from Python: seeds and settings in, the collection out, ready to be read."""
+"""The public names: `crawl`, a crawl from Python, and `Collection`, what it made, ready to be read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from lycosa.collection.collection import Collection
+from lycosa.collection import collection as stored
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
@@ -21,10 +21,37 @@ from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lycosa.collection.near_duplicates import NearDuplicate
     from lycosa.crawler.summary import CrawlReport
+    from lycosa.explain.why import Why
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
+
+
+class Collection(stored.Collection):
+    """A collection on disk: its pages, URLs and links, and what is known of each. Close it, or use it in a `with`."""
+
+    def why(self, url: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
+        """Everything that is known of an address, seen or never seen, and on which grounds; UsageError if it is none.
+
+        `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave, by default
+        that of the mission.
+        """
+        from lycosa.explain.why import explain
+
+        return explain(self, url, links=links, quarry=quarry)
+
+    def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[NearDuplicate]:
+        """The pages that say nearly the same, cluster by cluster, the largest first; with `host`, those that it is in.
+
+        The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
+        """
+        from lycosa.collection.near_duplicates import find_near_duplicates
+
+        return find_near_duplicates(self, host=host, tell=tell)
 
 
 def crawl(

@@ -8,6 +8,7 @@ the bytes.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -47,6 +48,18 @@ STATE_NAMES = {
 }
 
 
+class Purpose(IntEnum):
+    """What a target is fetched for."""
+
+    PAGE = 0  # a row of the frontier
+    ROBOTS = 1  # the robots.txt of an origin
+    SUBRESOURCE = 2  # what a page asks for while a browser renders it
+
+
+for _purpose in Purpose:
+    type.__setattr__(Purpose, _purpose.name, _purpose)
+
+
 class VisitHistory(Struct, frozen=True, gc=False):
     """What the visits to a URL have taught: how often it changes, and so when to come back. Times in seconds."""
 
@@ -59,7 +72,7 @@ class VisitHistory(Struct, frozen=True, gc=False):
 class Target(Struct, frozen=True, gc=False):
     """A URL that the frontier hands out for fetching."""
 
-    row: int  # the frontier's row number; 0 for what is not in it (robots.txt)
+    row: int  # the frontier's row number; of a subresource, the number of the request
     url_hash: int  # signed xxh3 of the URL: urls.url_id
     url: str  # normalised
     host: str  # name without port, the unit of politeness
@@ -80,6 +93,7 @@ class Target(Struct, frozen=True, gc=False):
     policy_data: bytes = b""  # what the policy noted of it when it was found
     headers: tuple[str, ...] = ()  # header lines in place of the usual ones, for what a page in a browser asks for
     max_bytes: int = 0  # of the answer; 0: as the limits say
+    purpose: Purpose = Purpose.PAGE
 
 
 class Answer(Struct, gc=False):
@@ -154,8 +168,28 @@ class Discovery(Struct, gc=False):
     policy_data: bytes = b""  # what the policy notes of it; with it, a known URL that waits rises to a higher score
 
 
-#: What a policy learned: a key of its own, and what is added to the two numbers that are kept under it.
-Lesson = tuple[int, float, float]
+class WeightUpdate(NamedTuple):
+    """What a policy learned: a key of its own, and what is added to the two numbers that are kept under it."""
+
+    key: int
+    weight: float
+    energy: float
+
+
+class ArchivePlace(NamedTuple):
+    """Where an answer lies in the archive; without a file: nowhere."""
+
+    file: str = ""
+    offset: int = 0
+    length: int = 0
+
+
+class ContentHolder(NamedTuple):
+    """The page that holds a content: its row, its URL, and when it was fetched."""
+
+    row: int
+    url: str
+    at: float
 
 
 class PageRow(Struct, gc=False):
@@ -177,7 +211,7 @@ class PageRow(Struct, gc=False):
     offset: int = 0
     length: int = 0
     rendered: bool = False  # what is kept is the page as its scripts made it
-    links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
+    links: bytes = b""  # link_codec.pack of [(url, anchor, accepted)]
 
 
 class UnstoredPage(Struct, gc=False):
@@ -186,7 +220,7 @@ class UnstoredPage(Struct, gc=False):
     mime: str
     kind: str = ""  # what the quarry calls it
     size: int = 0
-    links: bytes = b""  # keep.links.pack of [(url, anchor, accepted)]
+    links: bytes = b""  # link_codec.pack of [(url, anchor, accepted)]
 
 
 class Outcome(Struct, gc=False):
@@ -203,7 +237,7 @@ class Outcome(Struct, gc=False):
     page: PageRow | None = None  # what was stored; None: nothing new
     redirect: str = ""  # normalised address of a redirect's target
     history: VisitHistory | None = None  # what this visit taught; None: nothing
-    archive_place: tuple[str, int, int] = ("", 0, 0)  # archive file, offset, length of an answer that brought no page
+    archive_place: ArchivePlace = ArchivePlace()  # of an answer that brought no page
     validators: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
     unstored: UnstoredPage | None = None  # of a page that was read and not stored
 
@@ -257,7 +291,7 @@ class Batch(Struct, gc=False):
     warc_synced: int = 0
     warcs: list[WarcRow] = []  # other archive files that have changed; without a size: to be forgotten
     hints: list[LastmodHint] = []
-    weight_updates: list[Lesson] = []
+    weight_updates: list[WeightUpdate] = []
     durable: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
 from lycosa.extract.run import ExtractOptions, extract_collection
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.urls import url_id
 

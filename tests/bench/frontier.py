@@ -18,8 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from lycosa.frontier import PARTITIONS, SqliteFrontier
+from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite import schema
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, State
 from lycosa.urls import url_id
 

@@ -22,7 +22,7 @@ import apsw
 from lycosa.collection.collection import Collection
 from lycosa.collection.fingerprint_store import FingerprintStore
 from lycosa.collection.near_duplicates import _Clusters
-from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.text.fingerprint import SIZE
 
 PER_HOST = 1000

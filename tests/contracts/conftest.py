@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.frontier import PARTITIONS, Frontier, MemoryFrontier, SqliteFrontier
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 
 def unpack(packed: bytes) -> list[str]:

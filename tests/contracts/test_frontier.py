@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.frontier import PARTITIONS, Frontier, LeaseLost, part_of
+from lycosa.frontier.contract import Frontier, LeaseLost
+from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Verdict, WarcRow
 from lycosa.urls import host_of, url_id
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.frontier import Frontier
+from lycosa.frontier.contract import Frontier
 from lycosa.model import Batch, Committed, Discovery, Outcome, PageRow, State, UnstoredPage, VisitHistory
 from lycosa.urls import host_of, url_id
 

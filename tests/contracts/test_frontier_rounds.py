@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lycosa.frontier import PARTITIONS, Frontier
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.partitions import PARTITIONS
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, State, VisitHistory
 from lycosa.urls import host_of, url_id
 

@@ -20,6 +20,7 @@ from lycosa import urls
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import LIMIT, StoredAnswer, iter_records, read_record
 from lycosa.errors import DiskFull
+from lycosa.model import ArchivePlace
 
 _TABLE = """
 CREATE TABLE entry (
@@ -136,16 +137,16 @@ class AnswerCatalogue:
         """The page that a browser made of an answer; empty if none did."""
         return b"" if entry.made < 0 else self._read((entry.warc, entry.made, 0), limit).body_raw
 
-    def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, tuple[str, int, int]]:
+    def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, ArchivePlace]:
         """An answer with its body, and the place of the record that the body was taken from."""
-        place = (entry.warc, entry.offset, entry.length)
+        place = ArchivePlace(entry.warc, entry.offset, entry.length)
         record = self._read(place, limit)
         if entry.kind == "revisit":
             holder = self._db.execute(_HOLDER, (entry.digest,)).fetchone() if entry.digest else self._referred(record)
             if holder is None:
                 record.problem = "the body that it refers to is not in the archive"
             else:
-                place = holder
+                place = ArchivePlace(*holder)
                 record.body_raw = self._read(holder, limit).body_raw
         return record, place
 

@@ -27,13 +27,12 @@ from lycosa.archive.http_head import tidy
 from lycosa.archive.reader import read_record
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.model import Answer, WarcRow
+from lycosa.model import Answer, ArchivePlace, WarcRow
 
 #: In the name of a file that has nothing but lines on what was not kept, and may soon be gone.
 ASIDE = "notes"
 
 Profile = Literal["identical", "not-modified"]
-Place = tuple[str, int, int]
 
 _PROFILES: dict[Profile, bytes] = {
     "identical": b"http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
@@ -129,7 +128,7 @@ class ArchiveWriter:
         """Bytes that were flushed to the present file and would be lost with the power."""
         return self._size - self._synced
 
-    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> Place:
+    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> ArchivePlace:
         """Take an answer in; `digest` is the SHA-1 of its body as received. Gives file name, offset, length."""
         size = os.stat(answer.spool).st_size if answer.spool else len(answer.body)
         head = tidy(answer.head, status=answer.status, size=size)
@@ -149,7 +148,7 @@ class ArchiveWriter:
 
     def add_revisit(
         self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
-    ) -> Place:
+    ) -> ArchivePlace:
         """Take an answer in whose body is held already, in the record of that URL and Unix time (None: unknown)."""
         head = tidy(answer.head, status=answer.status, size=None)
         extra = b"WARC-Profile: %b\r\n" % _PROFILES[profile]
@@ -168,7 +167,7 @@ class ArchiveWriter:
             self._gather(pack(request, dense=self._dense))
         return place
 
-    def digest_at(self, place: Place) -> bytes:
+    def digest_at(self, place: ArchivePlace) -> bytes:
         """The digest that the record of an answer states of its body as received; empty where it cannot be read."""
         name, offset, length = place
         record = read_record(self._folder / os.path.basename(name), offset, length=length, limit=0)
@@ -176,7 +175,7 @@ class ArchiveWriter:
             return base64.b32decode(record.digest.removeprefix("sha1:"))
         return b""
 
-    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
+    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> ArchivePlace:
         """Take in what was made of an answer, which itself must come next; `digest` is the SHA-1 of `content`."""
         if self._fd < 0 or self._full:
             self._open_next()
@@ -338,13 +337,13 @@ class ArchiveWriter:
             return b"".join(store((answer.body, b"\r\n\r\n"), head=start))
         return b"".join(store((b"".join((start, answer.body, b"\r\n\r\n")),)))
 
-    def _gather(self, packed: bytes) -> Place:
+    def _gather(self, packed: bytes) -> ArchivePlace:
         at, length = self._filled, len(packed)
         self._chunks.append(packed)
         self._filled = at + length
-        return self._name, self._size + at, length
+        return ArchivePlace(self._name, self._size + at, length)
 
-    def _stream(self, answer: Answer, start: bytes, *, size: int) -> Place:
+    def _stream(self, answer: Answer, start: bytes, *, size: int) -> ArchivePlace:
         """Write a record whose body is a file straight to disk; the file stays as it was if that fails."""
         self._append()
         offset = self._size
@@ -361,7 +360,7 @@ class ArchiveWriter:
             os.ftruncate(self._fd, offset)
             os.lseek(self._fd, offset, os.SEEK_SET)
             raise self._fault(error) from error
-        return self._name, offset, self._size - offset
+        return ArchivePlace(self._name, offset, self._size - offset)
 
     def _append(self) -> None:
         if not self._filled:

@@ -283,13 +283,13 @@ def _export_inlinks(output: str, folder: str, *, form: str | None, url: str, wan
 
 def _export_near(output: str, folder: str, *, form: str | None, wanted: RowFilter, raw: bool) -> None:
     from lycosa.collection.collection import Collection
-    from lycosa.collection.near_duplicates import COLUMNS
+    from lycosa.collection.near_duplicates import COLUMNS, find_near_duplicates
     from lycosa.output.table import write
 
     check_place(output, form)  # before every page is read
     tell = (lambda words: click.echo(f"lycosa: {words}", err=True)) if sys.stderr.isatty() else None
     with Collection(folder) as collection:
-        found = collection.near_duplicates(host=wanted.host, tell=tell)
+        found = find_near_duplicates(collection, host=wanted.host, tell=tell)
         rows = ((kin.cluster, kin.size, kin.similarity, kin.url, kin.representative) for kin in found)
         with opened(output, form) as (out, settled):
             count = write(rows, COLUMNS, out, form=settled, raw=raw)

@@ -36,6 +36,7 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
 
     from lycosa.collection.collection import Collection
     from lycosa.explain.narrative import tell
+    from lycosa.explain.why import explain
 
     words = [word for given in addresses for word in (_piped() if given == "-" else [given])]
     if not words:
@@ -44,7 +45,7 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
     with Collection(collection) as opened:
         quarry = _load_quarry(opened.mission)
         for at, word in enumerate(words):
-            story = opened.why(word, links=links, quarry=quarry)
+            story = explain(opened, word, links=links, quarry=quarry)
             if text:
                 click.echo(("\n" if at else "") + tell(story))
             else:

@@ -7,7 +7,7 @@ for page in Collection("collection"):
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,9 +39,6 @@ from lycosa.parse import Doc, read
 if TYPE_CHECKING:
     import apsw
 
-    from lycosa.collection.near_duplicates import NearDuplicate
-    from lycosa.explain.why import Why
-    from lycosa.quarry import Quarry
 
 #: Bytes of one body after decompression; what is longer is cut.
 _BODY_BYTES = 256 << 20
@@ -288,16 +285,6 @@ class Collection:
         """
         return select(self.path, sql, values, seconds=seconds).rows
 
-    def why(self, url: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
-        """Everything that is known of an address, seen or never seen, and on which grounds; UsageError if it is none.
-
-        `links` also looks for the pages that link to it; `quarry` tells the parts of a score that it gave, by default
-        that of the mission.
-        """
-        from lycosa.explain.why import explain
-
-        return explain(self, url, links=links, quarry=quarry)
-
     def inlinks(self, url: str) -> Iterator[InLink]:
         """The links to this URL, in the order in which their pages were found; takes one pass over all links."""
         normal = urls.normalise(url)
@@ -308,15 +295,6 @@ class Collection:
         if by not in graph.NODES:
             raise UsageError(f"by is {by!r}; allowed: {', '.join(graph.NODES)}.")
         return graph.find_edges(self.database, by, host=host)
-
-    def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[NearDuplicate]:
-        """The pages that say nearly the same, cluster by cluster, the largest first; with `host`, those that it is in.
-
-        The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
-        """
-        from lycosa.collection.near_duplicates import find_kin
-
-        return find_kin(self, host=host, tell=tell)
 
     @cached_property
     def mission(self) -> Mission:

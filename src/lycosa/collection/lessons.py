@@ -5,13 +5,13 @@ from __future__ import annotations
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.judge.priority.policy import Policy
-from lycosa.model import Lesson
+from lycosa.model import WeightUpdate
 
 #: Under this key a collection keeps the label of the policy whose lessons it holds.
 LEARNED = "lessons"
 
 
-def borrow(mission: Mission, policy: Policy) -> list[Lesson]:
+def borrow(mission: Mission, policy: Policy) -> list[WeightUpdate]:
     """The lessons of the collection that `policy.learned_from` names, or why they are of no use here."""
     source = mission.policy.learned_from
     if not policy.learns:
@@ -22,7 +22,7 @@ def borrow(mission: Mission, policy: Policy) -> list[Lesson]:
 
     with Collection(source) as collection:
         label = next(collection.rows("SELECT value FROM meta WHERE key = ?", [LEARNED]), ("",))[0]
-        lessons: list[Lesson] = list(collection.rows("SELECT key, weight, energy FROM lesson"))
+        lessons = [WeightUpdate(*row) for row in collection.rows("SELECT key, weight, energy FROM lesson")]
         quarry = collection.mission.quarry
     if not lessons:
         raise UsageError(

@@ -56,7 +56,7 @@ class NearDuplicate(Struct, frozen=True):
     similarity: float  # how much of its text it shares with the representative, 0 to 1
 
 
-def find_kin(
+def find_near_duplicates(
     collection: Collection, *, host: str = "", tell: Callable[[str], None] | None = None
 ) -> Iterator[NearDuplicate]:
     """The clusters of a collection, the largest first, page by page; with `host`, those with a page of it.

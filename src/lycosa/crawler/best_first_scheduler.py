@@ -1,23 +1,25 @@
-"""The order across hosts under a policy: which host queue goes next, by what its best URL promises now.
+"""Best-first scheduling: the order across hosts under a policy, by what the best URL of each promises now.
 
-Scores of URLs that wait were given when they were found. They are worked out anew for the head of a host queue's queue:
-when it is loaded, and again when the policy has learned from enough pages.
+Scores of URLs that wait were given when they were found. They are worked out anew for the head of a host's queue: when
+it is loaded, and again when the policy has learned from enough pages.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.politeness.host_queue import INFINITE, HostQueue
-from lycosa.crawler.ranks import BestFirstHosts
-from lycosa.frontier import Frontier
+from lycosa.crawler.politeness.host_scheduler import HostScheduler, MakeQueue
+from lycosa.crawler.target_loading import TargetLoader
+from lycosa.frontier.contract import Frontier
 from lycosa.judge.priority.policy import AGE
-from lycosa.model import Discovery, Lesson, State
+from lycosa.model import Discovery, State, WeightUpdate
 
+HOLD_S = 0.02  # until host queues that were held back are looked at again
 HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half
 SPARE_MOST = 8.0
 PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
@@ -30,19 +32,20 @@ class BestFirstScheduler:
     def __init__(
         self,
         link_scoring: LinkScoring,
-        frontier: Frontier,
+        loader: TargetLoader,
         mission: Mission,
         *,
+        frontier: Frontier,
         workers: int,
-        refill: Callable[[HostQueue], bool],
+        make_queue: MakeQueue,
     ) -> None:
         steer, delay_s = mission.policy, mission.fetch.delay_s
-        self.scheduler = BestFirstHosts(mission.fetch.connections, self._look)
+        self.scheduler = BestFirstHosts(mission.fetch.connections, make_queue, self._look)
+        self._loader = loader
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._link_scoring = link_scoring
         self._frontier = frontier
         self._alone = workers == 1
-        self._refill = refill
         self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
         self._again_at = 0.0
         self._spare = (1 - steer.focus) / steer.focus if steer.focus else INFINITE  # lesser requests for each good one
@@ -64,7 +67,7 @@ class BestFirstScheduler:
         """Take in what was learned before."""
         self._study()
 
-    def drain(self) -> list[Lesson]:
+    def drain(self) -> list[WeightUpdate]:
         """What was learned since the last batch."""
         return self._link_scoring.drain()
 
@@ -84,7 +87,7 @@ class BestFirstScheduler:
         if policy.learns and policy.age - self._shuffled >= max(4 * AGE, len(by_host)):
             self._shuffled = policy.age
             for host_queue in by_host.values():
-                if host_queue.queue:
+                if host_queue.targets:
                     host_queue.promise = self._look(host_queue) or 0.0
         self.scheduler.refresh()
 
@@ -119,15 +122,15 @@ class BestFirstScheduler:
         return self._better is not None
 
     def _is_better(self, host_queue: HostQueue, than: float) -> bool:
-        if not host_queue.listed or host_queue.promise <= than or not (host_queue.queue or self._refill(host_queue)):
+        if not host_queue.listed or host_queue.promise <= than or not (host_queue.targets or self.refill(host_queue)):
             return False
-        return self._link_scoring.promise(host_queue.queue[0]) > than
+        return self._link_scoring.promise(host_queue.targets[0]) > than
 
     def is_spent(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""
         if not self._share or in_flight or now < self._again_at:
             return False
-        return not any(host_queue.queue for host_queue in self.scheduler.by_host.values())
+        return not any(host_queue.targets for host_queue in self.scheduler.by_host.values())
 
     def choose(self, now: float) -> None:
         """Begin a cycle: the most promising URLs of all hosts, and of one host no more than are loaded at once."""
@@ -135,29 +138,35 @@ class BestFirstScheduler:
         scheduler = [
             host_queue
             for host_queue in self.scheduler.by_host.values()
-            if host_queue.queue or (not host_queue.dry and self._refill(host_queue))
+            if host_queue.targets or (not host_queue.dry and self.refill(host_queue))
         ]
         self.closed = True
         promises = (
             (self._link_scoring.promise(target), target, host_queue)
             for host_queue in scheduler
-            for target in host_queue.queue
+            for target in host_queue.targets
         )
         chosen = {target.row for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
         for host_queue in scheduler:
-            host_queue.held.difference_update(target.row for target in host_queue.queue if target.row not in chosen)
-            host_queue.queue = deque(target for target in host_queue.queue if target.row in chosen)
+            host_queue.held.difference_update(target.row for target in host_queue.targets if target.row not in chosen)
+            host_queue.targets = deque(target for target in host_queue.targets if target.row in chosen)
             self.scheduler.enlist(host_queue)
         self._again_at = now if chosen else now + PAUSE_S
 
-    def order(self, host_queue: HostQueue) -> None:
-        """Put a queue that was just loaded in the order that counts now."""
+    def refill(self, host_queue: HostQueue) -> bool:
+        """Load the next targets of a host, if the cycle is open, in the order that counts now."""
+        if self.closed or not self._loader.refill(host_queue):
+            return False
+        self._order(host_queue)
+        return True
+
+    def _order(self, host_queue: HostQueue) -> None:
         link_scoring = self._link_scoring
         host_queue.aged = link_scoring.age
         if link_scoring.policy.learns:
-            ranked = link_scoring.rank(host_queue.queue)
-            host_queue.queue.clear()
-            host_queue.queue.extend(ranked)
+            ranked = link_scoring.rank(host_queue.targets)
+            host_queue.targets.clear()
+            host_queue.targets.extend(ranked)
 
     def _study(self) -> None:
         if self._link_scoring.policy.learns:
@@ -166,10 +175,76 @@ class BestFirstScheduler:
 
     def _look(self, host_queue: HostQueue) -> float | None:
         """What a host queue promises; None when it has nothing to do."""
-        if host_queue.errands or host_queue.extras or host_queue.fetching_robots:
+        if host_queue.robots_requests or host_queue.subresources or host_queue.fetching_robots:
             return INFINITE
-        if not host_queue.queue and not self._refill(host_queue):
+        if not host_queue.targets and not self.refill(host_queue):
             return None
         if self._link_scoring.age - host_queue.aged >= AGE + host_queue.aged // 8:
-            self.order(host_queue)
-        return self._link_scoring.promise(host_queue.queue[0])
+            self._order(host_queue)
+        return self._link_scoring.promise(host_queue.targets[0])
+
+
+class BestFirstHosts(HostScheduler):
+    """All host queues of a worker under a policy; `look` says what one promises, or None if it has nothing to do.
+
+    Those that must wait stand in a heap by time, those that may go in another by promise; both steps take O(log n).
+    """
+
+    def __init__(self, connections: int, make_queue: MakeQueue, look: Callable[[HostQueue], float | None]) -> None:
+        super().__init__(connections, make_queue)
+        self._look = look
+        self._ready: list[tuple[float, int, HostQueue]] = []
+        self._held = False  # the best that may go is held back
+
+    def ready(self, now: float) -> HostQueue | None:
+        self._held = False
+        self._release()
+        while self._heap and self._heap[0][0] <= now:
+            host_queue = heapq.heappop(self._heap)[2]
+            if host_queue.next_at > now:
+                host_queue.listed = False
+                self.enlist(host_queue)  # its time was moved while it stood here
+                continue
+            self._count += 1
+            heapq.heappush(self._ready, (-host_queue.promise, self._count, host_queue))
+        while self._ready:
+            told, _, host_queue = heapq.heappop(self._ready)
+            host_queue.listed = False
+            if host_queue.next_at > now or host_queue.active >= host_queue.per_host:
+                self.enlist(host_queue)
+                continue
+            promise = self._look(host_queue)
+            if promise is None:
+                continue
+            host_queue.promise = promise
+            if self._ready and promise < -self._ready[0][0] and promise < -told:
+                host_queue.listed = True
+                self._count += 1
+                heapq.heappush(self._ready, (-promise, self._count, host_queue))
+            elif self._may_go(host_queue):
+                return host_queue
+        return None
+
+    def hold(self, host_queue: HostQueue) -> None:
+        """Put a host queue back that was not worth a request; those that promise less need not be looked at now."""
+        host_queue.listed = True
+        self._count += 1
+        heapq.heappush(self._ready, (-host_queue.promise, self._count, host_queue))
+        self._held = True
+
+    def refresh(self) -> None:
+        """Promises have changed: put the host queues that may go in their order again."""
+        self._ready = [(-host_queue.promise, count, host_queue) for _, count, host_queue in self._ready]
+        heapq.heapify(self._ready)
+
+    def wait_s(self, now: float) -> float | None:
+        if not self._ready:
+            return super().wait_s(now)
+        return min(HOLD_S, super().wait_s(now) or HOLD_S) if self._held else 0.0
+
+    def listed(self) -> Iterator[HostQueue]:
+        yield from super().listed()
+        yield from (host_queue for _, _, host_queue in self._ready)
+
+    def waiting(self) -> int:
+        return super().waiting() + len(self._ready)

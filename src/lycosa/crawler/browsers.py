@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.rendering import NO_BROWSER
+from lycosa.crawler.intake.browser_choice import NO_BROWSER
 from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
-from lycosa.frontier import Frontier, part_of
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.partitions import part_of
 from lycosa.output.wording import counted
 from lycosa.render.browser_discovery import find_browser
 from lycosa.render.browser_processes import BrowserProcesses

@@ -1,4 +1,4 @@
-"""A worker's side of the browsers: pages that are empty without one go in, what their scripts made of them comes out.
+"""Rendering, the worker's side: pages that wait for a browser, and what they ask for while they are in it.
 
 The page's plain answer is held here until then. What a page asks for meanwhile arrives as an extra of its host's host
 queue, at the one worker to whom that host belongs: it is asked for when the host queue may go on, after its robots.txt,
@@ -11,21 +11,24 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from lycosa import clock, urls
+from lycosa.config.host_rules import HostRules
 from lycosa.config.secrets import has_secrets
-from lycosa.crawler.intake.answer_intake import AnswerIntake
+from lycosa.config.settings import Mission
+from lycosa.crawler.intake.browser_choice import NO_BROWSER, RENDER
+from lycosa.crawler.intake.page_storage import PageStorage
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.crawler.politeness.robots_cache import RobotsCache
 from lycosa.crawler.shared_state import Cell, SharedState
+from lycosa.fetch.client import Client
 from lycosa.fetch.decode import DecodedBody, decode, decode_file
-from lycosa.frontier import part_of
-from lycosa.model import Answer, Target
-from lycosa.parse import Doc
-from lycosa.parse.script_shell import is_hollow
+from lycosa.frontier.partitions import LeasedPartitions
+from lycosa.model import Answer, Purpose, Target
 from lycosa.render.messages import (
     Ask,
     Begin,
@@ -46,9 +49,6 @@ SLACK_S = 60.0  # how much later than the hub itself a worker gives a page up
 SILENCE_S = 120.0  # without a hub, pages wait no longer
 TRIES = 2  # hubs that may end over a page
 URL_MAX = 8192
-RENDER = "render"
-NO_BROWSER = "needs-browser"
-_HTML = frozenset({"html", "xhtml"})
 _USABLE = frozenset({"", "truncated", "not-encoded"})
 
 #: A page whose rendering ended: its plain answer, and what came of it.
@@ -69,47 +69,41 @@ class Rendering:
 
     def __init__(
         self,
-        robots_cache: RobotsCache,
+        mission: Mission,
         slot: int,
         *,
-        intake: AnswerIntake,
+        client: Client,
+        host_rules: HostRules,
+        robots_cache: RobotsCache,
+        scheduler: HostScheduler,
+        partitions: LeasedPartitions,
+        storage: PageStorage,
+        crawl_log: CrawlLog,
         shared: SharedState,
-        parts: Callable[[], list[int]],
         socket_path: str,
     ) -> None:
-        self.mission = robots_cache.mission
-        self.robots_cache = robots_cache
-        self.client = robots_cache.client
-        self.intake = intake
-        self.slot = slot
-        self.shared = shared
-        self.socket_path = socket_path  # empty: there is no browser
-        self._parts = parts  # of hosts that are this worker's
+        """`socket_path`: of the broker of the browsers; empty: there is none."""
+        self._mission = mission
+        self._slot = slot
+        self._client = client
+        self._host_rules = host_rules
+        self._robots_cache = robots_cache
+        self._scheduler = scheduler
+        self._partitions = partitions
+        self._storage = storage
+        self._crawl_log = crawl_log
+        self._shared = shared
+        self._socket_path = socket_path
         self._told: list[int] = []  # the parts that the hub knows of
         self._line: WorkerConnection | None = None
         self._full = False  # the line takes no more for now
         self._silent_since = 0.0
         self._held: dict[int, _Held] = {}
         self._bytes = 0  # of their bodies in memory
-        self._asked: dict[int, Ask] = {}  # by row number of the target, which is negative
+        self._asked: dict[int, Ask] = {}  # by row of the target
         self._done: list[Rendered] = []
         self._count = 0
         self._publish()  # whoever had this place before may have died over a page
-
-    # Which pages
-
-    def wish(self, doc: Doc, target: Target) -> str:
-        """Empty: the page is fine as it is; RENDER: it is to be rendered; NO_BROWSER: it should be and cannot."""
-        if doc.kind not in _HTML:
-            return ""
-        rule = self.client.rule_for(target.host)
-        mode = rule.render if rule is not None and rule.render is not None else self.mission.fetch.render
-        if mode == "never" or (mode == "auto" and not is_hollow(doc)) or target.via == "sitemap":
-            return ""
-        if self.socket_path and not self.shared.browserless:
-            return RENDER
-        self.shared.add(self.slot, Cell.SHELLS, 1)
-        return NO_BROWSER
 
     @property
     def pending(self) -> int:
@@ -118,7 +112,7 @@ class Rendering:
 
     def is_full(self, host_queue: HostQueue) -> bool:
         """Whether a host has so many pages waiting here that it should not bring more."""
-        tabs = self.mission.render.tabs
+        tabs = self._mission.render.tabs
         return host_queue.rendering >= (tabs if len(self._held) < 8 * tabs else 1)
 
     def submit(self, answer: Answer, host_queue: HostQueue) -> None:
@@ -134,7 +128,7 @@ class Rendering:
         if not answer.spool and self._bytes + len(answer.body) > HELD_BYTES:
             # On a full disk the page stays in memory; that the disk is full shows elsewhere.
             with contextlib.suppress(OSError):
-                with tempfile.NamedTemporaryFile(dir=self.client.spool_folder, delete=False) as spool:
+                with tempfile.NamedTemporaryFile(dir=self._client.spool_folder, delete=False) as spool:
                     spool.write(answer.body)
                 answer.spool, answer.body = spool.name, b""
         self._bytes += len(answer.body)
@@ -143,17 +137,17 @@ class Rendering:
 
     def next_target(self, host_queue: HostQueue) -> Target | None:
         """The next extra of a host that may be asked for; None when there is none, or robots.txt must come first."""
-        while host_queue.extras:
-            target = host_queue.extras[0]
+        while host_queue.subresources:
+            target = host_queue.subresources[0]
             if target.row in self._asked:
-                robots = self.robots_cache.rules_for(host_queue, target)
+                robots = self._robots_cache.rules_for(host_queue, target)
                 if robots is None:
                     return None
                 down = host_queue.find_down((target,))
-                if not down and robots.allows(target.url, self.mission.agent.name):
-                    return host_queue.extras.pop(0)
+                if not down and robots.allows(target.url, self._mission.agent.name):
+                    return host_queue.subresources.pop(0)
                 self._refuse(target, host_queue.down[down] if down else "robots")
-            host_queue.extras.pop(0)
+            host_queue.subresources.pop(0)
         return None
 
     def take(self, answer: Answer) -> None:
@@ -163,11 +157,11 @@ class Rendering:
         if not failure:
             decoded = _decode(answer, limit=answer.target.max_bytes)
             body, failure = decoded.body, "" if decoded.problem in _USABLE else decoded.problem
-            if self.mission.render.archive:
-                self.intake.keep_extra(answer)
-        self.intake.bytes += answer.size
-        self.intake.crawl_log.extra(answer, failure)
-        self.shared.add(self.slot, Cell.EXTRAS, 1)
+            if self._mission.render.archive:
+                self._storage.store_subresource(answer)
+        self._storage.bytes += answer.size
+        self._crawl_log.extra(answer, failure)
+        self._shared.add(self._slot, Cell.EXTRAS, 1)
         if answer.spool:
             os.unlink(answer.spool)
         if ask is not None:
@@ -175,25 +169,34 @@ class Rendering:
 
     def _admit(self, ask: Ask) -> None:
         host = urls.host_of(ask.url)
-        if part_of(host) not in self._parts():
+        if host not in self._partitions:
             self._say(Resource(ask.ticket, failure="not-mine"))
             return
         self._count += 1
-        target = Target(-self._count, 0, ask.url, host, via=RENDER, headers=ask.headers, max_bytes=ask.max_bytes)
+        target = Target(
+            row=self._count,
+            url_hash=0,
+            url=ask.url,
+            host=host,
+            via=RENDER,
+            headers=ask.headers,
+            max_bytes=ask.max_bytes,
+            purpose=Purpose.SUBRESOURCE,
+        )
         self._asked[target.row] = ask
-        rule = self.client.rule_for(host)
+        rule = self._host_rules.find(host)
         if len(ask.url) > URL_MAX:
             self._refuse(target, "length")
         elif not ask.own and rule is not None and has_secrets(rule):
             self._refuse(target, "credentials")  # no page may have another host asked in the user's name
         else:
-            host_queue = self.robots_cache.queue_of(host)
-            host_queue.extras.append(target)
-            self.robots_cache.scheduler.enlist(host_queue)
+            host_queue = self._scheduler.queue_of(host)
+            host_queue.subresources.append(target)
+            self._scheduler.enlist(host_queue)
 
     def _refuse(self, target: Target, reason: str) -> None:
         ask = self._asked.pop(target.row)
-        self.intake.crawl_log.extra(Answer(target, failure=reason, began=clock.now()), reason)
+        self._crawl_log.extra(Answer(target, failure=reason, began=clock.now()), reason)
         self._say(Resource(ask.ticket, failure=reason))
 
     # The line to the hub
@@ -207,7 +210,7 @@ class Rendering:
                     self._hear(message)
                 if self._line.waiting != self._full:
                     self._full = self._line.waiting
-                    self.client.watch(self._line.fileno(), write=self._full)
+                    self._client.watch(self._line.fileno(), write=self._full)
             except OSError:
                 self._hang_up()
         done, self._done = self._done, []
@@ -215,20 +218,20 @@ class Rendering:
 
     def do_chores(self, now: float) -> None:
         """Reach the hub once there is one, tell it which hosts are ours, and give up what takes too long."""
-        if not self.socket_path:
+        if not self._socket_path:
             return
-        if self._line is None and self.shared.browser_beat:
+        if self._line is None and self._shared.browser_beat:
             self._call()
-        elif self._line is not None and self._told != self._parts():
+        elif self._line is not None and self._told != self._partitions.parts:
             self._introduce()
         if not self._held:
             self._silent_since = 0.0
             return
         if self._line is not None or not self._silent_since:
             self._silent_since = now
-        patience_s = self.mission.render.total_timeout_s + SLACK_S
+        patience_s = self._mission.render.total_timeout_s + SLACK_S
         for job, held in list(self._held.items()):
-            if self.shared.browserless:
+            if self._shared.browserless:
                 self._give_up(job, NO_BROWSER)
             elif (held.begun and now - held.begun > patience_s) or now - self._silent_since > SILENCE_S:
                 self._give_up(job, "render-timeout")
@@ -258,7 +261,7 @@ class Rendering:
             if held is not None:
                 held.begun = clock.now()
                 answer = held.answer
-                body = _decode(answer, limit=self.mission.limits.html_bytes).body
+                body = _decode(answer, limit=self._mission.limits.html_bytes).body
                 self._say(Sheet(message.job, answer.status, answer.headers, body))
         else:
             self._finish(message)
@@ -269,12 +272,12 @@ class Rendering:
             return
         answer = held.answer
         self._bytes -= len(answer.body)
-        host_queue = self.robots_cache.queue_of(answer.target.host)
+        host_queue = self._scheduler.queue_of(answer.target.host)
         host_queue.rendering -= 1
-        self.robots_cache.scheduler.enlist(host_queue)
+        self._scheduler.enlist(host_queue)
         if result.html:
-            self.shared.add(self.slot, Cell.RENDERED, 1)
-        self.intake.crawl_log.rendering(answer, result)
+            self._shared.add(self._slot, Cell.RENDERED, 1)
+        self._crawl_log.rendering(answer, result)
         self._done.append((answer, result))
         self._publish()
 
@@ -284,17 +287,17 @@ class Rendering:
 
     def _call(self) -> None:
         try:
-            self._line = WorkerConnection(self.socket_path)
+            self._line = WorkerConnection(self._socket_path)
         except OSError:
             return  # not yet there, or being replaced
-        self.client.watch(self._line.fileno())
+        self._client.watch(self._line.fileno())
         self._introduce()
         for job, held in self._held.items():
             self._say(RenderJob(job, held.answer.target.url))
 
     def _introduce(self) -> None:
-        self._told = list(self._parts())
-        self._say(Hello(self.slot, self._told))
+        self._told = list(self._partitions.parts)
+        self._say(Hello(self._slot, self._told))
 
     def _say(self, message: ToHub) -> None:
         if self._line is not None:
@@ -306,7 +309,7 @@ class Rendering:
     def _hang_up(self) -> None:
         """The hub has gone: the pages that it had begun are tried once more, its questions are void."""
         if self._line is not None:
-            self.client.watch(self._line.fileno(), gone=True)
+            self._client.watch(self._line.fileno(), gone=True)
             self._line.close()
             self._line, self._full = None, False
         self._asked.clear()
@@ -317,7 +320,7 @@ class Rendering:
                     self._finish(RenderResult(job, failure="render-crash"))
 
     def _publish(self) -> None:
-        self.shared.put(self.slot, Cell.RENDERING, len(self._held))
+        self._shared.put(self._slot, Cell.RENDERING, len(self._held))
 
 
 def _decode(answer: Answer, *, limit: int) -> DecodedBody:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lycosa.config.settings import RecrawlSettings
 from lycosa.crawler.intake.revisits import HOUR_S, step_of
-from lycosa.frontier import Frontier
+from lycosa.frontier.contract import Frontier
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
 

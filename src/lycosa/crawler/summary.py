@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa import clock
 from lycosa.config.settings import Mission
 from lycosa.crawler.shared_state import Cell, SharedState
-from lycosa.frontier import EVENTS, Frontier
+from lycosa.frontier.contract import EVENTS, Frontier
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 
@@ -41,6 +41,14 @@ class CrawlReport(Struct):
     quarry_errors: int = 0
     extracted: list[str] = []  # what the extraction beside the crawl has to tell
     replaced: int = 0  # workers that died and were started anew
+
+    def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
+        """Tell what the extraction beside the crawl did, and how it ended; empty: nothing was left to do."""
+        self.extracted = lines
+        if self.exit_code in (0, 5) and ended_by == "interrupt":
+            self.ended_by, self.exit_code = "interrupt", 130
+        elif self.exit_code in (0, 5) and ended_by:
+            self.exit_code = 1
 
     def as_json(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -19,7 +19,7 @@ from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import Damaged, DiskFull
-from lycosa.frontier import Frontier
+from lycosa.frontier.contract import Frontier
 from lycosa.process import interruptible, tie
 
 TICK_S = 0.05
@@ -46,7 +46,7 @@ class Supervisor:
         progress: CrawlProgress,
         look_again: LookAgain,
         browsers: Browsers,
-        room: DiskGuard,
+        disk_guard: DiskGuard,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -55,7 +55,7 @@ class Supervisor:
         self._progress = progress
         self._look_again = look_again
         self._browsers = browsers
-        self._room = room
+        self._disk_guard = disk_guard
         self._pids: dict[int, int] = {}  # pid -> slot
         self._interrupts = 0
         self._deaths = 0.0
@@ -68,7 +68,7 @@ class Supervisor:
         """Returns when every worker has ended."""
         began = time.monotonic()
         with interruptible(self._interrupt), self._children():
-            self._mind_room()
+            self._check_disk()
             for slot in range(0 if self.shared.stopping else self.shared.workers):
                 self._fork(slot)
             idle_ticks, requests = 0, 0.0
@@ -83,7 +83,7 @@ class Supervisor:
                     self._hurry()
                     continue
                 self._progress.tell(self.shared)
-                self._mind_room()
+                self._check_disk()
                 before, requests = requests, self.shared.total(Cell.REQUESTS)
                 idle_ticks = max(idle_ticks, 0) if requests != before else idle_ticks
                 idle_ticks = idle_ticks + 1 if self._is_idle() else 0
@@ -146,11 +146,11 @@ class Supervisor:
             del self._pids[pid]
             if os.waitstatus_to_exitcode(status) != 0:
                 try:
-                    self._mourn(slot, os.waitstatus_to_exitcode(status))
+                    self._replace_worker(slot, os.waitstatus_to_exitcode(status))
                 except DiskFull:
                     self._end("disk")
 
-    def _mourn(self, slot: int, code: int) -> None:
+    def _replace_worker(self, slot: int, code: int) -> None:
         """A worker died: its successor does again what it had not committed; the page it died of is remembered."""
         if code in (DiskFull.exit_code, Damaged.exit_code):
             self._end("disk" if code == DiskFull.exit_code else "damaged")
@@ -174,10 +174,10 @@ class Supervisor:
         self.replaced += 1
         self._fork(slot)
 
-    def _mind_room(self) -> None:
+    def _check_disk(self) -> None:
         """Pause, or end, while there is still room to do so; go on when there is enough again."""
-        lack = self._room.lack()
-        if lack and self._room.is_hopeless:
+        lack = self._disk_guard.lack()
+        if lack and self._disk_guard.is_hopeless:
             self._progress.say(lack)
             self._end("disk")
         elif bool(lack) != self.shared.pausing:

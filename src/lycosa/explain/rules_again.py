@@ -10,14 +10,15 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
+from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.fetch.client import find_rule
-from lycosa.fetch.robots import decision
+from lycosa.fetch.robots import Robots, decision
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
+from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
-from lycosa.model import State
+from lycosa.model import State, Target, Verdict
 from lycosa.reasons import explain
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
@@ -43,26 +44,57 @@ class Discovered(Struct, frozen=True):
     reason: str = ""
 
 
-class Grounds:
+class RecordedHost(Struct):
+    """A host as its collection remembers it."""
+
+    host: str
+    pages: int  # stored in the last round
+    under_way: int = 0
+
+    def given_up(self, url: str) -> str:
+        """Nothing of a run that has ended."""
+        return ""
+
+
+class RecordedRobots:
+    """The robots.txt files of a collection, as the crawl believed them."""
+
+    def __init__(self, collection: Collection, mission: Mission, host_rules: HostRules) -> None:
+        self._rows = collection.rows
+        self._host_rules = host_rules
+        self.row: tuple[float, int, bytes] | None = None  # when the last one was fetched, its status, its text
+
+    def rules_for(self, host: RecordedHost, target: Target) -> Robots | None:
+        """The rules of the target's origin; None where no robots.txt is held."""
+        if self._host_rules.robots(host.host) == "ignore":
+            return Robots.everything()
+        origin = urls.origin_of(target.url)
+        self.row = next(self._rows("SELECT fetched_at, status, body FROM robots WHERE origin = ?", [origin]), None)
+        return decision(self.row[1], self.row[2] or b"") if self.row is not None else None
+
+
+class RulesAgain:
     """The rules as they are for one host."""
 
     def __init__(self, collection: Collection, mission: Mission, *, host: str) -> None:
         self._rows = collection.rows
         self._mission = mission
-        self._host = host
-        rule, fetch = find_rule(mission.hosts, host), mission.fetch
-        self.delay_s = fetch.delay_s if rule is None or rule.delay_s is None else rule.delay_s
-        self.per_host = fetch.per_host if rule is None or rule.per_host is None else rule.per_host
+        self._host = RecordedHost(host, self._count(_HOST_PAGES, host_key(host)))
+        self._host_rules = HostRules(mission)
+        self.delay_s, self.per_host = self._host_rules.delay_s(host), self._host_rules.per_host(host)
         self.robots_at, self.robots_status = 0.0, 0
-        self._mode = rule.robots if rule is not None and rule.robots else fetch.robots
         self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies))
+        self._robots = RecordedRobots(collection, mission, self._host_rules)
+        self._fetch_rules = FetchRules[RecordedHost](
+            mission, self._rules, robots=self._robots, quota=None, page_limit=self._judge_page_limit
+        )
 
     def judge(self, url: str, finding: Discovered) -> list[Ruling]:
         """Every rule in turn."""
         if finding.via == "sitemap":  # a list of pages, followed whatever the other rules say
-            rows = [("scope", self._rules.judge_sitemap(url, host=self._host))]
+            rows = [("scope", self._rules.judge_sitemap(url, host=self._host.host))]
         else:
-            rows = self._rules.explain(url, depth=finding.depth, host=self._host, seed=finding.seed)
+            rows = self._rules.explain(url, depth=finding.depth, host=self._host.host, seed=finding.seed)
         rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]
         if finding.state is not None:
             self._recall(rulings, finding)
@@ -70,7 +102,7 @@ class Grounds:
             rulings.append(self._ask_bar(finding.reason))
         elif finding.reason == "trap:sitemaps":
             rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
-        return [*rulings, self._ask_robots(url), *self._ask_budgets(finding)]
+        return [*rulings, *self._ask_fetch_rules(url, finding)]
 
     def _ask_bar(self, reason: str) -> Ruling:
         """Nothing against the address itself: only links that are not followed lead to it."""
@@ -93,36 +125,39 @@ class Grounds:
     def _tallies(self, owner: str) -> dict[str, int]:
         return dict(self._rows("SELECT key, count FROM tally WHERE host = ?", [host_key(owner)]))
 
-    def _ask_robots(self, url: str) -> Ruling:
-        if self._mode == "ignore":
+    def _ask_fetch_rules(self, url: str, finding: Discovered) -> list[Ruling]:
+        """The rules that are asked last, when the address is next to be fetched; what was fetched passed them."""
+        taken = finding.state is not None and finding.state not in (*_TO_BE_FETCHED, State.REJECTED)
+        target = Target(0, 0, url, self._host.host, via=finding.via, seed=finding.seed)
+        rulings = []
+        for rule, verdict in self._fetch_rules.explain(target, self._host):
+            if rule == "robots":
+                rulings.append(self._tell_robots(url, verdict))
+            elif verdict is not None:
+                rulings.append(Ruling(rule, taken or verdict.ok, verdict.detail))
+        return rulings
+
+    def _tell_robots(self, url: str, verdict: Verdict | None) -> Ruling:
+        if self._host_rules.robots(self._host.host) == "ignore":
             return Ruling("robots", True, "robots.txt is ignored for this host, as the mission says")
-        origin, agent = urls.origin_of(url), self._mission.agent.name
-        row = next(self._rows("SELECT fetched_at, status, body FROM robots WHERE origin = ?", [origin]), None)
-        if row is None:
+        if verdict is None or self._robots.row is None:
+            origin = urls.origin_of(url)
             return Ruling("robots", None, f"no robots.txt of {origin} is held; it is asked for before the first page")
-        self.robots_at, self.robots_status, body = row
-        robots = decision(self.robots_status, body or b"")
-        wanted = robots.crawl_delay(agent)
+        self.robots_at, self.robots_status, body = self._robots.row
+        wanted = decision(self.robots_status, body or b"").crawl_delay(self._mission.agent.name)
         if wanted is not None:
             self.delay_s = max(self.delay_s, min(wanted, self._mission.fetch.crawl_delay_max_s))
-        return Ruling("robots", robots.allows(url, agent), robots.explain(url, agent))
+        return Ruling("robots", verdict.ok, verdict.detail)
 
-    def _ask_budgets(self, finding: Discovered) -> list[Ruling]:
-        """The limits that are asked last, when the address is next to be fetched."""
-        limits, rulings = self._mission.limits, []
-        taken = finding.state is not None and finding.state not in (*_TO_BE_FETCHED, State.REJECTED)
-        for rule, limit, setting, sql, values in (
-            ("host-budget", limits.host_pages, "limits.host_pages", _HOST_PAGES, [host_key(self._host)]),
-            ("page-limit", limits.pages, "limits.pages", _STORED, []),
-        ):
-            if limit <= 0:
-                rulings.append(Ruling(rule, True, f"{setting} = none"))
-                continue
-            stored = next((int(row[0]) for row in self._rows(sql, values)), 0)
-            where = f"of {self._host} " if rule == "host-budget" else ""
-            ok = taken or stored < limit
-            rulings.append(Ruling(rule, ok, f"{stored} pages {where}are stored; {setting} = {limit}"))
-        return rulings
+    def _judge_page_limit(self, target: Target) -> Verdict:
+        limit = self._mission.limits.pages
+        if limit <= 0:
+            return Verdict(True, "", "limits.pages = none")
+        stored = self._count(_STORED)
+        return Verdict(stored < limit, PAGE_LIMIT, f"{stored} pages are stored; limits.pages = {limit}")
+
+    def _count(self, sql: str, *values: int) -> int:
+        return next((int(row[0]) for row in self._rows(sql, values)), 0)
 
 
 _HOST_PAGES = "SELECT iif(round = (SELECT max(round) FROM round), visited, 0) FROM host WHERE host = ?"

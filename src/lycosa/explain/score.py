@@ -11,6 +11,7 @@ from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
+from lycosa.model import WeightUpdate
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
         policy = make_policy(mission, make_relevance(mission))
     except UsageError as error:
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
-    policy.study(list(collection.rows("SELECT key, weight, energy FROM lesson")) if policy.learns else [])
+    learned = collection.rows("SELECT key, weight, energy FROM lesson") if policy.learns else ()
+    policy.study([WeightUpdate(*row) for row in learned])
     if policy.learns and policy_data:
         promise = policy.promise(row["score"], host, policy_data=policy_data)
         rule = f"{rule}: {promise:.3f} by what it knows now, as log-odds"

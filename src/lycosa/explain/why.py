@@ -18,7 +18,7 @@ from lycosa.collection.graph import InLink
 from lycosa.collection.status import running_crawl
 from lycosa.explain import score
 from lycosa.explain.address import AddressForms, read_address, spellings
-from lycosa.explain.rules_again import Discovered, Grounds, Ruling
+from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
@@ -198,7 +198,7 @@ class _Teller:
         url, row = self._find_spelling(address)
         host = urls.host_of(url)
         running = running_crawl(self._from.path)
-        grounds = Grounds(self._from, mission, host=host)
+        grounds = RulesAgain(self._from, mission, host=host)
         linked = self._find_links(url) if links else None
         finding = self._finding(row, linked)
         rules = grounds.judge(url, finding)
@@ -317,7 +317,7 @@ class _Teller:
         pending = self._count(_PENDING, host)
         return Queue(ahead=min(ahead, _COUNTED), pending=pending, bounded=max(ahead, pending) >= _COUNTED)
 
-    def _host(self, name: str, grounds: Grounds) -> Host:
+    def _host(self, name: str, grounds: RulesAgain) -> Host:
         row = next(
             self._rows("SELECT pages, errors, delay_s, next_at FROM host WHERE host = ?", [host_key(name)]), None
         )

@@ -21,7 +21,6 @@ import msgspec
 
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
-from lycosa.crawler.summary import CrawlReport
 from lycosa.errors import LycosaError
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.messages import Setup
@@ -50,13 +49,13 @@ class BackgroundExtraction:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 
-    def finish(self, report: CrawlReport, output: TextIO, *, quiet: bool) -> None:
-        """Let it do what is left, or only what it has begun if the crawl ended in haste; the report tells the rest."""
+    def finish(self, crawl_ended_by: str, output: TextIO, *, quiet: bool) -> Tally:
+        """Let it do what is left, or only what it has begun if the crawl ended in haste."""
         progress = ProgressLine(output, quiet=quiet)
         interrupts = Interrupts(progress.say, hurry=self._process.kill)
         tally = Tally(ended_by="error", notes=["See logs/extract.log."])
         with interrupts.caught():
-            self._order(b"s" if report.ended_by in HASTY else b"f")
+            self._order(b"s" if crawl_ended_by in HASTY else b"f")
             assert self._process.stdout
             for line in _lines(self._process.stdout.fileno(), every_s=TELL_S):
                 if interrupts.count:
@@ -66,11 +65,7 @@ class BackgroundExtraction:
                     progress.show(tally.line)
             progress.clear()
         self._process.wait()
-        report.extracted = tally.lines
-        if report.exit_code in (0, 5) and tally.ended_by == "interrupt":
-            report.ended_by, report.exit_code = "interrupt", 130
-        elif report.exit_code in (0, 5) and tally.ended_by:
-            report.exit_code = 1
+        return tally
 
     def kill(self) -> None:
         """End it at once; what it had not committed is done again another time."""
@@ -106,7 +101,7 @@ def _lines(pipe: int, *, every_s: float) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> Iterator[BackgroundExtraction | None]:
+def extract_beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> Iterator[BackgroundExtraction | None]:
     """Extract while the block runs, if the mission has anything to extract; nothing stays behind."""
     if quarry is None or not has_extract(quarry) or not mission.extract.workers:
         yield None

@@ -24,8 +24,8 @@ from lycosa.extract.foreign_archives import ForeignDocuments, Stream
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.tally import Tally
-from lycosa.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.extraction_store import Label
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.progress import ProgressLine
 from lycosa.output.wording import counted
 

@@ -19,6 +19,7 @@ from typing import Any
 import pycurl
 
 from lycosa import clock, urls
+from lycosa.config.host_rules import HostRules
 from lycosa.config.secrets import has_secrets, make_public
 from lycosa.config.settings import FetchSettings, HostRule, LimitSettings, Mission
 from lycosa.fetch.address_guard import SCHEMES, AddressGuard
@@ -213,7 +214,7 @@ class Client:
         self._agent = agent_header(mission)
         self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
         self._families = read_hosts_file()
-        self._rules: dict[str, HostRule | None] = {}
+        self._host_rules = HostRules(mission)
         self._trusted: dict[str, HostRule] = {}  # by origin, where a rule has secrets
         self._sweep_at = 0.0  # when a transfer is to forget old addresses of hosts
         self._nameless: set[str] = set()  # hosts of which libcurl remembers that they have no address
@@ -232,23 +233,13 @@ class Client:
     def room(self) -> int:
         return self._mission.fetch.connections - len(self._busy)
 
-    def rule_for(self, host: str) -> HostRule | None:
-        """The user's settings for this host: its own name first, then the longest *.name that covers it."""
-        if not self._mission.hosts:
-            return None
-        if host not in self._rules:
-            if len(self._rules) > 100_000:
-                self._rules.clear()
-            self._rules[host] = find_rule(self._mission.hosts, host)
-        return self._rules[host]
-
     def _rule_at(self, target: Target) -> HostRule | None:
         """The same for one address: secrets are for the schemes and ports of the host's seeds, and for https.
 
         Without a seed they are for the default ports. Who can put up a server on another port of the host, or listen
         to what is not encrypted, gets them by no link and no redirect.
         """
-        rule = self.rule_for(target.host)
+        rule = self._host_rules.find(target.host)
         if rule is None or not has_secrets(rule):
             return rule
         origin = urls.origin_of(target.url)
@@ -450,18 +441,6 @@ def agent_header(mission: Mission) -> str:
         return agent.header
     contact = f" (+{agent.contact})" if agent.contact else ""
     return f"{agent.name}/{__version__}{contact}"
-
-
-def find_rule(rules: dict[str, HostRule], host: str) -> HostRule | None:
-    """The most specific of the user's host rules for `host`."""
-    if host in rules:
-        return rules[host]
-    parts = host.split(".")
-    for start in range(len(parts)):
-        rule = rules.get("*." + ".".join(parts[start:]))
-        if rule is not None:
-            return rule
-    return rules.get("*")
 
 
 def _socket_name(url: str) -> str:

@@ -24,7 +24,7 @@ _LONGEST_DATE = 64  # characters
 _LONGEST = 256  # characters of an ETag; longer ones are not worth keeping for millions of pages
 
 
-def make_keys(headers: dict[str, str], began: float, *, lied: str = "") -> tuple[str, str]:
+def make_validators(headers: dict[str, str], began: float, *, lied: str = "") -> tuple[str, str]:
     """ETag and date to ask with the next time; `lied` is a date of this page that proved wrong."""
     etag = headers.get("etag", "")
     if len(etag) > _LONGEST:

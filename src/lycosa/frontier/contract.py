@@ -12,7 +12,21 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from lycosa.model import Batch, Committed, Discovery, HostRow, Lesson, RobotsRow, State, Target, Verdict, WarcRow
+from lycosa.model import (
+    STATE_NAMES,
+    ArchivePlace,
+    Batch,
+    Committed,
+    ContentHolder,
+    Discovery,
+    HostRow,
+    RobotsRow,
+    State,
+    Target,
+    Verdict,
+    WarcRow,
+    WeightUpdate,
+)
 
 #: Bytes of a file: from the first up to, and without, the second.
 Span = tuple[int, int]
@@ -43,6 +57,12 @@ class Summary(Struct):
     statuses: dict[str, int]  # answers of the round by HTTP status
 
 
+#: Rejections that a round looks at again; all others hold until the settings change.
+REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive")
+#: A page that killed workers is left alone for good.
+POISON = "killed-worker"
+#: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
+REOPENED_BY_SEEDS = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 #: Why a link to a URL was not followed: nothing against the URL itself, so a link that is followed opens it.
 BARRED = ("nofollow", "rel-nofollow", "internal-link")
 #: What a round finds of a page: it is counted and, after the first round, written down for each page.
@@ -162,16 +182,16 @@ class Frontier(Protocol):
         score; one that is followed opens a URL to which only `BARRED` links had led.
         """
 
-    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
         """The sums of what policies learned, under the keys that changed after a stamp; and the stamp of the last."""
 
     def forget_lessons(self) -> None:
         """Forget what policies learned: it was written by another version."""
 
-    def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
+    def content_holder(self, digest: bytes) -> ContentHolder | None:
         """Row number, URL and time of the page that brought this content first."""
 
-    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
+    def content_place(self, digest: bytes) -> ArchivePlace | None:
         """Archive file, offset and length of the record that holds this content."""
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
@@ -254,3 +274,11 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Give everything back; further calls are an error."""
+
+
+def explain(row: UrlRow) -> str:
+    """Why a URL is in the state that it is in, in a few words."""
+    text = STATE_NAMES[State(row.state)]
+    if row.reason:
+        text += f": {row.reason}"
+    return f"{text} (HTTP {row.http})" if row.http else text

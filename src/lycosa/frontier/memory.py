@@ -8,37 +8,53 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.frontier.contract import BARRED, EVENTS, Judge, LeaseLost, RoundRow, Span, Summary, UrlRow, overlaps
+from lycosa.frontier import link_codec
+from lycosa.frontier.contract import (
+    BARRED,
+    EVENTS,
+    POISON,
+    REOPENED_BY_ROUNDS,
+    REOPENED_BY_SEEDS,
+    Judge,
+    LeaseLost,
+    RoundRow,
+    Span,
+    Summary,
+    UrlRow,
+    explain,
+    overlaps,
+)
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import HELD, SETTLED, event_of, owns_before
-from lycosa.frontier.partitions import part_of
-from lycosa.frontier.sqlite.rounds import POISON
-from lycosa.frontier.sqlite.statistics import explain
-from lycosa.frontier.sqlite.writer import REOPENED
-from lycosa.frontier.world import Lease, Url, World, is_visited, make_row, make_target, open_url
+from lycosa.frontier.page_events import HELD, SETTLED, PageBefore, event_of, owns_before
+from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
+    ArchivePlace,
     Batch,
     Committed,
+    ContentHolder,
     Discovery,
     HostRow,
     LastmodHint,
-    Lesson,
     Outcome,
+    PageRow,
     RobotsRow,
     State,
     Target,
+    UnstoredPage,
     VisitHistory,
     WarcRow,
+    WeightUpdate,
 )
 
 
 class MemoryFrontier:
     """A frontier for tests; `twin` gives another worker's view of the same collection."""
 
-    def __init__(self, *, unpack_links: Callable[[bytes], list[str]] | None = None) -> None:
+    def __init__(self, *, unpack_links: Callable[[bytes], list[str]] = link_codec.targets) -> None:
         self._unpack = unpack_links
         self._world = World()
         self._epochs: dict[int, int] = {}
@@ -186,7 +202,7 @@ class MemoryFrontier:
     def _crown(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
         url = self._world.by_id[seed.url_hash]
         url.found.seed = True
-        if url.state in REOPENED[given] and seed.state == State.PENDING:
+        if url.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
             url.was = url.state if url.state < State.FAILED else url.was
             open_url(url)
             woken.add(seed.host)
@@ -287,7 +303,7 @@ class MemoryFrontier:
 
     def _spread(self, url: Url, woken: set[str], max_depth: int) -> None:
         children = [(url.redirect, 0)] if url.redirect else []
-        if url.links and self._unpack is not None:
+        if url.links:
             children += [(address, 1) for address in self._unpack(url.links)]
         for address, step in children:
             child = self._world.by_id.get(urls.url_id(address))
@@ -331,24 +347,24 @@ class MemoryFrontier:
             world.statuses[number, str(done.http)] += 1
             world.rounds[-1].answers += 1
 
-    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
         rows = self._world.lessons.items()
-        return self._world.stamp, [(key, row[0], row[1]) for key, row in rows if row[2] > since]
+        return self._world.stamp, [WeightUpdate(key, row[0], row[1]) for key, row in rows if row[2] > since]
 
     def forget_lessons(self) -> None:
         self._world.lessons.clear()
 
-    def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
+    def content_holder(self, digest: bytes) -> ContentHolder | None:
         found = self._world.holders.get(digest)
         if found is None:
             return None
         url = self._world.urls[found[0] - 1]
-        return url.n, url.found.url, url.pages[found[1]].fetched_at
+        return ContentHolder(url.n, url.found.url, url.pages[found[1]].fetched_at)
 
-    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
+    def content_place(self, digest: bytes) -> ArchivePlace | None:
         n, number = self._world.holders.get(digest, (0, 0))
         page = self._world.urls[n - 1].pages[number] if n else None
-        return (page.warc, page.offset, page.length) if page is not None else None
+        return ArchivePlace(page.warc, page.offset, page.length) if page is not None else None
 
     # Changes of mind
 
@@ -510,3 +526,111 @@ class MemoryFrontier:
 
     def set_meta(self, key: str, value: str) -> None:
         self._world.meta[key] = value
+
+
+class Url(Struct):
+    """One URL."""
+
+    n: int
+    found: Discovery
+    state: int
+    reason: str
+    depth: int
+    http: int = 0
+    due: float = 0.0
+    retries: int = 0
+    redirect: str = ""
+    pages: dict[int, PageRow] = {}  # by round
+    unstored: UnstoredPage | None = None
+    events: dict[int, str] = {}  # by round
+    digest: bytes = b""
+    keys: tuple[str, str] = ("", "")
+    past: VisitHistory = VisitHistory()
+    round: int = 0
+    was: int = 0
+    lastmod: float | None = None
+    lowered: bool = False  # its depth changed while it may have been under way
+
+    @property
+    def page(self) -> PageRow | None:
+        return self.pages[max(self.pages)] if self.pages else None
+
+    @property
+    def links(self) -> bytes:
+        page = self.page or self.unstored
+        return page.links if page is not None else b""
+
+    @property
+    def before(self) -> PageBefore:
+        return PageBefore(self.state, self.reason, self.found.via, self.was, self.digest, self.due)
+
+
+class Lease(Struct):
+    """Who holds a partition."""
+
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0
+
+
+class World:
+    """What several frontiers on one collection share."""
+
+    def __init__(self) -> None:
+        self.urls: list[Url] = []
+        self.by_id: dict[int, Url] = {}
+        self.seeds: dict[int, bool] = {}  # whether it was given; else a seed moved to it
+        self.hosts: dict[str, HostRow] = {}
+        self.leases = [Lease() for _ in range(PARTITIONS)]
+        self.inbox: dict[str, None] = {}
+        self.holders: dict[bytes, tuple[int, int]] = {}  # row and round
+        self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
+        self.opened = [True]
+        self.stored = Counter[int]()
+        self.words: dict[str, tuple[int, int]] = {}  # hints that each host gave, and those that were wrong
+        self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
+        self.robots: dict[str, RobotsRow] = {}
+        self.tallies: Counter[tuple[str, str]] = Counter()
+        self.warcs: dict[str, WarcRow] = {}
+        self.strikes: Counter[int] = Counter()
+        self.statuses: Counter[tuple[int, str]] = Counter()
+        self.lessons: dict[int, tuple[float, float, int]] = {}  # two sums and the stamp of the last lesson
+        self.stamp = 0
+        self.meta: dict[str, str] = {"round": "1"}
+
+
+def open_url(url: Url) -> None:
+    """Make it pending."""
+    url.state, url.reason, url.due = State.PENDING, "", 0.0
+
+
+def is_visited(url: Url, rounds: list[RoundRow], max_s: float) -> bool:
+    """Whether the last of the rounds visits it."""
+    last = rounds[-1]
+    now = last.at + (last.at - rounds[-2].at) / 2
+    since = now - rounds[max(url.round, 1) - 1].at
+    due = last.everything or url.found.via == "sitemap" or min(url.past.interval, max_s) <= since
+    if url.state == State.FAILED:
+        return url.reason != POISON and (due or not 400 <= url.http <= 499 or url.http in (408, 429))
+    if url.state == State.REJECTED:
+        return url.reason in REOPENED_BY_ROUNDS
+    return State.FETCHED <= url.state <= State.GONE and due
+
+
+def make_target(url: Url) -> Target:
+    """It as it is handed out."""
+    found = url.found
+    return Target(
+        url.n, found.url_hash, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
+        found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
+        policy_data=found.policy_data,
+    )  # fmt: skip
+
+
+def make_row(url: Url) -> UrlRow:
+    """It as it is told."""
+    found = url.found
+    return UrlRow(
+        url.n, found.url, url.state, url.reason, url.depth, found.score, url.http, url.retries, url.due, found.seed,
+        found.parent, url.redirect,
+    )  # fmt: skip

@@ -41,3 +41,22 @@ def spans(parts: Iterable[int]) -> list[tuple[int, int]]:
         else:
             ranges.append((low, high))
     return ranges
+
+
+class LeasedPartitions:
+    """The partitions that a worker holds: its hosts are those that lie in them."""
+
+    def __init__(self) -> None:
+        self.parts: list[int] = []
+
+    def __contains__(self, host: str) -> bool:
+        return part_of(host) in self.parts
+
+    def take(self, parts: Iterable[int]) -> None:
+        """Hold these from now on."""
+        self.parts = list(parts)
+
+    def lose(self, parts: Iterable[int]) -> None:
+        """Another worker took these over."""
+        gone = set(parts)
+        self.parts = [part for part in self.parts if part not in gone]

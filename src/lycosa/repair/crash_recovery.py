@@ -14,13 +14,12 @@ from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, cut, inspect, mend, settle
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
-from lycosa.frontier import Frontier, UrlRow
-from lycosa.frontier.sqlite.connection import Unpack
+from lycosa.frontier.contract import Frontier, UrlRow
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
-from lycosa.repair.folder import ReplaySettings
 from lycosa.repair.rebuild import add_answers, listed, rebuild
+from lycosa.repair.replay import ReplaySettings
 from lycosa.version import __version__
 
 #: A file that names the archive files which a merge is putting here.
@@ -29,7 +28,7 @@ MERGING = "merging"
 LOOKED_AT = 500  # of more answers than a worker has in hand, some are sure to be of use
 
 
-def mend_database(plan: ReplaySettings, before: str, *, unpack: Unpack) -> list[str]:
+def mend_database(plan: ReplaySettings, before: str) -> list[str]:
     """Make a database that is damaged or missing anew from the archive; returns what was done, for people.
 
     `before` is what the last run left in the lock. If it ended well and nobody touched the file since, it is in order.
@@ -40,7 +39,7 @@ def mend_database(plan: ReplaySettings, before: str, *, unpack: Unpack) -> list[
     if before == stamp_of(path):
         return []
     changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
-    harm = find_harm(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES, unpack=unpack)
+    harm = find_harm(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 

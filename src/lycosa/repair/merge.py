@@ -27,7 +27,6 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.merge import Merged, merge
@@ -133,7 +132,7 @@ def _merge(
             try:
                 merged[str(folder)] = merge(
                     target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
-                    max_depth=mission.limits.depth, unpack=link_codec.targets,
+                    max_depth=mission.limits.depth,
                 )  # fmt: skip
                 (target / MERGING).unlink(missing_ok=True)
             except BaseException as error:

@@ -22,13 +22,12 @@ from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.politeness import robots_cache
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
 from lycosa.process import tie, write_error
-from lycosa.repair.folder import ReplaySettings
-from lycosa.repair.replay import ArchiveReplay
+from lycosa.repair.replay import ArchiveReplay, ReplaySettings
 
 CRASHES = 100  # answers that may kill the process that reads them
 

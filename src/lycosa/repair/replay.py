@@ -5,27 +5,30 @@ from __future__ import annotations
 import hashlib
 import mmap
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue, CataloguedAnswer
-from lycosa.archive.writer import ArchiveWriter, Place, Profile
+from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import LimitSettings, Mission
-from lycosa.crawler.intake.answer_intake import AnswerIntake, new_batch
+from lycosa.crawler.intake.answer_intake import AnswerIntake
 from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.intake.revisits import Revisits
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
-from lycosa.frontier import PARTITIONS, Frontier
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.partitions import PARTITIONS
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
-from lycosa.model import Answer, Discovery, Outcome, RobotsRow, State, Target
+from lycosa.model import Answer, ArchivePlace, Discovery, Outcome, RobotsRow, State, Target
 from lycosa.parse import read
 from lycosa.render.messages import RenderResult
 
@@ -38,22 +41,22 @@ _FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout"
 class ArchiveInPlace(ArchiveWriter):
     """Stands in for the archive: what is taken in lies there already."""
 
-    own: Place = ("", 0, 0)  # the record itself
-    held: Place = ("", 0, 0)  # the record that has its body
-    made: Place = ("", 0, 0)  # the record of what a browser made of it
+    own: ArchivePlace = ArchivePlace()  # the record itself
+    held: ArchivePlace = ArchivePlace()  # the record that has its body
+    made: ArchivePlace = ArchivePlace()  # the record of what a browser made of it
 
-    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> Place:
+    def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> ArchivePlace:
         return self.held
 
     def add_revisit(
         self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
-    ) -> Place:
+    ) -> ArchivePlace:
         return self.own
 
-    def digest_at(self, place: Place) -> bytes:
+    def digest_at(self, place: ArchivePlace) -> bytes:
         return bytes(20)  # nothing is written
 
-    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> Place:
+    def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> ArchivePlace:
         return self.made
 
     def note(self, line: bytes) -> None:
@@ -77,20 +80,20 @@ class ArchiveReplay:
         self.frontier = frontier
         self.catalogue = catalogue
         self._limits = mission.limits if bounded else LimitSettings()
-        self._shelf = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
-        rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
-        visits = Revisits(mission.recrawl, frontier.rounds())
+        self._archive = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
+        self._rules = rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
         if link_scoring is not None:
             link_scoring.own_lessons(frontier)
+        self._link_scoring = link_scoring
         self._intake = AnswerIntake(
             mission,
             rules,
-            archive=self._shelf,
+            archive=self._archive,
             frontier=frontier,
-            visits=visits,
+            revisits=Revisits(mission.recrawl, frontier.rounds()),
+            crawl_log=CrawlLog(None, level=0),
             guarded_quarry=guarded_quarry,
-            log_file=None,
             link_scoring=link_scoring,
         )
         self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
@@ -124,7 +127,7 @@ class ArchiveReplay:
             self._intake.remember_robots(row)
             sitemaps = decision(row.status, row.body).sitemaps
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
-                self._intake.take_sitemaps(row.origin, sitemaps)
+                self._intake.follow_sitemaps(row.origin, sitemaps)
 
     def _pass(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> list[CataloguedAnswer]:
         """Go through answers once; returns those whose URL nobody has named yet."""
@@ -165,9 +168,9 @@ class ArchiveReplay:
         if entry.kind == "unkept":
             self._take_note(entry, target)
             return
-        record, self._shelf.held = self.catalogue.answer(entry)
-        self._shelf.own = (entry.warc, entry.offset, entry.length)
-        self._shelf.made = (entry.warc, entry.made, 0)
+        record, self._archive.held = self.catalogue.answer(entry)
+        self._archive.own = ArchivePlace(entry.warc, entry.offset, entry.length)
+        self._archive.made = ArchivePlace(entry.warc, entry.made, 0)
         if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
             return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
@@ -178,7 +181,7 @@ class ArchiveReplay:
         before = len(self._intake.batch.discoveries)
         html = self.catalogue.made(entry)
         if html:
-            self._shelf.held = self._shelf.own
+            self._archive.held = self._archive.own
         done = self._intake.take(answer, RenderResult(0, html) if html else None)
         if done is not None:
             done.retries = 0
@@ -191,7 +194,7 @@ class ArchiveReplay:
         note = self.catalogue.note(entry)
         if note is not None:
             before = len(self._intake.batch.discoveries)
-            self._intake.retake(note, target).retries = 0
+            self._intake.take_again(note, target).retries = 0
             self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
 
     def _adopt(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> None:
@@ -210,15 +213,15 @@ class ArchiveReplay:
         self._commit()
 
     def _commit(self) -> None:
-        intake, batch = self._intake, self._intake.batch
-        self._count(batch.outcomes, 1)
-        batch.trap_counts = intake.rules.tallies.drain()
-        batch.weight_updates = intake.link_scoring.drain() if intake.link_scoring is not None else []
-        batch.hosts = [replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched]
+        self._count(self._intake.batch.outcomes, 1)
+        batch = self._intake.batch.drain(
+            hosts=[replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched],
+            trap_counts=self._rules.tallies.drain(),
+            weight_updates=self._link_scoring.drain() if self._link_scoring is not None else [],
+        )
         self._touched = set()
         committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
         self._count([done for done in batch.outcomes if done.row in committed.duplicates], -1)
-        intake.batch = new_batch()
         self._met, self._sitemaps = set(), set()
         if self._touched:
             self._commit()
@@ -229,3 +232,23 @@ class ArchiveReplay:
             if is_counted(done) and done.row not in self._sitemaps:
                 self._pages[done.host] = self._stored(done.host) + change
                 self._touched.add(done.host)
+
+
+Open = Callable[[Path], Frontier]
+
+
+class ReplaySettings(Struct, frozen=True):
+    """What it takes to read the answers of an archive once more."""
+
+    folder: Path
+    mission: Mission
+    guarded_quarry: GuardedQuarry | None
+    open: Open  # opens a database
+
+    @property
+    def archive(self) -> Path:
+        return self.folder / "archive"
+
+    @property
+    def unborn(self) -> Path:
+        return self.folder / "crawl.db.rebuilt"

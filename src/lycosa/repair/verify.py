@@ -20,7 +20,7 @@ from lycosa.archive.repair import inspect
 from lycosa.collection import database
 from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError
-from lycosa.frontier import SqliteFrontier, link_codec
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import find_harm
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
@@ -72,7 +72,7 @@ def verify(folder: Path, *, repair: bool) -> Health:
 def _look(folder: Path) -> Health:
     health = Health(str(folder))
     path = folder / "crawl.db"
-    harm = find_harm(path, thorough=True, unpack=link_codec.targets) if path.exists() else "it is missing"
+    harm = find_harm(path, thorough=True) if path.exists() else "it is missing"
     if harm:
         health.problems.append(f"crawl.db is damaged: {harm}.")
         return health
@@ -112,9 +112,9 @@ def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
 def _repair(folder: Path) -> list[str]:
     """Mend the archive as the next crawl would, but all of it; pages that are lost are then open."""
     path = folder / "crawl.db"
-    if not path.exists() or find_harm(path, thorough=True, unpack=link_codec.targets):
+    if not path.exists() or find_harm(path, thorough=True):
         return ["The next `lycosa crawl` makes the database anew from the archive."]
-    frontier = SqliteFrontier(path, unpack_links=link_codec.targets)
+    frontier = SqliteFrontier(path)
     try:
         frontier.note_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
         return mend_losses(folder / "archive", frontier).notes

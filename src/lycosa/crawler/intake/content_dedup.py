@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lycosa.archive.digests import digest_of, is_core
 from lycosa.archive.writer import ArchiveWriter, Profile
-from lycosa.frontier import Frontier
-from lycosa.model import Answer
+from lycosa.frontier.contract import Frontier
+from lycosa.model import Answer, ArchivePlace, ContentHolder
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
 SHELLS_MAX = 100_000  # plain answers of rendered pages that are remembered
@@ -18,33 +18,33 @@ class ContentDedup:
     def __init__(self, archive: ArchiveWriter, frontier: Frontier) -> None:
         self._archive = archive
         self._frontier = frontier
-        self._digests: dict[bytes, tuple[int, str, float]] = {}
+        self._digests: dict[bytes, ContentHolder] = {}
         self._stamped: dict[bytes, tuple[int, bytes]] = {}  # of those with a stamp: whose, the digest of the whole body
         self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
 
-    def find_holder(self, digest: bytes, answer: Answer) -> tuple[int, str, float] | None:
+    def find_holder(self, digest: bytes, answer: Answer) -> ContentHolder | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
         target = answer.target
         holder = self._digests.get(digest)
-        if holder is not None and holder[0] == target.row:
+        if holder is not None and holder.row == target.row:
             holder = None  # it was fetched before in this run, and that may not have been committed
         holder = holder or self._frontier.content_holder(digest)
         if holder is None:
             if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
                 self._stamped.clear()
-            self._digests[digest] = (target.row, target.url, answer.began)
+            self._digests[digest] = ContentHolder(target.row, target.url, answer.began)
             if is_core(digest):
                 self._stamped[digest] = (target.row, digest_of(answer))
         return holder
 
-    def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> tuple[str, int, int]:
+    def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> ArchivePlace:
         """The page as its scripts made it, then the answer as it was received; one place for both."""
         warc, offset, _ = self._archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
         _, start, length = self.add_plain(answer)
-        return warc, offset, start + length - offset
+        return ArchivePlace(warc, offset, start + length - offset)
 
-    def add_plain(self, answer: Answer) -> tuple[str, int, int]:
+    def add_plain(self, answer: Answer) -> ArchivePlace:
         """The answer that a rendered page was made from; those of one site are mostly all alike."""
         plain = digest_of(answer)
         first = self._shells.get(plain)
@@ -58,14 +58,14 @@ class ContentDedup:
         return self._archive.add(answer, digest=plain, mime="text/html")
 
     def add_revisit(
-        self, answer: Answer, digest: bytes, holder: tuple[int, str, float] | None, *, profile: Profile
-    ) -> tuple[str, int, int]:
+        self, answer: Answer, digest: bytes, holder: ContentHolder | None, *, profile: Profile
+    ) -> ArchivePlace:
         """A record which says that the content is that of another; `holder` is row, URL and time of that.
 
         Replay tools look for a record with the digest that this one states: what is recognised by its core has another.
         Of what was not modified none need be stated, and asking the archive for it would take a read of the disk each.
         """
-        url, date = (holder[1], holder[2]) if holder else (answer.target.url, None)
+        url, date = (holder.url, holder.at) if holder else (answer.target.url, None)
         stated = digest
         if is_core(digest):
             stated = self._find_stated(digest, holder) if profile == "identical" else b""
@@ -74,10 +74,10 @@ class ContentDedup:
             return self._archive.add(answer, digest=digest_of(answer), mime=mime)
         return self._archive.add_revisit(answer, digest=stated, refers_to_url=url, refers_to_date=date, profile=profile)
 
-    def _find_stated(self, digest: bytes, holder: tuple[int, str, float] | None) -> bytes:
+    def _find_stated(self, digest: bytes, holder: ContentHolder | None) -> bytes:
         """The digest of the body in the record that holds a content with a stamp; empty: it cannot be had."""
         n, stated = self._stamped.get(digest, (0, b""))
-        if holder is not None and n == holder[0]:
+        if holder is not None and n == holder.row:
             return stated
         place = self._frontier.content_place(digest)
         return self._archive.digest_at(place) if place is not None else b""

@@ -28,8 +28,8 @@ class GuardedQuarry:
     def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
         self.errors = 0
         self.quarry = quarry
-        self.hears = type(quarry).refused is not Quarry.refused
-        self.vouched = frozenset(quarry.vouched)
+        self.hears_errors = type(quarry).refused is not Quarry.refused
+        self.trusted_kinds = frozenset(quarry.vouched)
         self.scores = type(quarry).score is not Quarry.score
         self._log = log
         self._max_links = max_links or None
@@ -42,7 +42,7 @@ class GuardedQuarry:
             self._complain("links", doc.url, error)
             return []
 
-    def refused(self, doc: Doc, status: int) -> list[Link]:
+    def links_of_error(self, doc: Doc, status: int) -> list[Link]:
         """What an answer with an error status leads to."""
         try:
             found = islice(self.quarry.refused(doc, status), self._max_links)
@@ -51,7 +51,7 @@ class GuardedQuarry:
             self._complain("refused", doc.url, error)
             return []
 
-    def same(self, url: str) -> str:
+    def identity(self, url: str) -> str:
         """What an address stands for; empty: for itself."""
         try:
             return str(self.quarry.same(url))

@@ -1,26 +1,306 @@
-"""TODO."""
+"""Link follower: resolves the links of an answer, judges those never met, and puts them into the batch.
+
+This is the hot path. A link that was met before costs one look-up; only a URL seen for the first time is judged, scored
+and given its context.
+"""
 
 from __future__ import annotations
 
+from lycosa import urls
+from lycosa.config.settings import Mission
+from lycosa.crawler.intake.batch import PendingBatch
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.intake.redirects import is_move
+from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.fetch.headers import link_header
-from lycosa.model import LastmodHint, Link
+from lycosa.fetch.robots import MAX_SITEMAPS
+from lycosa.frontier import link_codec
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.seen import Seen
+from lycosa.judge.admission.nofollow_rules import NofollowRules
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.yield_quota import YieldQuota
+from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
+from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
-from lycosa.urls import Resolver, host_of, url_id
+
+LEVEL = frozenset({"refresh", "sitemap"})  # links that lead to the same page, or to more of the same list
+FETCHED = 2.0  # in place of an address's score
+#: Ids of links not followed that are remembered: what is forgotten is told to the frontier once more, without harm.
+_MEMORY = 100_000
+_HEADER_RELATIONS = ("next", "prev", "alternate", "canonical")
 
 
-def header_links(value: str) -> list[Link]:
+class LinkFollower:
+    """The links of one worker's answers, and the memory of what was met."""
+
+    def __init__(
+        self,
+        mission: Mission,
+        rules: Rules,
+        *,
+        frontier: Frontier,
+        batch: PendingBatch,
+        crawl_log: CrawlLog,
+        first_sequence: int,
+        quota: YieldQuota | None = None,
+        guarded_quarry: GuardedQuarry | None = None,
+        link_scoring: LinkScoring | None = None,
+        stores_all: bool = True,
+    ) -> None:
+        """`stores_all`: every page that is read is stored, so that its links stand in the archive."""
+        self._mission = mission
+        self._rules = rules
+        self._frontier = frontier
+        self._batch = batch
+        self._crawl_log = crawl_log
+        self._guarded_quarry = guarded_quarry
+        self._link_scoring = link_scoring
+        self._nofollow = NofollowRules(mission.fetch, quota)
+        self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
+        self._seen = Seen()
+        self._sequence = first_sequence  # dfs: ever larger, also across runs
+        # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
+        self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and stores_all
+        self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
+        self.link_count = 0
+
+    def follow_page(self, doc: Doc, answer: Answer) -> list[link_codec.Row]:
+        """Every link of a page as (address, anchor text, whether it is followed); new ones go into the batch."""
+        links = doc.links if self._guarded_quarry is None else [*doc.links, *self._guarded_quarry.links(doc)]
+        if "link" in answer.headers:
+            links = [*links, *_header_links(answer.headers["link"])]
+        return self.follow_known(links, doc, answer.target)
+
+    def follow_known(self, links: list[Link], doc: Doc, target: Target) -> list[link_codec.Row]:
+        """The same of links that were gathered already."""
+        rows = self.follow(links, doc, target)
+        self.link_count += len(rows)
+        if doc.modified:
+            self._batch.hints += _find_hints(doc, self.resolver, target.host)
+        return rows
+
+    def follow(self, links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[link_codec.Row]:
+        """Resolve and judge links; `first` is the place on the page of the first of them."""
+        (barred, link_rule), link_scoring = self._nofollow.of_page(doc), self._link_scoring
+        find, base = self.resolver.find, doc.base
+        absolute, root, here = self.resolver.memos(base)
+        limited, depth, host = self._mission.limits.depth >= 0, target.depth + 1, target.host
+        plain = not (barred or link_rule or limited or link_scoring)  # what is known needs no second look
+        rows: list[link_codec.Row] = []
+        self._sequence += len(links)  # dfs: the first link of the newest page is the highest
+        for index, link in enumerate(links, first):
+            href = link.href
+            letter = href[:1]
+            address = (absolute if letter == "h" else root if letter == "/" else here).get(href, urls.UNKNOWN)
+            if address is urls.UNKNOWN:
+                address = find(href, base)
+            if address is None:
+                continue
+            accepted = address.accepted
+            if plain and accepted is not None:
+                rows.append((address.url, link.text, accepted))
+                continue
+            if bar := barred or (link_rule and link_rule(link, address.url, host)):
+                if accepted is None:
+                    self._record_barred(address.url, link, bar, target)
+                accepted = False
+                if self._crawl_log.deep:
+                    self._crawl_log.refusal(address.url, bar, source=target.url, link=link)
+            elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
+                accepted = address.accepted = self._judge_new(address, link, doc=doc, index=index, target=target)
+            elif link_scoring is not None and accepted and address.score < FETCHED:
+                self._score_again(link_scoring, address, link, doc=doc, index=index, target=target)
+            rows.append((address.url, link.text, accepted))
+        return rows
+
+    def _judge_new(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
+        """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
+        url = address.url
+        url_hash = urls.url_id(url)
+        if self._trusts and self._frontier.holds(url_hash):
+            self._seen.add(url_hash)
+            return True  # another worker met it, or an earlier run
+        host = urls.host_of(url)
+        if target.seed and is_move(link, doc, target) and not self._rules.scope.admits(url, host).ok:
+            self.follow_redirect(url, target)
+            return True
+        level = link.kind in LEVEL
+        depth = target.depth if level else target.depth + 1
+        if link.kind == "sitemap":
+            verdict = self._rules.judge_sitemap(url, host=host, level=target.hops + 1)
+        else:
+            verdict = self._rules.judge(url, depth=depth, host=host)
+        if not verdict.ok and self._crawl_log.deep:
+            self._crawl_log.refusal(url, verdict, source=target.url, link=link)
+        news = self._is_news(address, url_hash, depth)
+        if not news and (self._link_scoring is None or not verdict.ok):
+            return verdict.ok
+        context = doc.context(index, self._mission.keep.context_chars) if verdict.ok else ""
+        link_score, policy_data = 0.0, b""
+        if self._link_scoring is not None and verdict.ok:
+            link_score, policy_data = self._link_scoring.weigh(link, doc, url=url, host=host, context=context)
+            address.score, address.text = link_score, link.text
+            if news:
+                self._link_scoring.note(link_score, host)
+        elif self._link_scoring is None and self._guarded_quarry is not None:
+            link_score = self._guarded_quarry.score(link, doc)
+        if self._rules.repetition.is_dull(url, host):
+            score = DULL
+        else:
+            score = score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)
+        self._batch.discoveries.append(
+            Discovery(
+                url_hash=url_hash,
+                url=url,
+                host=host,
+                state=int(State.PENDING if verdict.ok else State.REJECTED),
+                reason=verdict.reason,
+                score=score,
+                depth=depth,
+                hops=target.hops + 1 if level else 0,
+                parent=target.row,
+                via=link.kind,
+                anchor=link.text,
+                context=context,
+                original=link.href if link.href != url and "://" in link.href[:12] else "",
+                policy_data=policy_data,
+            )
+        )
+        return verdict.ok
+
+    def _score_again(
+        self, link_scoring: LinkScoring, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target
+    ) -> None:
+        """Another link to a URL that may still wait: a better one lets it rise.
+
+        A site's menu stands on each of its pages: the same words are looked at the second, fourth, eighth time.
+        """
+        address.met = met = address.met + 1
+        if link.text == address.text and met & (met - 1):
+            return
+        address.text = link.text
+        url, host = address.url, urls.host_of(address.url)
+        context = doc.context(index, self._mission.keep.context_chars)
+        score, policy_data = link_scoring.weigh(link, doc, url=url, host=host, context=context)
+        if score > address.score + 0.01 and not self._rules.repetition.is_dull(url, host):
+            address.score = score
+            self._batch.discoveries.append(
+                Discovery(
+                    url_hash=urls.url_id(url),
+                    url=url,
+                    host=host,
+                    score=score,
+                    depth=target.depth if link.kind == "refresh" else target.depth + 1,
+                    parent=target.row,
+                    via=link.kind,
+                    anchor=link.text,
+                    context=context,
+                    policy_data=policy_data,
+                )
+            )
+
+    def _is_news(self, address: urls.Address, url_hash: int, depth: int) -> bool:
+        """Whether the frontier must be told: of a URL not met before or, with a depth limit, of a shorter way to it."""
+        if self._mission.limits.depth < 0:
+            return self._seen.add(url_hash)
+        shorter = depth < address.depth
+        address.depth = min(depth, address.depth)
+        return shorter
+
+    def _record_barred(self, url: str, link: Link, verdict: Verdict, target: Target) -> None:
+        """Tell the frontier of a link that is not followed, once. What other rules refuse is refused for those."""
+        url_hash = urls.url_id(url)
+        if not self._barred.add(url_hash):
+            return
+        host, depth = urls.host_of(url), target.depth + 1
+        verdict = self._rules.refusal(url, depth=depth, host=host) or verdict
+        self._batch.discoveries.append(
+            Discovery(
+                url_hash=url_hash,
+                url=url,
+                host=host,
+                state=int(State.REJECTED),
+                reason=verdict.reason,
+                depth=depth,
+                parent=target.row,
+                via=link.kind,
+                anchor=link.text,
+            )
+        )
+
+    def follow_redirect(self, url: str, target: Target) -> None:
+        """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""
+        host, url_hash = urls.host_of(url), urls.url_id(url)
+        if target.seed:
+            self.adopt_seeds([url])
+        verdict = self._rules.judge(url, depth=target.depth, host=host, seed=target.seed)
+        address = self.resolver.intern(url)
+        address.accepted = verdict.ok
+        if not self._is_news(address, url_hash, target.depth) and not target.seed:
+            return
+        self._sequence += 1
+        self._batch.discoveries.append(
+            Discovery(
+                url_hash=url_hash,
+                url=url,
+                host=host,
+                state=int(State.PENDING if verdict.ok else State.REJECTED),
+                reason=verdict.reason,
+                score=score_of(
+                    self._mission.order, depth=target.depth, sequence=self._sequence, link_score=target.score
+                ),
+                depth=target.depth,
+                hops=target.hops + 1,
+                parent=target.row,
+                seed=target.seed,
+                via="sitemap" if target.via == "sitemap" else "redirect",
+                policy_data=target.policy_data,
+            )
+        )
+
+    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
+        """Sitemaps that the robots.txt of an origin names: followed where the scope admits them."""
+        for address in addresses[:MAX_SITEMAPS]:
+            url = urls.normalise(address, f"{origin}/robots.txt")
+            if url is None or not self._seen.add(urls.url_id(url)):
+                continue
+            host = urls.host_of(url)
+            verdict = self._rules.judge_sitemap(url, host=host)
+            if not verdict.ok:
+                self._crawl_log.refusal(url, verdict, source=f"the robots.txt of {origin}")
+            self._batch.discoveries.append(
+                Discovery(
+                    url_hash=urls.url_id(url),
+                    url=url,
+                    host=host,
+                    state=int(State.PENDING if verdict.ok else State.REJECTED),
+                    reason=verdict.reason,
+                    score=0.0 if self._link_scoring is None else SITEMAP,
+                    via="sitemap",
+                    anchor=urls.host_of(f"{origin}/"),
+                )
+            )
+
+    def adopt_seeds(self, seeds: list[str]) -> None:
+        """Widen the scope: a seed that redirects opens the place it moved to."""
+        if self._rules.scope.widen(seeds):
+            self.resolver.forget()
+
+
+def _header_links(value: str) -> list[Link]:
     """Links of the HTTP Link header that a page's own <link> elements could be."""
-    wanted = ("next", "prev", "alternate", "canonical")
-    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in wanted]
+    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in _HEADER_RELATIONS]
 
 
-def find_hints(doc: Doc, resolver: Resolver, host: str) -> list[LastmodHint]:
+def _find_hints(doc: Doc, resolver: urls.Resolver, host: str) -> list[LastmodHint]:
     """What a sitemap or feed says of when its host's own pages changed."""
     hints = []
     for link, text in zip(doc.links, doc.modified, strict=False):
         modified = read_time(text) if text and link.kind != "sitemap" else None
         address = resolver.find(link.href, doc.base) if modified is not None else None
-        if address is not None and modified is not None and host_of(address.url) == host:
-            hints.append(LastmodHint(url_id(address.url), host, modified))
+        if address is not None and modified is not None and urls.host_of(address.url) == host:
+            hints.append(LastmodHint(urls.url_id(address.url), host, modified))
     return hints

@@ -8,9 +8,9 @@ from lycosa.collection.lessons import LEARNED, borrow
 from lycosa.config.settings import Mission
 from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.errors import LycosaError
-from lycosa.frontier import Frontier
+from lycosa.frontier.contract import Frontier
 from lycosa.judge.priority.policy_factory import make_policy, make_relevance
-from lycosa.model import Batch, Lesson, Link, Observation, Target
+from lycosa.model import Batch, Link, Observation, Target, WeightUpdate
 from lycosa.parse import Doc
 
 BORROWED = "learned_from"  # under this key the frontier keeps whose lessons were its first
@@ -23,7 +23,7 @@ class LinkScoring:
         self._mission = mission
         self._relevance = make_relevance(mission)
         self.policy = make_policy(
-            mission, self._relevance, same=guarded_quarry.same if guarded_quarry is not None else None
+            mission, self._relevance, same=guarded_quarry.identity if guarded_quarry is not None else None
         )
         self._guarded_quarry = guarded_quarry
         self._scores = guarded_quarry is not None and guarded_quarry.scores
@@ -105,6 +105,6 @@ class LinkScoring:
         """How promising a target is among those of all hosts."""
         return self.policy.promise(target.score, target.host, policy_data=target.policy_data)
 
-    def drain(self) -> list[Lesson]:
+    def drain(self) -> list[WeightUpdate]:
         """What was learned since the last call."""
         return self.policy.drain()

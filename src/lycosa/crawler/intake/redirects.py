@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.config.settings import FetchSettings
-from lycosa.frontier import Frontier
+from lycosa.frontier.contract import Frontier
 from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc
 

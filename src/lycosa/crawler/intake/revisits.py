@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from lycosa.config.settings import RecrawlSettings
 from lycosa.fetch.validators import quiet_time
-from lycosa.frontier import RoundRow
+from lycosa.frontier.contract import RoundRow
 from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
 from lycosa.model import Answer, Target, VisitHistory
 

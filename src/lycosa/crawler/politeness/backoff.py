@@ -9,7 +9,7 @@ from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 from lycosa.model import Answer
 
 
-def mind(host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog) -> bool:
+def heed(host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog) -> bool:
     """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
     if answer.failure in HOST_FAILURES:
         count = host_queue.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)

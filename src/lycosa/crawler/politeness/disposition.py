@@ -32,7 +32,7 @@ class Disposition(Struct, gc=False):
     location: str = ""  # of a redirect, as the header gave it
 
 
-def settle(answer: Answer, fetch: FetchSettings) -> Disposition:
+def disposition_of(answer: Answer, fetch: FetchSettings) -> Disposition:
     """Decide what became of a target."""
     status, failure = answer.status, answer.failure
     if failure:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 
 from msgspec import Struct
 
-from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.crawler.shared_state import DESKS, Cell, SharedState
-from lycosa.frontier import part_of
+from lycosa.frontier.partitions import LeasedPartitions
 from lycosa.model import Target
 
 PATIENCE_S = 60.0  # then a worker that neither gives leave nor says that the host must rest is taken for hung
@@ -40,14 +40,12 @@ class ForeignHosts:
         slot: int,
         *,
         scheduler: HostScheduler,
-        queue_of: Callable[[str], HostQueue],
-        parts: Callable[[], list[int]],
+        partitions: LeasedPartitions,
     ) -> None:
         self._shared = shared
         self._slot = slot
-        self._lanes = scheduler
-        self._lane_of = queue_of
-        self._parts = parts
+        self._scheduler = scheduler
+        self._partitions = partitions
         self._queue: deque[Target] = deque()
         self._count = int(time.time())  # no number comes twice, also after a worker was replaced
         self._wishes: dict[int, _Wish] = {}  # by desk
@@ -55,7 +53,7 @@ class ForeignHosts:
 
     def covers(self, host: str) -> bool:
         """Whether a host is another worker's."""
-        return self._shared.workers > 1 and part_of(host) not in self._parts()
+        return self._shared.workers > 1 and host not in self._partitions
 
     def ask(self, target: Target) -> None:
         """Have something fetched from another worker's host, when its turn comes."""
@@ -72,25 +70,25 @@ class ForeignHosts:
     def turn(self, now: float) -> None:
         """Called before a worker starts requests of its own."""
         if self._guests:
-            self._see_off(now)
+            self._end_visits(now)
         for other in range(self._shared.workers):
             if other != self._slot and self._shared.get(other, Cell.WISHES):
-                self._welcome(other, now)
+                self._grant_leave(other, now)
         if self._queue:
             self._make_wishes(now)
         for desk, wish in self._wishes.items():
             if not wish.let and self._is_let(desk, wish, now):
                 wish.let = True
-                host_queue = self._lane_of(wish.target.host)
-                host_queue.errands.append(wish.target)
-                self._lanes.enlist(host_queue)
+                host_queue = self._scheduler.queue_of(wish.target.host)
+                host_queue.robots_requests.append(wish.target)
+                self._scheduler.enlist(host_queue)
 
     def _make_wishes(self, now: float) -> None:
         free = [desk for desk in range(DESKS) if desk not in self._wishes]
         for _ in range(min(len(self._queue), LOOKS) if free else 0):
             target = self._queue.popleft()
             # A host that is to rest before a new try must not be kept from its own worker meanwhile.
-            if not free or self._lane_of(target.host).next_at > now:
+            if not free or self._scheduler.queue_of(target.host).next_at > now:
                 self._queue.append(target)
                 continue
             self._count += 1
@@ -104,22 +102,22 @@ class ForeignHosts:
         leave = self._shared.leave(self._slot, desk)
         return leave == wish.number or (leave != -wish.number and now - wish.at > PATIENCE_S)
 
-    def _see_off(self, now: float) -> None:
+    def _end_visits(self, now: float) -> None:
         for (other, desk), (number, host_queue) in list(self._guests.items()):
             if self._shared.wish(other, desk) != number:
                 del self._guests[other, desk]
                 host_queue.end(now)
-                self._lanes.enlist(host_queue)
+                self._scheduler.enlist(host_queue)
 
-    def _welcome(self, other: int, now: float) -> None:
+    def _grant_leave(self, other: int, now: float) -> None:
         shared = self._shared
         for desk in range(DESKS):
             number = shared.wish(other, desk)
             if not number or (other, desk) in self._guests:
                 continue
-            if part_of(name := shared.name(other, desk)) not in self._parts():
+            if (name := shared.name(other, desk)) not in self._partitions:
                 continue
-            host_queue = self._lane_of(name)
+            host_queue = self._scheduler.queue_of(name)
             if shared.leave(other, desk) == number:  # our predecessor gave it and died
                 self._guests[other, desk] = (number, host_queue)
                 host_queue.begin(now)

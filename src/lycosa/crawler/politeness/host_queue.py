@@ -1,15 +1,12 @@
-"""Politeness: one host queue a host, and which host queue may start its next request now.
+"""Host queue: the next targets of one host, its clock, and what its robots.txt said.
 
-Targets flow in from the frontier (a few at a time, when a host queue runs dry) and out to the client. A host queue
-never has more requests under way than allowed, nor starts one before its delay has passed; the next host queue is found
-in constant time.
+A host queue never lets more requests be under way than allowed, nor starts one before its delay has passed.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from lycosa.fetch.robots import Robots
 from lycosa.model import HostRow, Target
@@ -37,22 +34,48 @@ def prefix_of(url: str) -> str:
 
 
 class HostQueue:
-    """The queue head of one host, its clock, and what its robots.txt said.
+    """The queue of one host in one worker.
 
     A crawl has as many as there are hosts with something to fetch: what most of them do not need takes no memory.
     """
 
     __slots__ = (
-        "host", "queue", "errands", "extras", "rendering", "held", "active", "next_at", "delay_s", "back_off_s",
-        "per_host", "robots", "fetching_robots", "pages", "errors", "failures", "listed", "dry", "down", "alive",
-        "answered", "prefix", "rules", "robots_until", "slowed_at", "streak", "promise", "aged", "failed_at",
-    )  # fmt: skip
+        "active",
+        "aged",
+        "alive",
+        "answered",
+        "back_off_s",
+        "delay_s",
+        "down",
+        "dry",
+        "errors",
+        "failed_at",
+        "failures",
+        "fetching_robots",
+        "held",
+        "host",
+        "listed",
+        "next_at",
+        "pages",
+        "per_host",
+        "prefix",
+        "promise",
+        "rendering",
+        "robots",
+        "robots_requests",
+        "robots_until",
+        "rules",
+        "slowed_at",
+        "streak",
+        "subresources",
+        "targets",
+    )
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
         self.host = row.host
-        self.queue: deque[Target] = deque()
-        self.errands: list[Target] = []  # robots.txt: before everything else
-        self.extras: list[Target] = []  # what pages that are being rendered ask for
+        self.targets: deque[Target] = deque()
+        self.robots_requests: list[Target] = []  # robots.txt: before everything else
+        self.subresources: list[Target] = []  # what pages that are being rendered ask for
         self.rendering = 0  # pages of this host that are being rendered
         self.held: set[int] = set()  # rows in the queue, under way, or done and not committed yet
         self.active = 0
@@ -97,7 +120,7 @@ class HostQueue:
     @property
     def is_busy(self) -> bool:
         """Whether there is something to fetch for certain."""
-        return bool(self.queue or self.errands or self.extras or self.fetching_robots)
+        return bool(self.targets or self.robots_requests or self.subresources or self.fetching_robots)
 
     def forget_robots(self) -> None:
         """What robots.txt said is too old: it is asked for again before the next page."""
@@ -155,6 +178,20 @@ class HostQueue:
             return 0
         return count
 
+    @property
+    def under_way(self) -> int:
+        """Requests and renderings that may become pages."""
+        return self.active + self.rendering
+
+    def given_up(self, url: str) -> str:
+        """The reason why the origin of a URL was given up; empty: it was not."""
+        return self.down.get(prefix_of(url), "") if self.down else ""
+
+    def requeue(self) -> None:
+        """Give back the targets that wait here: something better may have come, let the host choose again."""
+        self.held.difference_update(target.row for target in self.targets)
+        self.targets.clear()
+
     def find_down(self, targets: Iterable[Target]) -> str:
         """The first origin of these targets that was given up; empty when none was."""
         if not self.down:
@@ -184,79 +221,3 @@ class HostQueue:
             self.back_off_s = min(BACK_OFF_MAX_S, max(self.back_off_s * 2, self.delay_s, 0.25))
             self.slowed_at, self.streak = now, 0
         self.next_at = max(self.next_at, now + (wait_s if wait_s is not None else self.back_off_s))
-
-
-class HostScheduler:
-    """All host queues of a worker; those that have work stand in a heap by the time they may go on."""
-
-    def __init__(self, connections: int) -> None:
-        self.by_host: dict[str, HostQueue] = {}
-        self._heap: list[tuple[float, int, HostQueue]] = []
-        self._count = 0
-        self._tries = connections - connections // 4  # that may be under way to hosts which never answered
-        self._tried: set[HostQueue] = set()  # such hosts with a request under way, and some that had
-        self._untried: deque[HostQueue] = deque()  # such hosts whose turn it would be
-
-    def __len__(self) -> int:
-        return len(self.by_host)
-
-    def enlist(self, host_queue: HostQueue) -> None:
-        """The host queue has, or may have, something to do: let it take its turn."""
-        if not host_queue.listed and host_queue.active < host_queue.per_host:
-            host_queue.listed = True
-            self._count += 1  # equal times: first come, first served
-            heapq.heappush(self._heap, (host_queue.next_at, self._count, host_queue))
-
-    def ready(self, now: float) -> HostQueue | None:
-        """The host queue whose turn it is, taken out of the heap; None when every host queue must still wait."""
-        self._release()
-        while self._heap and self._heap[0][0] <= now:
-            host_queue = heapq.heappop(self._heap)[2]
-            host_queue.listed = False
-            if host_queue.next_at > now or host_queue.active >= host_queue.per_host:
-                self.enlist(host_queue)  # its time was moved, or a request began, while it stood here
-            elif self._may_go(host_queue):
-                return host_queue
-        return None
-
-    def _may_go(self, host_queue: HostQueue) -> bool:
-        """Hosts that never answered leave some connections to the others: they may all be dead, and then each takes
-        one for as long as a connection is waited for. A host queue that may not go stands aside until one of them
-        ended.
-        """
-        if host_queue.alive != "\0":
-            return True
-        if self._can_try():
-            self._tried.add(host_queue)
-            return True
-        host_queue.listed = True
-        self._untried.append(host_queue)
-        return False
-
-    def _can_try(self) -> bool:
-        self._tried = {host_queue for host_queue in self._tried if host_queue.active and host_queue.alive == "\0"}
-        return sum(host_queue.active for host_queue in self._tried) < self._tries
-
-    def _release(self) -> None:
-        """Let a host queue that stands aside take its turn, if it may go now."""
-        if self._untried and self._can_try():
-            host_queue = self._untried.popleft()
-            host_queue.listed = False
-            self.enlist(host_queue)
-
-    def wait_s(self, now: float) -> float | None:
-        """Seconds until the next host queue may go on, None when no host queue is waiting."""
-        return max(0.0, self._heap[0][0] - now) if self._heap else None
-
-    def listed(self) -> Iterator[HostQueue]:
-        """The hosts that wait for their turn, in no order."""
-        yield from (host_queue for _, _, host_queue in self._heap)
-        yield from self._untried
-
-    def waiting(self) -> int:
-        """How many hosts wait for their turn."""
-        return len(self._heap) + len(self._untried)
-
-    def backing_off(self, now: float) -> int:
-        """How many hosts wait because they were overloaded or failed."""
-        return sum(1 for host_queue in self.by_host.values() if host_queue.back_off_s and host_queue.next_at > now)

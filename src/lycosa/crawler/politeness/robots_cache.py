@@ -1,26 +1,26 @@
-"""What the robots.txt of each origin says: asked for before the first page, kept, and believed for a day (RFC 9309).
+"""Robots cache: what the robots.txt of each origin says, asked for before the first page and believed for a day.
 
-A robots.txt is an errand of the host queue it is fetched from, so it obeys the same delay as every request, also when
-it redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
+A request for a robots.txt stands first in the host queue it is fetched from, so it obeys the same delay as every
+request, also when it redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from typing import Protocol
 
 from lycosa import clock, urls
+from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
 from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
-from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
-from lycosa.fetch.client import Client
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import Robots, condense, decision
-from lycosa.model import Answer, RobotsRow, Target
+from lycosa.model import Answer, Purpose, RobotsRow, Target
 
 HOPS = 5  # RFC 9309, 2.3.1.2
 BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to be
@@ -39,22 +39,16 @@ class RobotsStore(Protocol):
         """The one kept for an origin."""
 
 
-class Clock(Protocol):
-    @property
-    def started(self) -> float:
-        """When the round began: what is older is not believed."""
-
-
 class RobotsIntake(Protocol):
     """Who is told what robots.txt files say: an intake."""
 
     @property
     def crawl_log(self) -> CrawlLog: ...
     @property
-    def visits(self) -> Clock: ...
-    def keep_robots(self, answer: Answer) -> None: ...
+    def round_started(self) -> float: ...
+    def store_robots(self, answer: Answer) -> None: ...
     def remember_robots(self, row: RobotsRow) -> None: ...
-    def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None: ...
+    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None: ...
 
 
 class RobotsCache:
@@ -64,20 +58,18 @@ class RobotsCache:
         self,
         mission: Mission,
         *,
-        frontier: RobotsStore,
-        client: Client,
+        store: RobotsStore,
+        host_rules: HostRules,
         intake: RobotsIntake,
         scheduler: HostScheduler,
-        queue_of: Callable[[str], HostQueue],
         foreign_hosts: ForeignHosts | None = None,
     ) -> None:
-        self.mission = mission
-        self.frontier = frontier
-        self.client = client
-        self.intake = intake
-        self.scheduler = scheduler
-        self.queue_of = queue_of  # the host queue of a host, which need not be one of ours
-        self._abroad = foreign_hosts
+        self._mission = mission
+        self._store = store
+        self._host_rules = host_rules
+        self._intake = intake
+        self._scheduler = scheduler
+        self._foreign_hosts = foreign_hosts
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
 
     def rules_for(self, host_queue: HostQueue, target: Target) -> Robots | None:
@@ -89,11 +81,9 @@ class RobotsCache:
         if robots is not None:
             host_queue.prefix, host_queue.rules = target.url[: target.url.index("/", 8) + 1], robots
             return robots
-        rule = self.client.rule_for(host_queue.host)
-        mode = rule.robots if rule is not None and rule.robots else self.mission.fetch.robots
-        if mode == "ignore":
+        if self._host_rules.robots(host_queue.host) == "ignore":
             return host_queue.robots.setdefault(origin, Robots.everything())
-        row = self.frontier.robots(origin)
+        row = self._store.robots(origin)
         if row is not None and self._is_valid(row):
             return self._adopt(host_queue, row)
         self._ask(host_queue, origin, f"{origin}/robots.txt")
@@ -102,24 +92,24 @@ class RobotsCache:
     def take(self, answer: Answer, now: float) -> None:
         """A robots.txt came, or did not."""
         target = answer.target
-        if self._abroad is not None:
-            self._abroad.end(target.url)
+        if self._foreign_hosts is not None:
+            self._foreign_hosts.end(target.url)
         origins = self._waiting.pop(target.url)
-        self.intake.keep_robots(answer)
+        self._intake.store_robots(answer)
         body = read_rules(answer)
-        if self.intake.crawl_log.deep:
-            self.intake.crawl_log.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
-            self.intake.crawl_log.connection(answer)
+        if self._intake.crawl_log.deep:
+            self._intake.crawl_log.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
+            self._intake.crawl_log.connection(answer)
         location = answer.headers.get("location", "")
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
             onward = urls.normalise(location, target.url) or ""
             for origin in origins:
-                self._ask(self.queue_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
+                self._ask(self._scheduler.queue_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
             return
         failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
-        if answer.failure in HOST_FAILURES and self.queue_of(target.host).is_closed(target.url):
+        if answer.failure in HOST_FAILURES and self._scheduler.queue_of(target.host).is_closed(target.url):
             failed = False
-        if failed and target.retries < self.mission.fetch.retries:
+        if failed and target.retries < self._mission.fetch.retries:
             self._try_again(answer, origins, now=now)
             return
         # What a server that states a wrong length sends is all there is: its pages are read as well.
@@ -139,57 +129,59 @@ class RobotsCache:
         else:
             self._waiting[url] = [origin]
             host = urls.host_of(url)
-            errand = Target(0, urls.url_id(url), url, host, hops=hops, retries=retries, max_bytes=BYTES)
-            if self._abroad is not None and self._abroad.covers(host):
-                self._abroad.ask(errand)
+            request = Target(
+                0, urls.url_id(url), url, host, hops=hops, retries=retries, max_bytes=BYTES, purpose=Purpose.ROBOTS
+            )
+            if self._foreign_hosts is not None and self._foreign_hosts.covers(host):
+                self._foreign_hosts.ask(request)
                 return
-            other = host_queue if host == host_queue.host else self.queue_of(host)
-            other.errands.append(errand)
-            self.scheduler.enlist(other)
+            other = host_queue if host == host_queue.host else self._scheduler.queue_of(host)
+            other.robots_requests.append(request)
+            self._scheduler.enlist(other)
 
     def _is_valid(self, row: RobotsRow) -> bool:
         """A robots.txt is believed for a day, and not beyond its round."""
-        young = abs(clock.now() - row.fetched_at) < self.mission.fetch.robots_ttl_s  # a clock may have been wrong
-        return young and row.fetched_at >= self.intake.visits.started
+        young = abs(clock.now() - row.fetched_at) < self._mission.fetch.robots_ttl_s  # a clock may have been wrong
+        return young and row.fetched_at >= self._intake.round_started
 
     def _find_known(self, url: str) -> RobotsRow | None:
         """The robots.txt of another origin that is held already: example.org's mostly moves to www.example.org's."""
-        row = self.frontier.robots(urls.origin_of(url)) if url.endswith("/robots.txt") else None
+        row = self._store.robots(urls.origin_of(url)) if url.endswith("/robots.txt") else None
         if row is None or not self._is_valid(row):
             return None
         return row if urls.normalise(f"{row.origin}/robots.txt") == url else None
 
     def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
-        fetch, target = self.mission.fetch, answer.target
+        fetch, target = self._mission.fetch, answer.target
         pause_s = wished_pause(answer, fetch) or 0.0
-        host_queue = self.queue_of(target.host)
+        host_queue = self._scheduler.queue_of(target.host)
         host_queue.next_at = max(host_queue.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
         for origin in origins:
-            own = self.queue_of(urls.host_of(origin + "/"))
+            own = self._scheduler.queue_of(urls.host_of(origin + "/"))
             self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
 
     def _settle(self, row: RobotsRow, *, failure: str) -> None:
         """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
-        host_queue = self.queue_of(urls.host_of(row.origin + "/"))
+        host_queue = self._scheduler.queue_of(urls.host_of(row.origin + "/"))
         host_queue.fetching_robots -= {row.origin}
         robots = self._adopt(host_queue, row)
         host_queue.rest(row.fetched_at)  # robots.txt was a request too: its Crawl-delay counts from there
         if robots.temporary:
             host_queue.down[urls.normalise(row.origin + "/") or row.origin] = failure
         else:
-            self.intake.remember_robots(row)
-        self.scheduler.enlist(host_queue)
+            self._intake.remember_robots(row)
+        self._scheduler.enlist(host_queue)
 
     def _adopt(self, host_queue: HostQueue, row: RobotsRow) -> Robots:
-        fetch = self.mission.fetch
+        fetch = self._mission.fetch
         robots = host_queue.robots[row.origin] = decision(row.status, row.body)
         host_queue.robots_until = min(host_queue.robots_until, row.fetched_at + fetch.robots_ttl_s)
-        wanted = robots.crawl_delay(self.mission.agent.name)
+        wanted = robots.crawl_delay(self._mission.agent.name)
         if wanted is not None:
             host_queue.delay_s = max(host_queue.delay_s, min(wanted, fetch.crawl_delay_max_s))
             host_queue.per_host = 1  # a site that asks for pauses means one request at a time
-        if fetch.sitemaps and robots.sitemaps and self.mission.limits.depth != 0:
-            self.intake.take_sitemaps(row.origin, robots.sitemaps)
+        if fetch.sitemaps and robots.sitemaps and self._mission.limits.depth != 0:
+            self._intake.follow_sitemaps(row.origin, robots.sitemaps)
         return robots
 
 

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock, urls
+from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.backoff import mind
+from lycosa.crawler.politeness.backoff import heed
 from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import settle
-from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler
+from lycosa.crawler.politeness.disposition import disposition_of
+from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.politeness.host_scheduler import HostQueueFactory, HostScheduler
 from lycosa.crawler.politeness.robots_cache import RobotsCache
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
-from lycosa.model import Answer, HostRow, RobotsRow, State, Target
+from lycosa.model import Answer, HostRow, Purpose, RobotsRow, State, Target
 
 #: Seconds within which a wish to stop is heard.
 _TICK_S = 0.25
@@ -43,10 +44,6 @@ class Reply(Struct):
     took_s: float = 0.0  # from there to the end of the answer
 
 
-class _Known(NamedTuple):
-    started: float
-
-
 class SingleRequests:
     """Asks for addresses and gives back what they say. Not thread-safe."""
 
@@ -56,12 +53,14 @@ class SingleRequests:
         """`robots` gives what is known of an origin's robots.txt, with its age."""
         self.mission = mission
         self.crawl_log = CrawlLog(None, level=0)
-        self.visits = _Known(0.0)
+        self.round_started = 0.0
         self.robots = robots
         self.client = Client(mission, gate, spool_folder=spool_folder)
-        self.scheduler = HostScheduler(mission.fetch.connections)
+        host_rules = HostRules(mission)
+        make_queue = HostQueueFactory(host_rules, mission.fetch, remember=HostRow)
+        self.scheduler = HostScheduler(mission.fetch.connections, make_queue)
         self.robots_cache = RobotsCache(
-            mission, frontier=self, client=self.client, intake=self, scheduler=self.scheduler, queue_of=self._host_queue
+            mission, store=self, host_rules=host_rules, intake=self, scheduler=self.scheduler
         )
         self._tags: dict[int, object] = {}
         self._waiting: list[tuple[float, Target]] = []
@@ -106,30 +105,19 @@ class SingleRequests:
         """Drop what is under way."""
         self.client.close()
 
-    def keep_robots(self, answer: Answer) -> None:
+    def store_robots(self, answer: Answer) -> None:
         """There is no archive."""
 
     def remember_robots(self, row: RobotsRow) -> None:
-        """Lanes remember for as long as a patrol lasts."""
+        """The host queues remember it for as long as the requests last."""
 
-    def take_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
+    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
         """Nothing is followed here."""
 
     def _enqueue(self, target: Target) -> None:
-        host_queue = self._host_queue(target.host)
-        host_queue.queue.append(target)
+        host_queue = self.scheduler.queue_of(target.host)
+        host_queue.targets.append(target)
         self.scheduler.enlist(host_queue)
-
-    def _host_queue(self, host: str) -> HostQueue:
-        host_queue = self.scheduler.by_host.get(host)
-        if host_queue is None:
-            rule, fetch = self.client.rule_for(host), self.mission.fetch
-            host_queue = self.scheduler.by_host[host] = HostQueue(
-                HostRow(host),
-                delay_s=rule.delay_s if rule is not None and rule.delay_s is not None else fetch.delay_s,
-                per_host=rule.per_host if rule is not None and rule.per_host is not None else fetch.per_host,
-            )
-        return host_queue
 
     def _wake(self, now: float) -> None:
         """Try again what has waited long enough."""
@@ -153,28 +141,28 @@ class SingleRequests:
 
     def _next_target(self, host_queue: HostQueue) -> Target | None:
         """What a host is asked next: robots.txt first; None when there is nothing, or its rules are on their way."""
-        while not host_queue.errands and host_queue.queue and not host_queue.fetching_robots:
-            target = host_queue.queue[0]
+        while not host_queue.robots_requests and host_queue.targets and not host_queue.fetching_robots:
+            target = host_queue.targets[0]
             if origin := host_queue.find_down((target,)):
-                host_queue.queue.popleft()
+                host_queue.targets.popleft()
                 self._reply(target, Reply(target.url, host_queue.down[origin], at=clock.now()))
                 continue
             rules = self.robots_cache.rules_for(host_queue, target)
             if rules is None:
                 break
-            host_queue.queue.popleft()
+            host_queue.targets.popleft()
             if rules.allows(target.url, self.mission.agent.name):
                 return target
             self._reply(target, Reply(target.url, "robots", at=clock.now()))
-        return host_queue.errands.pop(0) if host_queue.errands else None
+        return host_queue.robots_requests.pop(0) if host_queue.robots_requests else None
 
     def _finish(self, answer: Answer) -> None:
         now = clock.now()
         target = answer.target
-        host_queue = self._host_queue(target.host)
+        host_queue = self.scheduler.queue_of(target.host)
         host_queue.end(now)
-        mind(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log)
-        if target.row == 0:
+        heed(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log)
+        if target.purpose is Purpose.ROBOTS:
             self.robots_cache.take(answer, now)
         else:
             self._settle(target, answer)
@@ -184,19 +172,19 @@ class SingleRequests:
 
     def _settle(self, target: Target, answer: Answer) -> None:
         """Reply, follow a redirect, or wait for another try."""
-        outcome = settle(answer, self.mission.fetch)
-        if outcome.state == State.WAITING:
-            self._waiting.append((outcome.due, replace(target, retries=outcome.retries)))
+        disposition = disposition_of(answer, self.mission.fetch)
+        if disposition.state == State.WAITING:
+            self._waiting.append((disposition.due, replace(target, retries=disposition.retries)))
             return
-        if outcome.state in _MOVED:
-            onward = urls.normalise(outcome.location, target.url)
+        if disposition.state in _MOVED:
+            onward = urls.normalise(disposition.location, target.url)
             if onward is not None and target.hops < self.mission.fetch.redirects:
                 moved = replace(target, url_hash=urls.url_id(onward), url=onward, host=urls.host_of(onward))
                 self._enqueue(replace(moved, hops=target.hops + 1, retries=0))
                 return
-            outcome.reason = "bad-redirect" if onward is None else "redirect-limit"
+            disposition.reason = "bad-redirect" if onward is None else "redirect-limit"
         body, problem = _read_body(answer, target.max_bytes)
-        reason = outcome.reason or problem
+        reason = disposition.reason or problem
         took_s = answer.took_s
         self._reply(target, Reply(target.url, reason, answer.status, answer.headers, body, answer.began, took_s))
 

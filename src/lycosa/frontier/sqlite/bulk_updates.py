@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from lycosa.frontier.contract import Judge
+from lycosa.frontier.contract import POISON, Judge
 from lycosa.frontier.partitions import PART_SQL
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
-from lycosa.frontier.sqlite.rounds import POISON
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction

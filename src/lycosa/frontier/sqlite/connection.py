@@ -17,7 +17,7 @@ Unpack = Callable[[bytes], list[str]]
 class Connection:
     """One open database; `write` is the only way to change it."""
 
-    def __init__(self, path: Path, leases: Leases, *, unpack: Unpack | None, recent_max: int) -> None:
+    def __init__(self, path: Path, leases: Leases, *, unpack: Unpack, recent_max: int) -> None:
         self.db = schema.connect(path)
         self.urls: KeyIndex[int] = KeyIndex(self.db, URLS, most=recent_max)
         self.contents: KeyIndex[bytes] = KeyIndex(self.db, CONTENTS, most=recent_max)

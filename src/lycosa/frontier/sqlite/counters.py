@@ -39,3 +39,99 @@ class Counts:
         """Add everything to the database, within the transaction that made the changes."""
         db.executemany(_ADD_STATE, ((*key, change) for key, change in self._states.items() if change))
         db.executemany(_ADD_FIGURE, ((*key, change) for key, change in self._figures.items() if change))
+
+
+_IS_PAGE = "via IS NOT 'sitemap'"
+
+
+#: A page of the collection: a URL with a copy, unless another page brought the same before (see events.py).
+_OWNS = f"{_IS_PAGE} AND digest <> x'' AND iif(state IN (1, 2, 3), state, was) <> 3"
+
+
+_HELD = f"{_IS_PAGE} AND state IN (1, 2) AND digest <> x''"  # others were read and not stored
+
+
+_DAY_S = 86400.0  # what the clock of the rounds goes on by, at least (see rounds.py)
+
+
+_EVENTS = ("new", "changed", "unchanged", "gone", "back")
+
+
+_FIRST_ROUND = f"""
+    SELECT 1, count(*) FROM (SELECT DISTINCT n FROM page WHERE round = 1) CROSS JOIN url USING (n) WHERE {_IS_PAGE}"""
+
+
+_TYPES = """
+    SELECT substr(mime, 1, 100), count(*) FROM page
+    WHERE {0} AND mime <> '' AND round = (SELECT min(round) FROM page AS p WHERE p.n = page.n) GROUP BY 1"""
+
+
+_ROUNDS = """
+    SELECT max(round) FROM (
+        SELECT CAST(value AS INTEGER) AS round FROM other.meta WHERE key = 'round'
+        UNION ALL SELECT max(round) FROM scratch.place UNION ALL SELECT max(round) FROM scratch.ours)"""
+
+
+_ADD_ROUND = """
+    INSERT OR IGNORE INTO round (round, at, started, ended, why)
+    SELECT ?1, at + ?2, started, coalesce(ended, started), 'merge' FROM round WHERE round = ?1 - 1"""
+
+
+def recount(db: apsw.Connection, *, base: int) -> None:
+    """Put the counters right; rows of `url` beyond `base` came with the other database."""
+    before = int(db.execute("SELECT value FROM meta WHERE key = 'round'").get)
+    number = _number_rounds(db, before)
+    db.execute("DELETE FROM stat")
+    db.execute("INSERT INTO stat SELECT state, coalesce(reason, ''), count(*) FROM url GROUP BY 1, 2")
+    held, asked, kept = (
+        f"(n > {base} OR n IN (SELECT n FROM scratch.twin WHERE {what}))" for what in ("held", "asked", "kept")
+    )
+    _grow(db, "status", f"SELECT CAST(http AS TEXT), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
+    _grow(db, "answers", f"SELECT max(round, 1), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
+    _grow(db, "type", _TYPES.format(kept))
+    for name in ("read", "read bytes"):
+        _grow(db, name, f"SELECT key, count FROM other.figure WHERE name = '{name}'")
+    _replace(db, "pages", f"SELECT '', count(*) FROM url WHERE {_OWNS}")
+    db.execute("UPDATE host SET pages = 0")
+    db.execute(f"UPDATE host SET pages = o.count {_by_host(_OWNS)}")
+    # The page limit counts what the present round holds; after a merge that began one, all that is held.
+    added = _HELD if number > before else f"{_HELD} AND {held}"
+    _grow(db, "stored", f"SELECT {number}, count(*) FROM url WHERE {added}")
+    visited = f"visited = iif(host.round = {number}, visited, 0) + o.count, round = {number}"
+    db.execute(f"UPDATE host SET {visited} {_by_host(added)}")
+    _replace(db, "new", _FIRST_ROUND)
+    for event in _EVENTS:
+        _replace(db, event, f"SELECT round, count(*) FROM visit WHERE event = '{event}' GROUP BY 1")
+    older = "SELECT min(value) FROM (SELECT value FROM other.meta WHERE key = 'created')"
+    db.execute(f"UPDATE meta SET value = min(value, ({older})) WHERE key = 'created'")
+    db.execute("UPDATE meta SET value = '' WHERE key = 'mission'")  # the next crawl judges anew what was refused
+
+
+def _by_host(condition: str) -> str:
+    return f"FROM (SELECT host, count(*) AS count FROM url WHERE {condition} GROUP BY 1) AS o WHERE host.host = o.host"
+
+
+def _number_rounds(db: apsw.Connection, before: int) -> int:
+    """Which round is the present one; each up to it gets its row."""
+    number = max(before, int(db.execute(_ROUNDS).get))
+    columns = "round, at, started, ended, why, everything"
+    db.execute(f"INSERT OR IGNORE INTO round ({columns}) SELECT {columns} FROM other.round")
+    for missing in range(before + 1, number + 1):
+        db.execute(_ADD_ROUND, (missing, _DAY_S))
+    db.execute("UPDATE meta SET value = ? WHERE key = 'round'", (number,))
+    return number
+
+
+def _grow(db: apsw.Connection, name: str, sql: str) -> None:
+    """Add to figures: `sql` gives keys and how many more."""
+    db.execute(f"""
+        WITH found (key, more) AS ({sql})
+        INSERT INTO figure SELECT '{name}', CAST(key AS TEXT), more FROM found WHERE more > 0
+        ON CONFLICT DO UPDATE SET count = count + excluded.count""")
+
+
+def _replace(db: apsw.Connection, name: str, sql: str) -> None:
+    """Write figures anew: `sql` gives keys and counts."""
+    db.execute(f"""
+        WITH found (key, total) AS ({sql})
+        INSERT OR REPLACE INTO figure SELECT '{name}', CAST(key AS TEXT), total FROM found WHERE total > 0""")

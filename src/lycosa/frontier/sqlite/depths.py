@@ -41,7 +41,7 @@ class Depths:
         counts: Counts,
         woken: set[str],
         max_depth: int,
-        unpack: Callable[[bytes], list[str]] | None,
+        unpack: Callable[[bytes], list[str]],
     ) -> None:
         self._db = db
         self._index = index
@@ -105,7 +105,7 @@ class Depths:
             if redirect:
                 self._lower_child(redirect, depth)
             packed = self._db.execute(NEWEST_LINKS, (parent,)).get
-            if packed and self._unpack is not None:
+            if packed:
                 for url in self._unpack(packed):
                     self._lower_child(url, depth + 1, refreshed_by=parent)
 

@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import apsw
 
 from lycosa import urls
+from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import PART_SQL, host_key, part_of, spans
 from lycosa.frontier.sqlite import archive_losses, bulk_updates, rounds, schema, statistics
@@ -24,7 +25,20 @@ from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.utf8 import cleaned
 from lycosa.frontier.sqlite.writer import Writer
-from lycosa.model import Batch, Committed, Discovery, HostRow, Lesson, RobotsRow, State, Target, VisitHistory, WarcRow
+from lycosa.model import (
+    ArchivePlace,
+    Batch,
+    Committed,
+    ContentHolder,
+    Discovery,
+    HostRow,
+    RobotsRow,
+    State,
+    Target,
+    VisitHistory,
+    WarcRow,
+    WeightUpdate,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,7 +102,7 @@ def _spoken(method: Method[P, R]) -> Method[P, R]:
 class SqliteFrontier:
     """A frontier in a file. One object is one worker's: it remembers the leases that it took."""
 
-    def __init__(self, path: str | Path, *, unpack_links: Unpack | None = None, recent_max: int = MOST) -> None:
+    def __init__(self, path: str | Path, *, unpack_links: Unpack = link_codec.targets, recent_max: int = MOST) -> None:
         """Open a database; `unpack_links` gives the URLs of a link row, `recent_max` bounds the keys held in memory."""
         self.path = Path(path)
         self._unpack = unpack_links
@@ -269,7 +283,7 @@ class SqliteFrontier:
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
     @_spoken
-    def lessons(self, since: int = 0) -> tuple[int, list[Lesson]]:
+    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
         db = self._at.db
         stamp = db.execute("SELECT max(stamp) FROM lesson").get or 0
         if stamp <= since:
@@ -283,14 +297,14 @@ class SqliteFrontier:
             self._at.db.execute("DELETE FROM lesson")
 
     @_spoken
-    def content_holder(self, digest: bytes) -> tuple[int, str, float] | None:
-        row: tuple[int, str, float] | None = self._find_content(digest, "url.n, url.url, page.fetched_at")
-        return row
+    def content_holder(self, digest: bytes) -> ContentHolder | None:
+        row = self._find_content(digest, "url.n, url.url, page.fetched_at")
+        return ContentHolder(*row) if row is not None else None
 
     @_spoken
-    def content_place(self, digest: bytes) -> tuple[str, int, int] | None:
-        row: tuple[str, int, int] | None = self._find_content(digest, "page.warc, page.offset, page.length")
-        return row
+    def content_place(self, digest: bytes) -> ArchivePlace | None:
+        row = self._find_content(digest, "page.warc, page.offset, page.length")
+        return ArchivePlace(*row) if row is not None else None
 
     def _find_content(self, digest: bytes, columns: str) -> Any:
         contents = self._at.contents

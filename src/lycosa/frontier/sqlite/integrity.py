@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.errors import Damaged
+from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.model import RobotsRow
@@ -30,7 +31,7 @@ class SalvagedRows(Struct):
     meta: dict[str, str]
 
 
-def find_harm(path: Path, *, thorough: bool, unpack: Unpack) -> str:
+def find_harm(path: Path, *, thorough: bool, unpack: Unpack = link_codec.targets) -> str:
     """What is wrong with a database, in a few words; empty: nothing.
 
     SQLite's own check sees whether the pages hang together. What a row says is checked where it can be: a URL

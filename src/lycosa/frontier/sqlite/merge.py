@@ -13,7 +13,7 @@ The work is done by SQL over sorted runs, with temporary files for what does not
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -22,12 +22,12 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from lycosa.frontier import link_codec
 from lycosa.frontier.contract import UNIFORM
 from lycosa.frontier.sqlite import schema
-from lycosa.frontier.sqlite.counters import Counts
+from lycosa.frontier.sqlite.counters import Counts, recount
 from lycosa.frontier.sqlite.depths import Depths
 from lycosa.frontier.sqlite.errors import translate
-from lycosa.frontier.sqlite.recount import recount
 
 #: What each table needs; a test fails for one that is not listed. "keep": the first collection's; "map": rows of the
 #: other with their row numbers mapped, where the first has none of the same key; "own": a step of its own, below.
@@ -65,7 +65,6 @@ def merge(
     scratch: Path,
     warcs: Mapping[str, str],
     max_depth: int,
-    unpack: Callable[[bytes], list[str]],
 ) -> Merged:
     """Put everything of `other`, which is of this version and only read, into the database at `path`.
 
@@ -75,7 +74,7 @@ def merge(
         db = _connect(path, other, scratch)
         try:
             with _transaction(db):
-                return _Merger(db, warcs).run(max_depth, unpack)
+                return _Merger(db, warcs).run(max_depth)
         finally:
             db.close()
             scratch.unlink(missing_ok=True)
@@ -123,7 +122,7 @@ class _Merger:
         self._run("CREATE TABLE scratch.name (old TEXT PRIMARY KEY, new TEXT) WITHOUT ROWID")
         db.executemany("INSERT INTO scratch.name VALUES (?, ?)", warcs.items())
 
-    def run(self, max_depth: int, unpack: Callable[[bytes], list[str]]) -> Merged:
+    def run(self, max_depth: int) -> Merged:
         self._index()
         self._pair()
         self._add_urls()
@@ -137,7 +136,7 @@ class _Merger:
         self._mark_duplicates()
         self._add_rest()
         if max_depth >= 0:
-            self._spread_depths(max_depth, unpack)
+            self._spread_depths(max_depth)
         recount(self._db, base=self._base)
         self._run("DELETE FROM meta WHERE key = ?", (UNIFORM,))  # the other may have had other settings
         return self._done
@@ -390,9 +389,11 @@ class _Merger:
                 CROSS JOIN other.{table} AS o ON o.n = m.old AND o.round = m.was AND o.quarry = m.quarry{order}""")
         self._done.records = self._db.changes()
 
-    def _spread_depths(self, max_depth: int, unpack: Callable[[bytes], list[str]]) -> None:
+    def _spread_depths(self, max_depth: int) -> None:
         """Under a depth limit, what a page leads to is as near as the page: put right where the two sides differed."""
-        depths = Depths(self._db, _Finder(self._db), counts=Counts(), woken=set(), max_depth=max_depth, unpack=unpack)
+        depths = Depths(
+            self._db, _Finder(self._db), counts=Counts(), woken=set(), max_depth=max_depth, unpack=link_codec.targets
+        )
         rows = self._db.cursor().execute("""
             SELECT t.n FROM scratch.twin AS t CROSS JOIN other.url AS o ON o.n = t.old CROSS JOIN url AS u ON u.n = t.n
             WHERE t.nearer OR o.depth > u.depth""")

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from lycosa.frontier.contract import EVENTS, RoundRow
+from lycosa.frontier.contract import EVENTS, POISON, REOPENED_BY_ROUNDS, RoundRow
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
@@ -20,10 +20,6 @@ CHUNK = 20_000  # rows looked at in one transaction
 
 #: Refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
 REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
-#: Rejections that a round looks at again; all others hold until the settings change.
-REASONS = ("robots", "host-budget", "noarchive")
-#: A page that killed workers is left alone for good.
-POISON = "killed-worker"
 
 _BEGIN = """
 INSERT INTO round (round, at, started, everything, upto)
@@ -36,7 +32,7 @@ _OPENS = f"""
 n > ?1 AND n <= ?2 AND round < ?3 AND (
     state BETWEEN 1 AND 6 AND {_DUE}
     OR state = 7 AND reason <> '{POISON}' AND (NOT ({REFUSALS}) OR {_DUE})
-    OR state = 8 AND reason IN {REASONS}
+    OR state = 8 AND reason IN {REOPENED_BY_ROUNDS}
 )"""
 _COUNT = f"SELECT state, reason, count(*) FROM url WHERE {_OPENS} GROUP BY 1, 2"
 _OPEN = f"""

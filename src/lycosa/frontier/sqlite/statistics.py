@@ -7,11 +7,11 @@ from typing import Any
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.contract import Summary, UrlRow
+from lycosa.frontier.contract import Summary, UrlRow, explain
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.counters import statuses_of
-from lycosa.model import STATE_NAMES, State
+from lycosa.model import State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"
 _BAD_SEEDS = "SELECT n FROM seed CROSS JOIN url USING (n) WHERE given AND state > 3 ORDER BY n"  # moved or failed
@@ -48,14 +48,6 @@ def failed_seeds(db: apsw.Connection) -> dict[str, str]:
         if row.state in _FAILED or row.state in _MOVED:
             failed[seed.url] = explain(row)
     return failed
-
-
-def explain(row: UrlRow) -> str:
-    """Why a URL is in the state that it is in, in a few words."""
-    text = STATE_NAMES[State(row.state)]
-    if row.reason:
-        text += f": {row.reason}"
-    return f"{text} (HTTP {row.http})" if row.http else text
 
 
 def counts(db: apsw.Connection) -> dict[int, int]:

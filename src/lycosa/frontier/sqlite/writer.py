@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import apsw
 
-from lycosa.frontier.contract import BARRED
+from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
 from lycosa.frontier.page_events import HELD, SETTLED, PageBefore, event_of, owns_after, owns_before
 from lycosa.frontier.partitions import host_key, part_of
@@ -35,8 +35,6 @@ _ANY_BARRED = f"SELECT EXISTS (SELECT 1 FROM stat WHERE state = 8 AND reason IN 
 _LESSON = """
 INSERT INTO lesson VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (key) DO UPDATE SET weight = weight + ?2, energy = energy + ?3, stamp = ?4"""
-#: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
-REOPENED = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 _REOPEN = "UPDATE url SET was = iif(state < 7, state, was), state = 0, reason = '', due = 0 WHERE n = ?"
 _BEFORE = "SELECT n, state, reason, via, was, digest, due FROM url WHERE n IN carray(?)"
 _SETTLE = """
@@ -190,7 +188,7 @@ class Writer:
         for seed in seeds:
             n = index.find(seed.url_hash, host_key(seed.host), seed.url_hash)
             state, reason = db.execute("SELECT state, reason FROM url WHERE n = ?", (n,)).get
-            if state in REOPENED[given] and seed.state == State.PENDING:
+            if state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
                 db.execute(_REOPEN, (n,))
                 counts.state(state, reason, -1)
                 counts.state(State.PENDING, "", 1)

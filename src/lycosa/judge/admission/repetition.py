@@ -113,7 +113,7 @@ class Repetition:
     def __init__(self, bound: int, tallies: Tallies, *, stored: bool = True) -> None:
         """`stored`: whether the tallies of an earlier run may know of spent folders."""
         self.bound = bound
-        self.fresh = False  # whether a folder was spent since the caller last looked
+        self._has_news = False  # a folder was spent since the last call of `drain_news`
         self._tallies = tallies
         self._stored = stored
         self._folders: dict[str, _Folder] = {}  # by the beginning of an address, and by host and key
@@ -151,6 +151,11 @@ class Repetition:
         site.echoes += 1
         if target.parent in self._suspects:
             self._count(folder)
+
+    def drain_news(self) -> bool:
+        """Whether a folder was spent since the last call."""
+        news, self._has_news = self._has_news, False
+        return news
 
     def judge(self, url: str, host: str) -> Verdict:
         """Whether the folder of an address may still bring something."""
@@ -295,7 +300,7 @@ class Repetition:
     def _spend(self, folder: _Folder) -> None:
         self._load(folder.host).add(folder.key)
         self._tallies.add(folder.host, _KEY + folder.key, times=folder.run)
-        self.fresh = self._stored = True
+        self._has_news = self._stored = True
 
 
 def _start_of(url: str) -> str:

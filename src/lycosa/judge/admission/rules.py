@@ -92,7 +92,7 @@ class Rules:
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies, recall)
-        self.novelty = Repetition(mission.traps.near_duplicates, self.tallies, stored=spent)
+        self.repetition = Repetition(mission.traps.near_duplicates, self.tallies, stored=spent)
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
         self.uniform = uniform
@@ -109,7 +109,7 @@ class Rules:
         refusal = self._judge_settings(url, depth, host)
         if refusal is not None:
             return refusal
-        verdict = self.novelty.judge(url, host)
+        verdict = self.repetition.judge(url, host)
         return self.traps.admit(url, host) if verdict.ok else verdict
 
     def review(self, target: Target) -> Verdict | None:
@@ -165,7 +165,7 @@ class Rules:
             ("accept-list", self._judge_accept(texts)),
             ("depth", self._judge_depth(depth)),
         ]
-        return [*rows, self.novelty.explain(url, host), *self.traps.explain(url, host)]
+        return [*rows, self.repetition.explain(url, host), *self.traps.explain(url, host)]
 
     def _judge_scheme(self, url: str) -> Verdict:
         scheme = url[: url.find(":")]

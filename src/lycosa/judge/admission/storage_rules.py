@@ -32,6 +32,6 @@ class StorageRules:
         return OK
 
 
-def make_worth(mission: Mission) -> StorageRules | None:
+def make_storage_rules(mission: Mission) -> StorageRules | None:
     """The rules, or None where everything is stored."""
     return StorageRules(mission) if mission.keep.what != "everything" or mission.keep.drop else None

@@ -23,7 +23,7 @@ from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.policy import Policy
 from lycosa.judge.priority.relevance import Relevance, weigh_terms
 from lycosa.judge.priority.shark_search import SharkSearch
-from lycosa.model import Lesson, Link, Observation
+from lycosa.model import Link, Observation, WeightUpdate
 
 BITS = 16
 _MASK = (1 << BITS) - 1
@@ -411,16 +411,16 @@ class LearningPolicy(Policy):
         logit = sum(parts.values())
         return parts | {"little known": _stretch(self._rate(logit - parts["host"], host)) - logit}
 
-    def drain(self) -> list[Lesson]:
-        lessons = [(key, step, power) for key, (step, power) in self._changes.items()]
+    def drain(self) -> list[WeightUpdate]:
+        lessons = [WeightUpdate(key, step, power) for key, (step, power) in self._changes.items()]
         (weights, energies), now, power = self._told, self._weights, self._energies
         for i in self._touched:
-            lessons.append((i, now[i] - weights[i], power[i] - energies[i]))
+            lessons.append(WeightUpdate(i, now[i] - weights[i], power[i] - energies[i]))
             weights[i], energies[i] = now[i], power[i]
         self._changes, self._touched = {}, set()
         return lessons
 
-    def study(self, lessons: Sequence[Lesson]) -> None:
+    def study(self, lessons: Sequence[WeightUpdate]) -> None:
         for key, weight, energy in lessons:
             if key <= _MASK:
                 self._weights[key] = self._told[0][key] = weight + self._hints.get(key, 0.0)
@@ -434,7 +434,7 @@ class LearningPolicy(Policy):
                 self._answers += weight - self._sums.get(key, (0.0, 0.0))[0]
                 self._sums[key] = weight, energy
 
-    def share(self, lessons: Sequence[Lesson]) -> list[Lesson]:
+    def share(self, lessons: Sequence[WeightUpdate]) -> list[WeightUpdate]:
         """Words, addresses and rules; what each host gives is seen anew."""
         return [lesson for lesson in lessons if not lesson[0] & _HOSTS]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lycosa.config.settings import Order
-from lycosa.model import Lesson, Link, Observation
+from lycosa.model import Link, Observation, WeightUpdate
 
 #: The score of what is fetched after everything else of its host.
 DULL = -1e9
@@ -74,13 +74,13 @@ class Policy:
         """The parts that the score of a URL is made of, by name, as of now."""
         return {}
 
-    def drain(self) -> list[Lesson]:
+    def drain(self) -> list[WeightUpdate]:
         """What was learned since the last call."""
         return []
 
-    def study(self, lessons: Sequence[Lesson]) -> None:
+    def study(self, lessons: Sequence[WeightUpdate]) -> None:
         """Take in what is known by now under some keys: the sums of all lessons."""
 
-    def share(self, lessons: Sequence[Lesson]) -> list[Lesson]:
+    def share(self, lessons: Sequence[WeightUpdate]) -> list[WeightUpdate]:
         """What of the lessons of one crawl holds for another."""
         return []

@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
-
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
-from lycosa.frontier import Frontier
 from lycosa.output.atomic_file import CRAWL_MAKES, refuse_own
-
-Open = Callable[[Path], Frontier]
-
-
-class ReplaySettings(Struct, frozen=True):
-    """What it takes to read the answers of an archive once more."""
-
-    folder: Path
-    mission: Mission
-    guarded_quarry: GuardedQuarry | None
-    open: Open  # opens a database
-
-    @property
-    def archive(self) -> Path:
-        return self.folder / "archive"
-
-    @property
-    def unborn(self) -> Path:
-        return self.folder / "crawl.db.rebuilt"
 
 
 def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:

@@ -1,0 +1,178 @@
+"""Page storage: what an answer leaves in the archive, and what is remembered of its page.
+
+Nothing here writes to disk: the worker flushes archive and batch together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lycosa.archive import unstored_log
+from lycosa.archive.digests import digest_of, is_stamped
+from lycosa.archive.writer import ArchiveWriter, Profile
+from lycosa.config.settings import Mission
+from lycosa.crawler.intake.content_dedup import ContentDedup
+from lycosa.crawler.intake.revisits import Revisits
+from lycosa.crawler.politeness.disposition import truncation_of
+from lycosa.fetch.validators import LIAR, make_validators
+from lycosa.frontier import link_codec
+from lycosa.frontier.contract import Frontier
+from lycosa.judge.admission.storage_rules import make_storage_rules
+from lycosa.model import (
+    Answer,
+    ArchivePlace,
+    Discovery,
+    Link,
+    Outcome,
+    PageRow,
+    State,
+    Target,
+    UnstoredPage,
+    Verdict,
+    VisitHistory,
+)
+from lycosa.parse import Doc
+
+NO_VALIDATORS = ("", "")  # to be asked for without a condition
+
+
+class PageStorage:
+    """The way of one worker's answers into the archive."""
+
+    def __init__(self, mission: Mission, *, archive: ArchiveWriter, frontier: Frontier, revisits: Revisits) -> None:
+        self._archive = archive
+        self._frontier = frontier
+        self._revisits = revisits
+        self._dedup = ContentDedup(archive, frontier)
+        self._rules = make_storage_rules(mission)  # None: everything is stored
+        self.stores_all = self._rules is None
+        self.bytes = 0
+
+    def judge(self, doc: Doc, *, kind: str) -> Verdict | None:
+        """Why a page that was read is not stored; None: it is."""
+        verdict = self._rules.judge(doc.mime, kind=kind) if self._rules is not None else None
+        return verdict if verdict is not None and not verdict.ok else None
+
+    def store_page(
+        self, answer: Answer, outcome: Outcome, doc: Doc, *, digest: bytes, links: bytes, html: bytes, kind: str
+    ) -> None:
+        """Store a page, as it came or, with `html`, as its scripts made it; content that is held already only once."""
+        target, headers = answer.target, answer.headers
+        holder = self._dedup.find_holder(digest, answer)
+        if html:
+            place = self._dedup.add_rendered(answer, html, digest)
+        elif holder is None:
+            raw = digest_of(answer) if is_stamped(answer) else digest
+            place = self._archive.add(answer, digest=raw, mime=doc.mime, truncated=truncation_of(answer.failure))
+        else:
+            place = self._dedup.add_revisit(answer, digest, holder, profile="identical")
+        if holder is not None and holder.row != target.row:
+            outcome.state = State.DUPLICATE
+        self.bytes += answer.size
+        outcome.page = PageRow(
+            fetched_at=answer.began,
+            status=answer.status,
+            mime=doc.mime,
+            charset=doc.charset,
+            title=doc.title,
+            language=doc.language,
+            kind=kind,
+            size=answer.size,
+            digest=digest,
+            etag=headers.get("etag", ""),
+            last_modified=headers.get("last-modified", ""),
+            server_date=headers.get("date", ""),
+            warc=place.file,
+            offset=place.offset,
+            length=place.length,
+            rendered=bool(html),
+            links=links,
+        )
+        # Whether a rendered page is still the same does not show in the answer that it was made from.
+        lied = target.modified if target.digest else ""
+        outcome.validators = NO_VALIDATORS if html else make_validators(headers, answer.began, lied=lied)
+        outcome.history = self._revisits.after_page(target)
+
+    def store_unchanged(self, answer: Answer, outcome: Outcome, *, profile: Profile, rendered: bool = False) -> bool:
+        """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""
+        target = answer.target
+        holder = self._frontier.content_holder(target.digest)
+        if holder is None and profile == "identical":
+            return False
+        outcome.state, outcome.reason = State.UNCHANGED, ""
+        self.bytes += answer.size
+        if rendered:  # what its scripts make is the same; of the answer itself nothing can be said
+            outcome.archive_place, outcome.validators = self._dedup.add_plain(answer), NO_VALIDATORS
+            outcome.history = self._revisits.after_unchanged(Answer(target, answer.status, began=answer.began))
+            return True
+        outcome.archive_place = self._dedup.add_revisit(answer, target.digest, holder, profile=profile)
+        etag, modified = make_validators(
+            answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
+        )
+        if profile == "not-modified":  # which need not repeat what has not changed
+            etag = etag or target.etag
+            modified = modified if "last-modified" in answer.headers else target.modified
+        outcome.validators = (etag, modified)
+        outcome.history = self._revisits.after_unchanged(answer)
+        return True
+
+    def store_other(self, answer: Answer) -> ArchivePlace:
+        """Redirects and refusals are answers too: replay and proof need them."""
+        if not self.stores_all:
+            location = answer.headers.get("location", "")
+            self._archive.note(
+                unstored_log.encode(
+                    unstored_log.UnstoredAnswer(answer.target.url, answer.began, answer.status, location=location)
+                )
+            )
+            return ArchivePlace()
+        return self._archive.add(answer, digest=digest_of(answer), mime="", truncated=truncation_of(answer.failure))
+
+    def store_robots(self, answer: Answer) -> None:
+        """A robots.txt, where everything is stored."""
+        if answer.status and self.stores_all:
+            self.store_other(answer)
+
+    def store_subresource(self, answer: Answer) -> None:
+        """What a page in a browser asked for is no page, but needed to show that one again."""
+        self._archive.add(answer, digest=digest_of(answer), mime="")
+
+    def note_unstored(
+        self,
+        answer: Answer,
+        outcome: Outcome,
+        doc: Doc,
+        *,
+        reason: str,
+        kind: str,
+        rows: list[link_codec.Row],
+        news: Sequence[Discovery],
+    ) -> None:
+        """The page was read for its links, `rows`, and is not stored: the archive gets a line on it.
+
+        A page whose only use was its links must not be forgotten with them: without a trace of it, a database that is
+        made anew from the archive would know neither that it was visited nor where it led. `news` are the addresses
+        that nobody had named before. Those alone are in the line: so each address is written once, which takes a fifth
+        of what all links would.
+        """
+        self.bytes += answer.size
+        outcome.reason = reason
+        outcome.history = VisitHistory(checked=self._revisits.number)  # nothing tells whether it changes: visit it
+        outcome.unstored = UnstoredPage(doc.mime, kind, answer.size, link_codec.pack(rows))
+        entry = unstored_log.UnstoredAnswer(
+            answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size
+        )
+        entry.links = [
+            (found.url, found.anchor, "" if found.via == "a" else found.via)
+            for found in news
+            if found.state == State.PENDING
+        ]
+        self._archive.note(unstored_log.encode(entry))
+
+
+def recall_unstored(entry: unstored_log.UnstoredAnswer, target: Target) -> tuple[Answer, Doc]:
+    """The answer that a line tells of, as far as it does, and the document with the links that were followed."""
+    headers = {"content-type": entry.mime} | ({"location": entry.location} if entry.location else {})
+    doc = Doc(target.url, b"", kind=entry.kind, mime=entry.mime)
+    doc.links = [Link(url, text, kind or "a") for url, text, kind in entry.links]
+    return Answer(target, entry.status, headers=headers, size=entry.size, began=entry.at), doc

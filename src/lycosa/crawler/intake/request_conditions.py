@@ -1,0 +1,29 @@
+"""Request conditions: how a target is asked for, so that no more comes than is needed."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from lycosa.crawler.intake.revisits import Revisits
+from lycosa.model import Target
+
+
+class RequestConditions:
+    """Adds to targets what the copy at hand allows to ask with, and how much of a document shows what it is."""
+
+    def __init__(self, revisits: Revisits, *, probe_bytes: int) -> None:
+        """`probe_bytes`: how much of a document is asked for at first; 0: all of it."""
+        self._revisits = revisits
+        self._probe_bytes = probe_bytes
+        self._whole: set[int] = set()  # rows whose beginning is quarry
+
+    def apply(self, target: Target) -> Target:
+        """The target as it is asked for."""
+        target = self._revisits.ask(target)
+        if self._probe_bytes and target.row not in self._whole:
+            return replace(target, max_bytes=self._probe_bytes)
+        return target
+
+    def want_whole(self, target: Target) -> None:
+        """The beginning is quarry: the next time, ask for all of it."""
+        self._whole.add(target.row)

@@ -1,0 +1,168 @@
+"""Wiring: builds a worker with all that it works with, in the process that the supervisor forked for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import Struct
+
+from lycosa.archive.writer import ArchiveWriter
+from lycosa.config.host_rules import HostRules
+from lycosa.config.settings import Mission
+from lycosa.crawler.intake.answer_intake import AnswerIntake
+from lycosa.crawler.intake.browser_choice import BrowserChoice
+from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.crawler.intake.link_scoring import LinkScoring
+from lycosa.crawler.intake.revisits import Revisits
+from lycosa.crawler.politeness.crawl_log import CrawlLog
+from lycosa.crawler.shared_state import SharedState
+from lycosa.crawler.worker import Worker, WorkerPlace
+from lycosa.disk import is_full
+from lycosa.errors import Damaged, DiskFull
+from lycosa.fetch.address_guard import AddressGuard
+from lycosa.fetch.client import Client, agent_header
+from lycosa.frontier.contract import UNIFORM
+from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.judge.admission.repetition import SPENT
+from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.priority.policy_factory import is_steered
+from lycosa.output.atomic_file import SPOOL
+from lycosa.process import tune, write_error
+from lycosa.quarry import Quarry
+from lycosa.version import __version__
+
+
+class CrawlSetup(Struct, frozen=True):
+    """What all workers of a crawl begin with."""
+
+    mission: Mission
+    folder: Path
+    seeds: list[str]
+    gate: AddressGuard
+    shared: SharedState
+    workers: int
+    quarry: Quarry | None
+    browsers: str  # socket of their broker; empty: there is none
+
+
+def worker_starter(setup: CrawlSetup) -> Callable[[int], None]:
+    """The function that a forked child runs: builds its own connections, then works."""
+    parent = os.getpid()
+
+    def start(slot: int) -> None:
+        try:
+            run_worker(setup, slot, parent=parent)
+        except (DiskFull, Damaged) as problem:
+            os._exit(problem.exit_code)
+        except BaseException as problem:
+            if isinstance(problem, OSError) and is_full(problem):
+                os._exit(DiskFull.exit_code)
+            write_error(setup.folder)
+            raise
+
+    return start
+
+
+def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
+    """Build one worker and run it; what it holds is closed when it ends."""
+    tune()
+    mission, folder, shared = setup.mission, setup.folder, setup.shared
+    frontier = SqliteFrontier(folder / "crawl.db")
+    rules = Rules(
+        mission,
+        setup.seeds,
+        tallies=Tallies(frontier.tallies),
+        spent=frontier.meta(SPENT) is not None,
+        uniform=frontier.meta(UNIFORM) == "1",
+        recall=frontier.recall,
+    )
+    archive = ArchiveWriter(
+        folder / "archive",
+        prefix=f"lycosa-{slot:02d}",
+        max_bytes=mission.keep.warc_bytes,
+        software=f"lycosa/{__version__}",
+        info=_warc_info(mission),
+        dense=mission.keep.what != "everything",  # few pages are stored, so there is time to make them small
+        requests=mission.keep.requests,
+    )
+    host_rules = HostRules(mission)
+    guarded_quarry = guard_quarry(setup.quarry, mission, folder)
+    link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
+    place = WorkerPlace(
+        slot=slot,
+        owner=f"{socket.gethostname()}:{slot}",
+        partitions=-(-PARTITIONS // setup.workers),
+        parent=parent,
+        browsers=setup.browsers,
+    )
+    with _open_log(mission, folder) as log_file:
+        intake = AnswerIntake(
+            mission,
+            rules,
+            archive=archive,
+            frontier=frontier,
+            revisits=Revisits(mission.recrawl, frontier.rounds()),
+            crawl_log=CrawlLog(log_file, level=mission.log.level),
+            guarded_quarry=guarded_quarry,
+            link_scoring=link_scoring,
+            browser_choice=BrowserChoice(host_rules, shared, slot, has_browser=bool(setup.browsers)),
+        )
+        client = Client(mission, setup.gate, spool_folder=str(folder / SPOOL))
+        worker = Worker(
+            mission,
+            place,
+            frontier=frontier,
+            archive=archive,
+            client=client,
+            rules=rules,
+            intake=intake,
+            shared=shared,
+            host_rules=host_rules,
+            link_scoring=link_scoring,
+        )
+        worker.run()
+        client.close()
+    archive.close()
+    frontier.close()
+
+
+def guard_quarry(quarry: Quarry | None, mission: Mission, folder: Path) -> GuardedQuarry | None:
+    """A quarry whose exceptions are written to the logs of a collection; None where the mission has none."""
+    if quarry is None:
+        return None
+    return GuardedQuarry(quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)
+
+
+def _warc_info(mission: Mission) -> dict[str, str]:
+    return {
+        "robots": "classic" if mission.fetch.robots == "obey" else "ignore",
+        "http-header-user-agent": agent_header(mission),
+        "operator": mission.agent.contact or "unknown",
+        "isPartOf": mission.name,
+    }
+
+
+@contextlib.contextmanager
+def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
+    """Every action from level 1 on; all workers append whole blocks of lines to one file."""
+    if mission.log.level < 1:
+        yield None
+    elif mission.log.file == "-":
+        yield sys.stdout
+    else:
+        path = Path(mission.log.file) if mission.log.file else folder / "logs" / "crawl.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a", encoding="utf-8", buffering=1 << 20, errors="backslashreplace")  # noqa: SIM115
+        try:
+            yield file
+        finally:
+            with contextlib.suppress(OSError):  # a full disk, which was told already
+                file.close()
