@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa.archive.reader import iter_records
 from lycosa.cli.main import VERBS, main

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from islet import PUBLIC, on_islet
-from loopback import Reply, Web, html
+from support.isolated_network import PUBLIC, on_islet
+from support.loopback import Reply, Web, html
 
 from lycosa import urls
 from lycosa.config.settings import AgentSettings, FetchSettings, HostRule, LimitSettings, Mission

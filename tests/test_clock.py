@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from loopback import Web
+from support.loopback import Web
 from test_crawl import chain, command, rows, stored
 
 from lycosa.crawler.politeness.host_queue import HostQueue

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa import Collection
 

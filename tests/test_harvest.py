@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import command, crawl
 from test_extract import is_alive
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import crawl, rows
 
 from lycosa.config.settings import LimitSettings

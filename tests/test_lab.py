@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import crawl
 from test_steering import GEO, services
 

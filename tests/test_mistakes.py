@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Web, html
-from stock import stock
+from support.loopback import Web, html
+from support.make_collection import stock
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from loopback import Reply, Web
+from support.loopback import Reply, Web
 
 from lycosa import Collection
 from lycosa.collection.fingerprint_store import NAME, FingerprintStore

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from loopback import Reply as Page
-from loopback import Web, html
+from support.loopback import Reply as Page
+from support.loopback import Web, html
 
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission

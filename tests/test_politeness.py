@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import chain, crawl, states, stored
 
 from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts

@@ -10,7 +10,7 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import chain, crawl, rows, stored
 
 from lycosa.cli.main import main

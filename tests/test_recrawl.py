@@ -13,7 +13,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
-from loopback import Asked, Reply, Web, html
+from support.loopback import Asked, Reply, Web, html
 
 FAST = (
     "--delay", "0", "--per-host", "4", "--workers", "1", "--set", "fetch.retry_delay_s=0.05",

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 SHELL = b'<!DOCTYPE html><title>app</title><body><div id="root"></div><script src="/app.js"></script></body>'
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import chain, command, crawl, rows, stored
 
 from lycosa.config.settings import KeepSettings

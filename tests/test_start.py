@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from loopback import Web, html
+from support.loopback import Web, html
 
 
 def python(code: str, cwd: Path) -> str:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import command, crawl, rows
 
 from lycosa.config.settings import Mission, PolicySettings

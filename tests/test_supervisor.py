@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from loopback import Web, html
+from support.loopback import Web, html
 from test_crawl import states
 
 #: A mission's own code may do anything a native parser could: it runs where they run.

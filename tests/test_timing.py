@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import crawl, stored
 
 from lycosa.crawler.intake.answer_intake import new_batch

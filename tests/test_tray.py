@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from stock import stock
+from support.make_collection import stock
 
 from lycosa.cli.main import main
 from lycosa.errors import UsageError

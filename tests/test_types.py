@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import crawl
 
 from lycosa.cli.main import main

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from test_crawl import crawl, rows, states
 from warcio.archiveiterator import ArchiveIterator
 

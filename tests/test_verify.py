@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from loopback import Web
+from support.loopback import Web
 from test_crawl import chain, crawl, rows, stored
 
 from lycosa.cli.main import main

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa import Collection
 from lycosa.errors import UsageError

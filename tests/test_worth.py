@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from loopback import Reply, Web, html
-from stock import stock
+from support.loopback import Reply, Web, html
+from support.make_collection import stock
 from test_crawl import command, crawl, rows
 from test_rebuild import holdings
 

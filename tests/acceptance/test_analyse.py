@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from stock import stock
+from support.make_collection import stock
 
 from lycosa.cli.main import program
 from lycosa.missions.xml.encoding import read_text

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from planet import Crawl, Planet
+from support.synthetic_web import Crawl, Planet
 
 from lycosa import Collection
 from lycosa.export.page_index import date_of, read_index

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from planet import Planet
+from support.synthetic_web import Planet
 
 from lycosa import Collection
 from lycosa.missions.geo.inventory.identity import find_key, spell

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from planet import Planet
+from support.synthetic_web import Planet
 
 from lycosa.lab.comparison import compare
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from hostility import Hostile, Verdict, assault
-from street import GOOD, Street
+from support.bad_neighbour import GOOD, Street
+from support.hostile_web import Hostile, Verdict, assault
 
 pytestmark = pytest.mark.acceptance
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from stock import stock
+from support.make_collection import stock
 
 from lycosa.cli.main import program
 from lycosa.render.browser_discovery import find_browser

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from planet import Crawl, Planet
+from support.synthetic_web import Crawl, Planet
 
 from lycosa import Collection
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harvest import Yield, hunt
-from hostility import Hostile, Verdict, assault
-from loopback import Reply, Web
-from planet import Planet
+from support.hostile_web import Hostile, Verdict, assault
+from support.loopback import Reply, Web
+from support.synthetic_web import Planet
+from support.xml_yield import Yield, hunt
 from test_crawl import crawl, rows
 
 from lycosa import urls

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from planet import Planet
+from support.synthetic_web import Planet
 
 from lycosa import Collection, urls
 from lycosa.config.loading import load

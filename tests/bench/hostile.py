@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from hostility import Hostile, Verdict, assault  # noqa: E402  found by the line above
+from support.hostile_web import Hostile, Verdict, assault  # noqa: E402  found by the line above
 
 MIB = 1 << 20
 MEMORY_MIB = 512  # above an idle crawl, all processes together

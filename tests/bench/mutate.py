@@ -25,9 +25,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from prey import TARGETS, Prey, add_shared  # noqa: E402
+from support.fuzz_targets import TARGETS, Prey, add_shared  # noqa: E402
 
 SLOW_S = 10.0  # of CPU for one input
 HANG_S = 60.0  # on the clock: a sleeping child uses no CPU, and a busy machine lends little

@@ -19,7 +19,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from street import GOOD, KINDS, Street  # noqa: E402  found by the line above
+from support.bad_neighbour import GOOD, KINDS, Street  # noqa: E402  found by the line above
 
 FLOOR = 0.9
 

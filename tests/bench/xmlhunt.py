@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from harvest import Yield, hunt  # noqa: E402  found by the line above
-from planet import Planet  # noqa: E402
+from support.synthetic_web import Planet  # noqa: E402  found by the line above
+from support.xml_yield import Yield, hunt  # noqa: E402
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stock import stock
+from support.make_collection import stock
 
 from lycosa.cli.main import main
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, last_outcomes, merge_rounds

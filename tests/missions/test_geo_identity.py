@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from types import ModuleType
 
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
 from lycosa.missions.geo.inventory.inventory import ServiceInventory

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 
 from lycosa.api import crawl
 from lycosa.cli.main import main

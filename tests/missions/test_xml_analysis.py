@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from loopback import Reply, Web, html
-from stock import add, stock
+from support.loopback import Reply, Web, html
+from support.make_collection import add, stock
 
 from lycosa import crawl
 from lycosa.cli.main import program

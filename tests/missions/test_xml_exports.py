@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from lxml import etree
-from stock import stock
+from support.make_collection import stock
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection

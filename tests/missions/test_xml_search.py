@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from stock import add, stock
+from support.make_collection import add, stock
 
 from lycosa.analysis.search import MARK, mark_words, read_question
 from lycosa.cli.main import program

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from faults import IN_HAND, Range, Reference, acknowledged, check, told
+from support.interrupted_crawls import IN_HAND, Range, Reference, acknowledged, check, told
 
 PAGE = 4096
 

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from blackout import Disk, record
-from planet import Planet
+from support.power_loss import Disk, record
+from support.synthetic_web import Planet
 from warcio.archiveiterator import ArchiveIterator
 
 with warnings.catch_warnings():

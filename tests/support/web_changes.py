@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from planet import Crawl, Planet
+from support.synthetic_web import Crawl, Planet
 
 
 @dataclass

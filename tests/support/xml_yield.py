@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planet import Crawl, Planet
+from support.synthetic_web import Crawl, Planet
 
 #: Fast enough for a test. Hosts that limit the rate of requests, or refuse some at first, make a polite crawl wait for
 #: minutes: they are left out.
