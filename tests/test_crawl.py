@@ -6,60 +6,17 @@ import gzip
 import json
 import os
 import signal
-import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.crawl_runs import chain, command, crawl, rows, states, stored
 from support.loopback import Reply, Web, html
 
 from lycosa import Collection
-
-FAST = ("--delay", "0", "--per-host", "4", "--set", "fetch.retry_delay_s=0.05", "--contact", "mailto:test@lycosa.test")
-
-
-def command(web: Web, folder: Path, *arguments: str) -> list[str]:
-    return [
-        sys.executable, "-m", "lycosa", "crawl", "--collection", str(folder), "--connect-to", web.connect_to,
-        *FAST, *arguments,
-    ]  # fmt: skip
-
-
-def crawl(web: Web, folder: Path, *arguments: str, code: int = 0) -> str:
-    """Run a crawl to its end; returns what it wrote for people."""
-    done = subprocess.run(command(web, folder, *arguments), capture_output=True, text=True, timeout=60)
-    assert done.returncode == code, done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
-    return done.stderr + done.stdout
-
-
-def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(f"file:{folder}/crawl.db?mode=ro", uri=True) as database:
-        found = database.execute(sql).fetchall()
-    database.close()
-    return found
-
-
-def states(folder: Path) -> dict[str, str]:
-    """The state of each URL, with its reason."""
-    found = rows(folder, "SELECT url, state, reason FROM urls")
-    return {str(url): f"{state} {reason or ''}".strip() for url, state, reason in found}
-
-
-def stored(folder: Path) -> set[str]:
-    return {url for url, state in states(folder).items() if state.startswith("fetched")}
-
-
-def chain(web: Web, host: str, count: int) -> None:
-    """A host of `count` pages, each linking to three others; all reachable from /."""
-    for n in range(count):
-        path = "/" if n == 0 else f"/{n}"
-        links = [f"/{m}" for m in (2 * n + 1, 2 * n + 2, (n * 7) % count) if 0 < m < count]
-        web[f"{host}{path}"] = html(*links, title=f"{host} {n}")
 
 
 def test_a_site_is_collected_whole_and_once(web: Web, tmp_path: Path) -> None:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support.extract_jobs import run, write_archive
+from support.processes import is_alive
 
-from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import UsageError
 from lycosa.extract.job_runner import FORK_SERVER
 from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, frame
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name, load_quarry
 from lycosa.extract.worker import dig
-from lycosa.model import Answer, Record, Target
+from lycosa.model import Record
 from lycosa.quarry import Quarry
 
 #: Does to its worker what the document says.
@@ -62,33 +61,6 @@ class Wild(Quarry):
     def fail(self): raise KeyError("the reason")
     def half(self): self.text = "\\ud800"
 """
-
-
-def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/plain") -> list[ExtractJob]:
-    """An archive of small documents, as jobs."""
-    folder.mkdir(parents=True, exist_ok=True)
-    jobs = []
-    with ArchiveWriter(folder, prefix="test-00", max_bytes=0, software="test", info={}) as archive:
-        for key, body in enumerate(bodies, 1):
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: {mime}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-            answer = Answer(
-                Target(key, key, f"http://a.test/{key}", "a.test"), 200, head=head, headers={"content-type": mime},
-                body=body, size=len(body), began=1e9,
-            )  # fmt: skip
-            name, offset, length = archive.add(answer, digest=hashlib.sha1(body).digest(), mime=mime)
-            jobs.append(ExtractJob(key, str(folder / name), offset, length))
-    return jobs
-
-
-def run(pool: Pool, jobs: list[ExtractJob], *, limit_s: float = 60) -> dict[int, ExtractResult]:
-    """What became of each job; strikes are not an end."""
-    pool.give(jobs)
-    found: dict[int, ExtractResult] = {}
-    limit = time.monotonic() + limit_s
-    while not pool.idle:
-        found |= {result.key: result for result in pool.wait(0.5) if result.outcome != "strike"}
-        assert time.monotonic() < limit
-    return found
 
 
 @pytest.fixture
@@ -221,13 +193,6 @@ os.kill(os.getpid(), 9)
     while any(is_alive(pid) for pid in pids):
         assert time.monotonic() < limit
         time.sleep(0.05)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crawl_runs import command, crawl
 from support.loopback import Reply, Web, html
-from test_crawl import command, crawl
-from test_extract import is_alive
+from support.processes import is_alive
 
 from lycosa import Collection
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.crawl_runs import crawl, rows
 from support.loopback import Reply, Web, html
-from test_crawl import crawl, rows
 
 from lycosa.config.settings import LimitSettings
 from lycosa.judge.admission.traps import Tallies

@@ -10,9 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support.crawl_runs import crawl
 from support.loopback import Reply, Web, html
-from test_crawl import crawl
-from test_steering import GEO, services
+from support.service_site import GEO, services
 
 from lycosa.cli.main import main
 from lycosa.lab.comparison import compare

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.crawl_runs import chain, crawl, states, stored
 from support.loopback import Reply, Web, html
-from test_crawl import chain, crawl, states, stored
 
 from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
 from lycosa.crawler.politeness.host_queue import HostQueue, HostScheduler

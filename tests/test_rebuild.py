@@ -10,8 +10,8 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
+from support.crawl_runs import chain, crawl, holdings, rows, stored
 from support.loopback import Reply, Web, html
-from test_crawl import chain, crawl, rows, stored
 
 from lycosa.cli.main import main
 from lycosa.errors import CollectionError
@@ -35,22 +35,6 @@ def make_site(web: Web) -> None:
     web["a.test/new"] = html("/4", title="new")
     web["a.test/forbidden"] = Reply(status=403)
     web["a.test/hidden"] = html(title="hidden")
-
-
-def holdings(folder: Path) -> list[list[tuple[object, ...]]]:
-    """What a collection knows, but for the order in which it came to know it."""
-    return [
-        rows(folder, sql)
-        for sql in (
-            "SELECT url, state, reason, depth, via, http, redirect, seed FROM urls ORDER BY url",
-            "SELECT url, digest, mime, title, warc, offset, length, size FROM pages ORDER BY url",
-            "SELECT url, links FROM link JOIN url USING (n) ORDER BY url",
-            "SELECT state, reason, count FROM stat WHERE count <> 0 ORDER BY 1, 2",
-            "SELECT name, key, count FROM figure WHERE count <> 0 AND name <> 'answers' ORDER BY 1, 2",
-            "SELECT name, pages FROM host ORDER BY name",
-            "SELECT name, size FROM warc ORDER BY name",
-        )
-    ]
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "beginning", "rows"])

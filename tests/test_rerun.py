@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.crawl_runs import crawl, rows, states
 from support.loopback import Reply, Web, html
-from test_crawl import crawl, rows, states
 
 from lycosa import Collection
 from lycosa.explain.narrative import conclude

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from support.crawl_runs import chain, command, crawl, rows, stored
 from support.loopback import Reply, Web, html
-from test_crawl import chain, command, crawl, rows, stored
 
 from lycosa.config.settings import KeepSettings
 from lycosa.crawler import disk_guard

@@ -9,8 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+from support.crawl_runs import command, crawl, rows
 from support.loopback import Reply, Web, html
-from test_crawl import command, crawl, rows
+from support.service_site import GEO, WMS, services
 
 from lycosa.config.settings import Mission, PolicySettings
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
@@ -21,10 +22,6 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target
 
-#: One request after the other; what a page costs to read, on a busy machine or the first time, is not charged.
-GEO = ("geo", "--workers", "1", "--connections", "1", "--set", "extract.workers=0", "--set", "limits.page_cpu_s=0")
-WMS = b"""<?xml version="1.0"?><WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">
-<Service><Name>WMS</Name><Title>Maps %s</Title></Service><Capability/></WMS_Capabilities>"""
 COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
 <ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""
 
@@ -57,20 +54,6 @@ def test_a_promise_that_was_too_high_is_seen_through() -> None:
     ranks.enlist(host_queue("true", 0.5))
     order = [ranks.ready(1.0), ranks.ready(1.0)]
     assert [host_queue.host for host_queue in order if host_queue] == ["true", "boast"]
-
-
-def services(web: Web, count: int) -> None:
-    """A list of services on one host, and as many pages about nothing on another."""
-    links = "".join(
-        f'<li><a href="http://map.test/wms{n}?service=WMS&request=GetCapabilities">WMS {n}</a></li>'
-        for n in range(count)
-    )
-    noise = "".join(f'<li><a href="http://shop.test/{n}">offer {n}</a></li>' for n in range(count))
-    page = f"<!DOCTYPE html><title>Services</title><ul>{noise}{links}</ul>"
-    web["a.test/"] = Reply(page.encode(), headers={"Content-Type": "text/html"})
-    for n in range(count):
-        web[f"shop.test/{n}"] = html(title=f"Offer {n}", text=f"number {n} is cheap")
-        web[f"map.test/wms{n}?service=WMS&request=GetCapabilities"] = Reply(WMS % str(n).encode())
 
 
 def test_a_mission_with_a_policy_finds_its_quarry_first(web: Web, tmp_path: Path) -> None:

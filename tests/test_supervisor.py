@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.crawl_runs import states
 from support.loopback import Web, html
-from test_crawl import states
 
 #: A mission's own code may do anything a native parser could: it runs where they run.
 POISON = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from support.crawl_runs import crawl, stored
 from support.loopback import Reply, Web, html
-from test_crawl import crawl, stored
 
 from lycosa.crawler.intake.answer_intake import new_batch
 from lycosa.crawler.politeness.host_queue import HostQueue

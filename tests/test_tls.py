@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_crawl import states
+from support.crawl_runs import states
 
 KEYS = Path(__file__).parent / "support/tls"  # an authority for these tests; a certificate for secure.test and h2.test
 PAGE = b"<!DOCTYPE html><title>kept</title><p>secret"

@@ -10,8 +10,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support.crawl_runs import crawl
 from support.loopback import Reply, Web, html
-from test_crawl import crawl
 
 from lycosa.cli.main import main
 from lycosa.collection.media_types import categorise

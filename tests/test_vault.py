@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from support.crawl_runs import crawl, rows, states
 from support.loopback import Reply, Web, html
-from test_crawl import crawl, rows, states
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection

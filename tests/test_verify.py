@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
+from support.crawl_runs import chain, crawl, rows, stored
 from support.loopback import Web
-from test_crawl import chain, crawl, rows, stored
 
 from lycosa.cli.main import main
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.crawl_runs import command, crawl, holdings, rows
 from support.loopback import Reply, Web, html
 from support.make_collection import stock
-from test_crawl import command, crawl, rows
-from test_rebuild import holdings
 
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records

@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from test_extract import run, write_archive
+from support.extract_jobs import run, write_archive
 
 from lycosa.config.settings import Mission
 from lycosa.extract.job_runner import FORK_SERVER

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.crawl_runs import crawl, rows
 from support.hostile_web import Hostile, Verdict, assault
 from support.loopback import Reply, Web
 from support.synthetic_web import Planet
 from support.xml_yield import Yield, hunt
-from test_crawl import crawl, rows
 
 from lycosa import urls
 from lycosa.missions.xml import Trace, recognise, trace

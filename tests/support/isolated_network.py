@@ -1,7 +1,8 @@
 """A network of its own for one test: every address there is leads to this process, names mean what a table says.
 
-Run as `unshare -rmn python isolated_network.py` (`on_islet` does) with a JSON task on standard input; prints what came of
-it. Here a request that escapes the crawler's gate is seen: whatever address it goes to, it arrives at the server below.
+Run as `unshare -rmn python isolated_network.py` (`on_islet` does) with a JSON task on standard input; prints what came
+of it. Here a request that escapes the crawler's gate is seen: whatever address it goes to, it arrives at the server
+below.
 """
 
 from __future__ import annotations
