@@ -8,8 +8,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from bench import mutate
-from bench.mutate import TARGETS, Prey
+from bench import fuzz_readers
+from bench.fuzz_readers import TARGETS, Prey
 
 SAMPLE = 4800
 
@@ -17,7 +17,7 @@ SAMPLE = 4800
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_damaged_input_raises_nothing(name: str, tmp_path: Path) -> None:
     """Whatever is fed to a reader, it gives an answer or a declared error, in time and within its memory."""
-    tally = mutate.run_target(name, seed=7, first=0, count=SAMPLE // len(TARGETS), faults=tmp_path)
+    tally = fuzz_readers.run_target(name, seed=7, first=0, count=SAMPLE // len(TARGETS), faults=tmp_path)
     assert tally.fed == SAMPLE // len(TARGETS)
     assert tally.faults == [], "\n".join(path.read_text() for path in tmp_path.glob("*.fault"))
 
@@ -37,9 +37,9 @@ def test_faults_are_noticed_and_saved(tmp_path: Path, monkeypatch: pytest.Monkey
             bytearray(4 << 30)
 
     monkeypatch.setitem(TARGETS, "toy", Prey(feed, [bytes(range(200))], [b"x"], [b"y"]))
-    inputs = [mutate.make_input("toy", number, seed=1)[0] for number in range(12)]
+    inputs = [fuzz_readers.make_input("toy", number, seed=1)[0] for number in range(12)]
     assert len(set(inputs)) == 12
     faults = dict(zip(inputs[1::3], ("raise", "abort", "loop", "memory"), strict=True))
-    tally = mutate.run_target("toy", seed=1, first=0, count=12, faults=tmp_path, slow_s=0.2)
+    tally = fuzz_readers.run_target("toy", seed=1, first=0, count=12, faults=tmp_path, slow_s=0.2)
     assert (tally.fed, tally.faults) == (12, ["toy-1", "toy-10", "toy-4", "toy-7"])
     assert {path.read_bytes() for path in tmp_path.glob("*.input")} == set(faults)

@@ -160,7 +160,7 @@ def test_the_family_is_found(hunted: Yield, capsys: pytest.CaptureFixture[str]) 
     assert hunted.crawl.code == 0, hunted.crawl.said
     assert hunted.recall >= 0.95
     assert hunted.strays == 0
-    assert hunted.family_bytes <= 0.06 * hunted.fetched_bytes  # of a larger world it is less: tests/bench/xmlhunt.py
+    assert hunted.family_bytes <= 0.06 * hunted.fetched_bytes  # less of a larger world: tests/bench/xml_mission.py
     assert hunted.archive_bytes <= 0.16 * hunted.fetched_bytes  # all that lies on the disk, whatever it is
     assert hunted.archive_bytes - hunted.stored_bytes <= 0.075 * hunted.fetched_bytes
     assert hunted.crawl.rows("SELECT count(*) FROM pages WHERE mime = 'text/html' AND kind = ''") == [(0,)]

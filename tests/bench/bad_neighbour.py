@@ -1,6 +1,6 @@
 """Measures whether one bad host slows the others down: their pages a second beside it, by their pace without it.
 
-python tests/bench/neighbours.py --repeat 3
+python tests/bench/bad_neighbour.py --repeat 3
 """
 
 from __future__ import annotations

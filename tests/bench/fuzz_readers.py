@@ -1,6 +1,6 @@
 """Damaged input for every reader of foreign data: no exception but declared ones, no crash, nothing over ten seconds.
 
-    python tests/bench/mutate.py 200000 --shared ../shared
+    python tests/bench/fuzz_readers.py 200000 --shared ../shared
 
 Input number N of a target follows from the seed and N alone, so `--first` goes on where a run ended and
 `--only html:1234` repeats one input. Each target is fed in a child process of its own with a limit on its memory; a

@@ -1,6 +1,6 @@
 """Crawls the shared hostile web and tells what became of each entry of its catalogue, the memory and the time it took.
 
-python tests/bench/hostile.py --scale full
+python tests/bench/hostile_web.py --scale full
 """
 
 from __future__ import annotations

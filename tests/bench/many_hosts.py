@@ -1,6 +1,6 @@
 """What a request costs in a crawl of many hosts: CPU of the client alone, with ever more host names met.
 
-    python tests/bench/hosts.py --hosts 20000
+    python tests/bench/many_hosts.py --hosts 20000
 
 Each host is asked once, on a connection of its own, by names below `localhost` that end at a small server here.
 """

@@ -1,6 +1,6 @@
 """How finding near-duplicates grows with the number of pages: run by hand, prints a table.
 
-    python tests/bench/near.py --pages 1000000
+    python tests/bench/near_duplicates.py --pages 1000000
 
 Fingerprints are made up as a crawl's pages would have them: hosts with a frame of 60 runs, folders with one of 20,
 pages with 110 of their own. One page in twenty is a copy of another with a tenth of its runs changed, one in a hundred

@@ -1,13 +1,13 @@
 """How soon each policy finds the services of the synthetic web: curves from whole crawls, replayed in the laboratory.
 
-    python tests/bench/harvest.py --seeds 11 12 13 14 15 --cues 0.6 0.3 --chart docs/img/harvest.svg
+    python tests/bench/policy_curves.py --seeds 11 12 13 14 15 --cues 0.6 0.3 --chart docs/img/harvest.svg
 
 For each world one exhaustive crawl (`geo --policy bfs`), kept below --work and used again if it is there; then replays.
 What is a service is said by the world's own truth, by endpoint and type. --live N also lets `learn` and `shark` crawl
 each world themselves, one request at a time, until N pages are stored. --cost measures what the mission costs per page.
 
-    python tests/bench/harvest.py --teach 21 --max-time 15m
-    python tests/bench/harvest.py --learned-from harvest/taught-21-0.6 …
+    python tests/bench/policy_curves.py --teach 21 --max-time 15m
+    python tests/bench/policy_curves.py --learned-from harvest/taught-21-0.6 …
 
 crawls another world with `learn`, and shows beside the others how `learn` does with what was learned there (`taught`).
 """

@@ -1,6 +1,6 @@
 """Schedules compared: which share of visits each needs, and what it misses. Run by hand, without a network.
 
-    python tests/bench/intervals.py ../shared/world
+    python tests/bench/revisit_intervals.py ../shared/world
 
 The pages of the synthetic web (those of 24,000 that are there from the start) and 20,000 that change at random, with
 rates from twice a day to once in two years, a third of them never; half of these tell when they last changed. A

@@ -1,6 +1,6 @@
 """What `learn` has not found of a synthetic web after some requests, and what finding everything would take at least.
 
-    python tests/bench/hidden.py --seeds 21 22 23 --cues 0.6 0.3 --requests 2000
+    python tests/bench/unfound_services.py --seeds 21 22 23 --cues 0.6 0.3 --requests 2000
 
 The worlds are those of harvest.py, crawled once and kept below --work. For each: the services that are missing, and how
 many of them are on hosts that nothing the policy has read names; how many pages link to such a host; the requests of
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from harvest import Geo, World, load_reel, mission_of
+from policy_curves import Geo, World, load_reel, mission_of
 
 from lycosa import urls
 from lycosa.lab.recording import RecordedAnswer, Recording

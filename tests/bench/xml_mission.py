@@ -1,7 +1,7 @@
 """The XML mission over the synthetic web at its full size: what it finds, what it costs, against a breadth-first crawl.
 
-python tests/bench/xmlhunt.py                        # 300 hosts, 20,000 pages: about five minutes a crawl
-python tests/bench/xmlhunt.py --hosts 100 --pages 4000 --policy learn quarry bfs
+python tests/bench/xml_mission.py                    # 300 hosts, 20,000 pages: about five minutes a crawl
+python tests/bench/xml_mission.py --hosts 100 --pages 4000 --policy learn quarry bfs
 """
 
 from __future__ import annotations

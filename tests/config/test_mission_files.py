@@ -23,7 +23,7 @@ from lycosa.config.value_parsers import (
 )
 from lycosa.errors import UsageError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 GOOD = r"""
 seeds = ["http://www.example.org/", "example.com"]

@@ -24,7 +24,7 @@ from support.processes import is_alive
 
 from lycosa import Collection
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 TITLES = """
 import os, time

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from support.crawl_runs import states
 
-KEYS = Path(__file__).parent / "support/tls"  # an authority for these tests; a certificate for secure.test and h2.test
+#: An authority for these tests; a certificate for secure.test and h2.test.
+KEYS = Path(__file__).parents[1] / "support/tls"
 PAGE = b"<!DOCTYPE html><title>kept</title><p>secret"
 ANSWERS = {"/robots.txt": b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(PAGE), PAGE)

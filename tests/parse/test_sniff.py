@@ -311,5 +311,5 @@ def test_nothing_raises(announced: str) -> None:
     "start", [b"<!DOCTYPE " + b"h" * 60_000, b"<!DOCTYPE h" + b" " * 60_000, b"<" + b"a." * 30_000]
 )
 def test_long_prologs_end_at_once(start: bytes) -> None:
-    """A declaration that is never closed costs its length, not the square of it (found by tests/bench/mutate.py)."""
+    """A declaration that is never closed costs its length, not the square of it (found by bench/fuzz_readers.py)."""
     assert sniff("", start)[0]

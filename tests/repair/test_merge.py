@@ -344,7 +344,7 @@ def test_an_older_collection_is_only_read(tmp_path: Path) -> None:
     two = tmp_path / "b"
     two.mkdir()
     with closing(apsw.Connection(str(two / "crawl.db"))) as db:
-        db.execute((Path(__file__).parent / "support/version1.sql").read_text()).fetchall()
+        db.execute((Path(__file__).parents[1] / "support/version1.sql").read_text()).fetchall()
         db.execute("UPDATE meta SET value = '' WHERE key = 'mission'")
     report = merge_collections([one, two], into=tmp_path / "c")
     assert rows(two, "SELECT value FROM meta WHERE key = 'schema'") == [(1,)]

@@ -423,7 +423,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     """A collection of the first release has all that this one looks for, and its next round visits all of it."""
     path = tmp_path / "old.db"
     db = apsw.Connection(str(path))
-    db.execute((Path(__file__).parent / "support/version1.sql").read_text()).fetchall()
+    db.execute((Path(__file__).parents[2] / "support/version1.sql").read_text()).fetchall()
     db.close()
     assert find_harm(path, thorough=True, unpack=lambda packed: []) == ""
     frontier = leased(path)

@@ -14,7 +14,7 @@ import pytest
 
 from lycosa import crawl
 
-_EXAMPLE = Path(__file__).resolve().parents[2] / "examples/geoworld.py"
+_EXAMPLE = Path(__file__).resolve().parents[3] / "examples/geoworld.py"
 
 
 @pytest.fixture(scope="session")

@@ -455,7 +455,7 @@ def test_a_missing_collection_is_told(tmp_path: Path) -> None:
 
 def test_the_library_of_the_tour(tmp_path: Path) -> None:
     """examples/xml has what docs/xml.md says of it."""
-    site = Path(__file__).resolve().parents[2] / "examples/xml"
+    site = Path(__file__).resolve().parents[3] / "examples/xml"
     files = sorted(path for path in site.rglob("*.*") if path.suffix != ".html")
     folder = stock(
         tmp_path / "c", [(SITE + str(path.relative_to(site)), "text/xml", path.read_bytes()) for path in files]
