@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from loopback import Web
+from support.loopback import Web
 
 
 def pytest_configure() -> None:

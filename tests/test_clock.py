@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from loopback import Web
-from test_crawl import chain, command, rows, stored
+from support.crawl_runs import chain, command, rows, stored
+from support.loopback import Web
 
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.model import HostRow

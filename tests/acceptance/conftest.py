@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from planet import Planet
+from support.synthetic_web import Planet
 
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blackout import can_record
-from faults import KINDS, Range, Reference, black_out, kill_once
-from harm import HARMS, can_mount, fill_once, harm_once
+from support.file_damage import HARMS, can_mount, fill_once, harm_once
+from support.interrupted_crawls import KINDS, Range, Reference, black_out, kill_once
+from support.power_loss import can_record
 
 pytestmark = pytest.mark.acceptance
 

@@ -107,7 +107,7 @@ def test_pages_over_http2(tmp_path: Path) -> None:
     """A site that speaks HTTP/2 is fetched so, many pages over one connection, and its archive is one of HTTP/1.1."""
     if not (nginx := shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")):
         pytest.skip("needs nginx")
-    keys = Path(__file__).parents[1] / "tls"
+    keys = Path(__file__).parents[1] / "support/tls"
     (tmp_path / "www").mkdir()
     links = "".join(f'<a href="/{n}.html">{n}</a>' for n in range(60))
     for name in ("index", *map(str, range(60))):

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from planet import Planet
+from support.synthetic_web import Planet
 
 from lycosa import Collection
 from lycosa.collection.status import read_status

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planet import Crawl, Planet
-from ticks import Truth, hidden_in, reach, seeds_of
+from support.synthetic_web import Crawl, Planet
+from support.web_changes import Truth, hidden_in, reach, seeds_of
 
 pytestmark = pytest.mark.acceptance
 

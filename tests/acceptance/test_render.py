@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Reply, Web, html
+from support.loopback import Reply, Web, html
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection

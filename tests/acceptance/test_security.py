@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from islet import INTERNAL, PUBLIC, PUBLIC_6, on_islet
+from support.isolated_network import INTERNAL, PUBLIC, PUBLIC_6, on_islet
 
 from lycosa import urls
 from lycosa.config.settings import Mission

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from stock import stock  # noqa: E402
+from support.make_collection import stock  # noqa: E402
 
 from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection  # noqa: E402
 from lycosa.missions.xml.analysis import XmlAnalyzer  # noqa: E402

@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from faults import KINDS, Blackout, Kill, Range, Reference, black_out, kill_once  # noqa: E402  found by the line above
-from harm import HARMS, Full, Harm, can_mount, fill_once, harm_once  # noqa: E402
+from support.file_damage import HARMS, Full, Harm, can_mount, fill_once, harm_once  # noqa: E402  found by the line above
+from support.interrupted_crawls import KINDS, Blackout, Kill, Range, Reference, black_out, kill_once  # noqa: E402
 
 
 def main() -> int:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from planet import Planet
-from ticks import Truth, hidden_in, reach, seeds_of
+from support.synthetic_web import Planet
+from support.web_changes import Truth, hidden_in, reach, seeds_of
 
 FAST = ("--scope", "host", "--delay", "0", "--set", "fetch.retry_delay_s=0.3")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from loopback import Reply, Web
+from support.loopback import Reply, Web
 
 from lycosa.render.process_tree import find_below, private_bytes, read_command
 

@@ -28,7 +28,7 @@ from lycosa.model import Link, Observation, WeightUpdate
 BITS = 16
 _MASK = (1 << BITS) - 1
 _HOSTS, _RULES = 1 << 62, 1 << 61  # the highest bit of a key that is not of a feature, but of a host or a rule
-# Chosen on worlds of tests/bench/harvest.py other than those that are reported; within a factor of two all of them do.
+# Chosen on worlds of tests/bench/policy_curves.py other than those reported; within a factor of two all of them do.
 RATE = 0.2  # of learning, as AdaGrad has it
 DAMP = 0.1  # keeps the first steps of a feature small
 SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE

@@ -1,0 +1,161 @@
+"""A crawl that is run again with other settings, or after something went wrong: what counts is what is said now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.crawl_runs import crawl, rows, states
+from support.loopback import Reply, Web, html
+
+from lycosa import Collection
+from lycosa.explain.narrative import conclude
+
+
+def test_narrower_settings_count_for_what_was_found_before(web: Web, tmp_path: Path) -> None:
+    """What waits is judged by the settings of the run that would fetch it; not even its robots.txt is asked for."""
+    web["a.test/"] = html("/1", "/print/2", "/3", "http://b.test/4", text="start")
+    for page in ("/1", "/print/2", "/3"):
+        web[f"a.test{page}"] = html(f"{page}/deep", text=page)
+    web["a.test/1/deep"] = html(text="deep")
+    crawl(web, tmp_path / "c", "http://a.test/", "--scope", "free", "--limit", "1", code=5)
+    web.asked.clear()
+    narrow = ("--scope", "host", "--exclude", "/print/", "--depth", "1")
+    crawl(web, tmp_path / "c", "http://a.test/", *narrow)
+    assert sorted(web.paths()) == ["a.test/1", "a.test/3"]
+    assert not [asked for asked in web.asked if asked.host == "b.test"]
+    found = states(tmp_path / "c")
+    assert found["http://b.test/4"] == "rejected scope"
+    assert found["http://a.test/print/2"] == "rejected reject-list"
+    assert found["http://a.test/1/deep"] == "rejected depth"
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/print/2"] == "fetched"
+    assert "b.test/4" not in web.paths()
+
+
+def test_a_round_leaves_out_what_is_excluded_by_now(web: Web, tmp_path: Path) -> None:
+    """The copy of the page stays, but nobody asks for it again."""
+    web["a.test/"] = html("/1", "/2", text="start")
+    web["a.test/1"], web["a.test/2"] = html(text="one"), html(text="two")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    web.asked.clear()
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full", "--exclude", "/2")
+    assert sorted(web.paths()) == ["a.test/", "a.test/1"]
+    assert "0 gone" in said and "The collection holds 3 pages" in said
+    told = conclude(Collection(tmp_path / "c").why("http://a.test/2"))
+    assert told.startswith("It is not visited any more, and what is held of it stays (reject-list): the pattern '/2'")
+    crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full")
+    assert web.paths().count("a.test/2") == 1
+
+
+def test_links_that_are_not_followed_are_written_down(web: Web, tmp_path: Path) -> None:
+    """What a page or a link forbids to follow has a reason; a link elsewhere lifts it, and so does the setting."""
+    web["a.test/"] = html("/closed", "/half", text="start")
+    web["a.test/closed"] = html("/1", "/2", "http://b.test/", head='<meta name="robots" content="nofollow">')
+    half = b'<a rel="nofollow" href="/3">three</a> <a rel="ugc nofollow" href="/2">two</a> <a href="/1">one</a>'
+    web["a.test/half"] = Reply(half, headers={"Content-Type": "text/html"})
+    for page in ("/1", "/2", "/3"):
+        web[f"a.test{page}"] = html(text=page)
+    obey = ("--set", "fetch.rel_nofollow=obey", "--per-host", "1")
+    crawl(web, tmp_path / "c", "http://a.test/", *obey)
+    found = states(tmp_path / "c")
+    assert found["http://a.test/1"] == "fetched"
+    assert found["http://a.test/2"] == "rejected nofollow"
+    assert found["http://a.test/3"] == "rejected rel-nofollow"
+    assert found["http://b.test/"] == "rejected scope"
+    why = Collection(tmp_path / "c").why("http://a.test/3")
+    assert why.fate is not None and "rel=nofollow" in why.fate.meaning and why.visited is False
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.nofollow=ignore", *obey)
+    found = states(tmp_path / "c")
+    assert (found["http://a.test/2"], found["http://a.test/3"]) == ("fetched", "rejected rel-nofollow")
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/3"] == "fetched"
+
+
+def test_nofollow_bars_neither_sitemaps_nor_moves(web: Web, tmp_path: Path) -> None:
+    """The pages of a sitemap, and where a page moves to, are visited though it says nofollow; other links are not."""
+    closed = {"X-Robots-Tag": "noindex, nofollow"}
+    web["a.test/robots.txt"] = Reply(b"Sitemap: /map.xml\nSitemap: /list.txt")
+    web["a.test/map.xml"] = Reply(b"<urlset><url><loc>http://a.test/1</loc></url></urlset>", headers=closed)
+    web["a.test/list.txt"] = Reply(b"http://a.test/2\n", headers={"Content-Type": "text/plain", **closed})
+    head = '<meta name="robots" content="nofollow"><meta http-equiv="refresh" content="0; url=/3">'
+    web["a.test/"] = html("/4", head=head, text="start")
+    for page in ("/1", "/2", "/3", "/4"):
+        web[f"a.test{page}"] = html(text=page)
+    crawl(web, tmp_path / "c", "http://a.test/", "--workers", "1")
+    found = states(tmp_path / "c")
+    assert [found[f"http://a.test/{n}"] for n in (1, 2, 3, 4)] == ["fetched"] * 3 + ["rejected nofollow"]
+
+
+def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path) -> None:
+    """Once its wish is no longer heeded, the page is fetched again."""
+    web["a.test/"] = html("/shy")
+    web["a.test/shy"] = html(head='<meta name="robots" content="noarchive">')
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.noarchive=obey")
+    assert states(tmp_path / "c")["http://a.test/shy"] == "rejected noarchive"
+    crawl(web, tmp_path / "c", "http://a.test/")
+    assert states(tmp_path / "c")["http://a.test/shy"] == "fetched"
+
+
+def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Path) -> None:
+    """The page says that it has more; with a higher bound, or none, it is fetched again for them."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(9)))
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched links-limit" and len(found) == 5
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    assert web.paths().count("a.test/") == 1
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=0")
+    assert "1 page is fetched again" in said
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched" and len(found) == 10
+
+
+def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Path) -> None:
+    """With a higher limit, and not before."""
+    web["a.test/"] = html("/large")
+    web["a.test/large"] = html("/behind", text="much " * 400)
+    for limit, state in ((1000, "fetched too-large"), (1000, "fetched too-large"), (9000, "fetched")):
+        crawl(web, tmp_path / "c", "http://a.test/", "--set", f"limits.html_bytes={limit}")
+        assert states(tmp_path / "c")["http://a.test/large"] == state
+    assert web.paths().count("a.test/large") == 2 and "a.test/behind" in web.paths()
+
+
+def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> None:
+    """A crawl that goes on leaves failures alone, and says how to try them again."""
+    web["a.test/"] = html("/1", "/2", "/3")
+    web["a.test/1"], web["a.test/2"] = Reply(b"", 500), Reply(b"", 403)
+    once = ("http://a.test/", "--set", "fetch.retries=0")
+    assert "2 failed: lycosa crawl --retry tries them again" in crawl(web, tmp_path / "c", *once)
+    web["a.test/1"] = html("/deeper", text="one")
+    web.asked.clear()
+    crawl(web, tmp_path / "c", *once)
+    assert web.paths() == []
+    assert "Of what failed, 2 URLs are tried again." in crawl(web, tmp_path / "c", *once, "--retry")
+    assert sorted(web.paths()) == ["a.test/1", "a.test/2", "a.test/deeper"]
+    assert states(tmp_path / "c")["http://a.test/1"] == "fetched"
+
+
+def test_settings_that_never_changed_are_not_asked_again(web: Web, tmp_path: Path) -> None:
+    """Once they changed, what waits is judged for good, also by later runs that change nothing."""
+    web["a.test/"] = html("/1", "/2", "/print/3", "/print/4", text="start")
+    for page in ("/1", "/2", "/print/3", "/print/4"):
+        web[f"a.test{page}"] = html(text=page)
+    mark = "SELECT value FROM meta WHERE key = 'uniform'"
+    wide, narrow = ("http://a.test/", "--limit", "1"), ("http://a.test/", "--limit", "2", "--exclude", "/print/")
+    for _ in range(2):
+        crawl(web, tmp_path / "c", *wide, code=5)
+        assert rows(tmp_path / "c", mark) == [("1",)]
+    for _ in range(2):
+        crawl(web, tmp_path / "c", *narrow, code=5)
+        assert rows(tmp_path / "c", mark) == [("",)]
+    crawl(web, tmp_path / "c", "http://a.test/", "--exclude", "/print/")
+    assert sorted(web.paths()) == ["a.test/", "a.test/1", "a.test/2"]
+
+
+def test_a_seed_that_is_tried_again_is_counted(web: Web, tmp_path: Path) -> None:
+    """With --retry it is one of those that failed, whether it is named again or not."""
+    web["a.test/"] = Reply(status=500)
+    once = ("--set", "fetch.retries=0")
+    crawl(web, tmp_path / "c", "http://a.test/", *once, code=4)
+    for named in (["http://a.test/"], []):
+        assert "Of what failed, 1 URL is tried again." in crawl(web, tmp_path / "c", *named, *once, "--retry", code=4)

@@ -1,0 +1,79 @@
+"""The laboratory: a stored crawl under other policies, without the network."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from support.crawl_runs import crawl
+from support.loopback import Reply, Web, html
+from support.service_site import GEO, services
+
+from lycosa.cli.main import main
+from lycosa.lab.comparison import compare
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of everything: offers first, then services, some of them behind a complaint and a redirect."""
+    web = Web()
+    try:
+        services(web, 20)
+        web["shop.test/0"] = html("http://map.test/moved", "http://map.test/gone", "/0/deep")
+        web["map.test/moved"] = Reply(b"", 301, {"Location": "http://b.test/"})
+        web["b.test/"] = html("http://map.test/wms0?service=WMS&request=GetCapabilities", title="b")
+        folder = tmp_path_factory.mktemp("lab") / "c"
+        crawl(web, folder, *GEO, "--policy", "bfs", "http://a.test/")
+    finally:
+        web.close()
+    return folder
+
+
+def test_a_better_policy_finds_sooner(stored: Path) -> None:
+    """All policies find the same in the end, with the same requests; the one that knows terms finds it first."""
+    points = compare(str(stored), ["bfs", "shark", "learn"], step=1)
+    ends = {point.policy: point for point in points}
+    assert {(point.requests, point.found, point.hosts) for point in ends.values()} == {(46, 20, 1)}
+    early = {point.policy: point.found for point in points if point.requests == 21}
+    assert early["bfs"] == 0 and early["shark"] == 20 and early["learn"] >= 18
+
+
+def test_a_limit_ends_the_replay(stored: Path) -> None:
+    """After so many requests."""
+    (point,) = compare(str(stored), ["shark"], limit=5, step=100)
+    assert (point.requests, point.found) == (5, 4)
+
+
+def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lycosa", "lab", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_curves_are_told_and_drawn(stored: Path, tmp_path: Path) -> None:
+    """As a table, as CSV, as a picture that stands alone."""
+    done = lab(
+        str(stored), "--policy", "shark,bfs", "--format", "csv", "--step", "10", "--chart", str(tmp_path / "c.svg")
+    )
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["requests"] for row in rows if row["policy"] == "shark"] == ["10", "20", "30", "40", "46"]
+    assert rows[0] == {"policy": "shark", "requests": "10", "found": "9", "hosts": "1", "rate": "0.9"}
+    picture = ElementTree.parse(tmp_path / "c.svg").getroot()
+    assert len(picture.findall(".//{*}polyline")) == 2
+    table = lab(str(stored), "--policy", "bfs,shark", "--format", "table", "--step", "20").stdout
+    assert table.splitlines()[0].split() == ["requests", "bfs", "shark"]
+
+
+def test_mistakes_are_told(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A policy that does not exist, a folder that is no collection, a crawl that hunted nothing."""
+    assert main(["lab", str(stored), "--policy", "sharks"]) == 2
+    assert "learn" in capsys.readouterr().err
+    assert main(["lab", str(tmp_path)]) != 0
+    assert "crawl.db" in capsys.readouterr().err
+    assert main(["lab", str(stored), "--set", "quarry="]) == 2
+    assert "hunts nothing" in capsys.readouterr().err

@@ -1,0 +1,473 @@
+"""The Analyzer over a collection: kinds, corrections, links, closures, validity, clusters; resumable; plugins."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support.loopback import Reply, Web, html
+from support.make_collection import add, stock
+
+from lycosa import crawl
+from lycosa.cli.main import program
+
+XSD = "http://www.w3.org/2001/XMLSchema"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+CATALOG = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
+SITE = "http://site.test/"
+
+
+def schema(inner: str, target: str = "") -> bytes:
+    space = f' targetNamespace="{target}" xmlns="{target}" elementFormDefault="qualified"' if target else ""
+    return f'<xs:schema xmlns:xs="{XSD}"{space}>{inner}</xs:schema>'.encode()
+
+
+def instance(inner: str, location: str) -> bytes:
+    return f'<a xmlns="urn:a" xmlns:xsi="{XSI}" xsi:schemaLocation="urn:a {location}">{inner}</a>'.encode()
+
+
+TYPES = '<xs:simpleType name="n"><xs:restriction base="xs:int"/></xs:simpleType>'
+A = '<xs:include schemaLocation="parts/types.xsd"/><xs:element name="a" type="n"/>'
+RNG = "http://relaxng.org/ns/structure/1.0"
+DEEP = b"<b>" * 5000 + b"</b>" * 5000
+PAGES = {
+    "a.xsd": schema(A, "urn:a"),
+    "parts/types.xsd": schema(TYPES, "urn:a"),
+    "good.xml": instance("7", "a.xsd"),
+    "bad.xml": instance("seven", "a.xsd"),
+    "moved.xml": instance("7", "old/a.xsd"),
+    "broken.xml": b"<a xmlns='urn:a'>&nbsp;<b></a>",
+    "lacking.xsd": schema('<xs:include schemaLocation="nowhere.xsd"/>', "urn:l"),
+    "lacking.xml": instance("7", "lacking.xsd"),
+    "d.dtd": b'<!ENTITY % m SYSTEM "m.mod">%m;<!ELEMENT d (e*)>',
+    "m.mod": b"<!ELEMENT e (#PCDATA)>",
+    "good-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><e>x</e></d>',
+    "bad-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><f/></d>',
+    "own-d.xml": b'<!DOCTYPE d SYSTEM "d.dtd" [<!ELEMENT f EMPTY><!ENTITY x "y">]><d><e>&x;</e></d>',
+    "r.rng": f'<grammar xmlns="{RNG}"><include href="q.rng"/><start><ref name="x"/></start></grammar>'.encode(),
+    "q.rng": f'<grammar xmlns="{RNG}"><define name="x"><element name="x"><text/></element></define></grammar>'.encode(),
+    "good-r.xml": b'<?xml-model href="r.rng"?><x>y</x>',
+    "bad-r.xml": b'<?xml-model href="r.rng"?><x><y/></x>',
+    "passwd.xsd": schema('<xs:include schemaLocation="file:///etc/passwd"/>'),
+    "one.xsd": schema('<xs:include schemaLocation="two.xsd"/>'),
+    "two.xsd": schema('<xs:include schemaLocation="one.xsd"/>'),
+    "deep.xml": f'<a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="one.xsd">'.encode() + b"<b/>" + DEEP + b"</a>",
+    "silent.xml": b'<a xmlns="urn:a">eight</a>',
+    "by-name.xsd": schema('<xs:include schemaLocation="urn:x:types"/>'),
+    "catalog.xml": f'<catalog xmlns="{CATALOG}"><uri name="urn:x:types" uri="two.xsd"/></catalog>'.encode(),
+    "page.html": b"<html><body>hello</body></html>",
+}
+
+
+#: Like DITA's, it says the same long thing for every element.
+CROWDED = (
+    '<!ENTITY % any "(#PCDATA|{})*">'.format("|".join(f"element{n}" for n in range(300)))
+    + "<!ELEMENT d (e|f)*>"
+    + "".join(f"<!ELEMENT element{n} %any;>" for n in range(700))
+    + "<!ELEMENT e %any;>"
+)
+TWIN = '<b xmlns="urn:w" xmlns:xsi="{}" xsi:schemaLocation="urn:w {} urn:w w2.xsd">1</b>'
+KEY = '<xs:element name="k" type="xs:string" nillable="true"/>'
+NIL = f'<xs:element name="r"><xs:complexType><xs:sequence>{KEY}</xs:sequence>'
+UNIQUE = '</xs:complexType><xs:unique name="u"><xs:selector xpath="k"/><xs:field xpath="."/></xs:unique></xs:element>'
+CASES = {
+    "d.dtd": b"<!ELEMENT d (e*)><!ELEMENT e (#PCDATA)><!ATTLIST e k CDATA 'x'><?a:b c?>",
+    "good.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><d><e/></d>',
+    "other-root.xml": b'<!DOCTYPE d SYSTEM "d.dtd"><e/>',
+    "alone.xml": b'<?xml version="1.0" standalone="yes"?><!DOCTYPE d SYSTEM "d.dtd"><d><e/></d>',
+    "chapter.xml": b'<!DOCTYPE d SYSTEM "d.dtd" [<!ENTITY c SYSTEM "gone.xml">]><d>&c;</d>',
+    "crowded.dtd": CROWDED.encode(),
+    "crowded-good.xml": b'<!DOCTYPE d SYSTEM "crowded.dtd"><d><e>[<element5/>]</e></d>',
+    "crowded-bad.xml": b'<!DOCTYPE d SYSTEM "crowded.dtd"><d><e><d/></e></d>',
+    "own-good.xml": b"<!DOCTYPE d [<!ELEMENT d EMPTY>]><d/>",
+    "own-bad.xml": b"<!DOCTYPE d [<!ELEMENT d EMPTY>]><d>x</d>",
+    "own-entity.xml": b"<!DOCTYPE d [<!ENTITY x 'y'>]><d>&x;</d>",
+    "w1.xsd": schema('<xs:element name="a" type="xs:int"/>', "urn:w"),
+    "w2.xsd": schema('<xs:element name="b" type="xs:int"/>', "urn:w"),
+    "twin.xml": TWIN.format(XSI, "w1.xsd").encode(),
+    "nil.xsd": schema(NIL + UNIQUE),
+    "nil.xml": f'<r xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="nil.xsd"><k xsi:nil="true"/></r>'.encode(),
+}
+
+
+def pages() -> list[tuple[str, str, bytes]]:
+    return [(SITE + name, "text/html" if name.endswith("html") else "text/xml", body) for name, body in PAGES.items()]
+
+
+def analyse(folder: Path, *arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--workers", "1", *arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    db = sqlite3.connect(folder / "analysis.db")
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+def facts(folder: Path, *names: str) -> dict[str, Any]:
+    found = rows(folder, f"SELECT url, {', '.join(names)} FROM document")
+    return {row[0].removeprefix(SITE): row[1] if len(names) == 1 else row[1:] for row in found}
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = stock(tmp_path_factory.mktemp("xml") / "c", pages(), redirects={f"{SITE}old/a.xsd": f"{SITE}a.xsd"})
+    analyse(folder)
+    return folder
+
+
+def test_kinds_and_structure(analysed: Path) -> None:
+    """Each document has its kind from its content and its figures."""
+    kinds = facts(analysed, "kind")
+    assert (kinds["a.xsd"], kinds["m.mod"], kinds["r.rng"], kinds["good.xml"], kinds["page.html"]) == (
+        "xsd", "dtd", "rng", "xml", "html",
+    )  # fmt: skip
+    assert facts(analysed, "root", "namespace", "elements", "depth", "namespaces")["good.xml"] == (
+        "a", "urn:a", 1, 1, 1,
+    )  # fmt: skip
+    assert facts(analysed, "target_namespace")["a.xsd"] == "urn:a"
+
+
+def test_what_was_corrected_is_reported(analysed: Path) -> None:
+    """With what, where and how often."""
+    found = rows(analysed, "SELECT url, what, change.detail FROM change JOIN document ON id = document")
+    assert [(url.removeprefix(SITE), what) for url, what, _ in found] == [
+        ("broken.xml", "entity"), ("broken.xml", "tag"),
+    ]  # fmt: skip
+    assert facts(analysed, "well_formed", "changes")["broken.xml"] == (0, 2)
+    assert facts(analysed, "well_formed")["good.xml"] == 1
+
+
+def test_verdicts_are_those_of_the_recommendations(tmp_path: Path) -> None:
+    """Also where libxml2 is too strict, too lax or fails; what cannot be told is unknown."""
+    folder = stock(tmp_path / "c", [(SITE + name, "text/xml", body) for name, body in CASES.items()])
+    analyse(folder)
+    found = facts(folder, "validity", "validity_error")
+    verdicts = {name: found[name][0] for name in CASES}
+    assert verdicts == {
+        "d.dtd": "usable", "good.xml": "valid", "other-root.xml": "invalid", "alone.xml": "invalid",
+        "chapter.xml": "unknown", "crowded.dtd": "usable", "crowded-good.xml": "valid", "crowded-bad.xml": "invalid",
+        "own-good.xml": "valid", "own-bad.xml": "invalid", "own-entity.xml": None,
+        "w1.xsd": "usable", "w2.xsd": "usable", "twin.xml": "valid", "nil.xsd": "usable", "nil.xml": "unknown",
+    }  # fmt: skip
+    assert found["other-root.xml"][1] == "line 1: The root is e, but the document type says d"
+    assert found["chapter.xml"][1] == f"not collected: {SITE}gone.xml"
+
+
+def test_closures(analysed: Path) -> None:
+    """Complete, or how much is missing; a redirect leads on."""
+    found = facts(analysed, "closure", "closure_size", "missing")
+    assert found["a.xsd"] == found["a.xsd"] == ("complete", 2, 0)
+    assert found["good.xml"] == found["moved.xml"] == ("complete", 3, 0)
+    assert found["lacking.xml"] == ("incomplete", 2, 1)
+    assert found["by-name.xsd"] == ("complete", 3, 0)  # through a catalog
+    assert found["d.dtd"] == ("complete", 2, 0) and found["r.rng"] == ("complete", 2, 0)
+
+
+def test_validity_against_what_was_collected(analysed: Path) -> None:
+    """XML Schema, DTD (with the document's own declarations), RELAX NG; what is not known is told."""
+    found = facts(analysed, "validity")
+    good = ["good.xml", "moved.xml", "good-d.xml", "own-d.xml", "good-r.xml"]
+    assert {name: found[name] for name in good} == dict.fromkeys(good, "valid")
+    bad = ["bad.xml", "bad-d.xml", "bad-r.xml"]
+    assert {name: found[name] for name in bad} == dict.fromkeys(bad, "invalid")
+    errors = facts(analysed, "validity_error")
+    assert "seven" in errors["bad.xml"] and "f" in errors["bad-d.xml"]
+    assert found["lacking.xml"] == "unknown" and "nowhere.xsd" in errors["lacking.xml"]
+    assert (found["a.xsd"], found["lacking.xsd"], found["parts/types.xsd"]) == ("usable", "unusable", None)
+    assert found["by-name.xsd"] == "usable"
+    assert found["silent.xml"] == "invalid" and facts(analysed, "schema_use")["silent.xml"] == "namespace"
+    assert (found["one.xsd"], found["two.xsd"], found["deep.xml"]) == ("usable", None, "unknown")
+    assert found["passwd.xsd"] == "unusable" and "root:" not in errors["passwd.xsd"]
+
+
+def test_a_second_run_takes_what_is_new(analysed: Path, tmp_path: Path) -> None:
+    """And what follows from it: the missing part makes the schema whole, and its documents are checked."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    assert analyse(folder).startswith("0 pages analysed")
+    add(folder, [(f"{SITE}nowhere.xsd", "text/xml", schema('<xs:element name="a"/>', "urn:l"))])
+    assert analyse(folder).startswith("1 page analysed")
+    assert facts(folder, "closure")["lacking.xml"] == "complete"
+    assert facts(folder, "validity")["lacking.xsd"] == "usable"
+    # The schema is for another namespace than the document's.
+    assert facts(folder, "validity")["lacking.xml"] == "unknown"
+
+
+def test_what_is_not_in_the_collection_any_more_is_forgotten(analysed: Path, tmp_path: Path) -> None:
+    """As after a database that was made anew with fewer pages."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    crawl = sqlite3.connect(folder / "crawl.db")
+    crawl.execute("DELETE FROM page WHERE n = (SELECT n FROM url WHERE url = ?)", (f"{SITE}parts/types.xsd",))
+    crawl.commit()
+    crawl.close()
+    assert analyse(folder).startswith("0 pages analysed")
+    assert "parts/types.xsd" not in facts(folder, "kind")
+    assert facts(folder, "closure", "missing")["good.xml"] == ("incomplete", 1)
+    assert facts(folder, "validity")["good.xml"] == "unknown"
+
+
+def test_what_is_packed_in_archives(tmp_path: Path) -> None:
+    """Each member is a document of its own, and links lead from one to the other."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("a.xsd", "parts/types.xsd", "good.xml"):
+            archive.writestr(f"x/{name}", PAGES[name])
+        archive.writestr("readme.txt", "nothing of interest")
+    folder = stock(tmp_path / "c", [(f"{SITE}all.zip", "application/zip", packed.getvalue())])
+    analyse(folder)
+    found = facts(folder, "member", "kind", "closure", "validity")
+    assert found["all.zip"] == ("", "archive", None, None)
+    assert found["all.zip!/x/a.xsd"] == ("x/a.xsd", "xsd", "complete", "usable")
+    assert found["all.zip!/x/good.xml"] == ("x/good.xml", "xml", "complete", "valid")
+    run = CliRunner().invoke(
+        program, ["export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"), "--select", "member"]
+    )
+    assert run.exit_code == 0 and (tmp_path / "o/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
+
+
+def test_links_that_leave_an_archive(tmp_path: Path) -> None:
+    """They lead to where they would if the archive were unpacked where it lies."""
+    packed = gzip.compress(instance("7", "../a.xsd"))
+    pages = [(f"{SITE}get/good.xml.gz", "application/gzip", packed)]
+    pages += [(SITE + name, "text/xml", PAGES[name]) for name in ("a.xsd", "parts/types.xsd")]
+    folder = stock(tmp_path / "c", pages)
+    for _ in range(2):
+        analyse(folder)
+        assert facts(folder, "closure", "validity")["get/good.xml.gz!/good.xml"] == ("complete", "valid")
+
+
+FAR = "http://far.test/"
+ENTRIES = f"""<catalog xmlns="{CATALOG}" xml:base="dtds/">
+    <public publicId="-//X//DTD  P//EN" uri="p.dtd"/>
+    <rewriteSystem systemIdStartString="{FAR}" rewritePrefix="wrong/"/>
+    <rewriteSystem systemIdStartString="{FAR}moved/" rewritePrefix="here/"/>
+    <systemSuffix systemIdSuffix="end.dtd" uri="e.dtd"/></catalog>"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_catalogs_say(tmp_path: Path, packed: bool) -> None:
+    """Public identifiers, beginnings (the longest counts) and ends of addresses; also in an archive."""
+    pages = {
+        "catalog.xml": ENTRIES.encode(),
+        "dtds/p.dtd": b"<!ELEMENT p EMPTY>",
+        "dtds/here/r.dtd": b"<!ELEMENT r EMPTY>",
+        "dtds/e.dtd": b"<!ELEMENT e EMPTY>",
+        "p.xml": f'<!DOCTYPE p PUBLIC "-//X//DTD P//EN" "{FAR}p.dtd"><p/>'.encode(),
+        "r.xml": f'<!DOCTYPE r SYSTEM "{FAR}moved/r.dtd"><r/>'.encode(),
+        "e.xml": f'<!DOCTYPE e SYSTEM "{FAR}the-end.dtd"><e>no</e>'.encode(),
+        "none.xml": f'<!DOCTYPE n SYSTEM "{FAR}none.dtd"><n/>'.encode(),
+    }
+    stored = [(SITE + name, "text/xml", body) for name, body in pages.items()]
+    if packed:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, body in pages.items():
+                archive.writestr(name, body)
+        stored = [(f"{SITE}all.zip", "application/zip", file.getvalue())]
+    folder = stock(tmp_path / "c", stored)
+    analyse(folder)
+    found = facts(folder, "closure", "validity")
+    lead = "all.zip!/" if packed else ""
+    assert found[f"{lead}p.xml"] == found[f"{lead}r.xml"] == ("complete", "valid")
+    assert found[f"{lead}e.xml"] == ("complete", "invalid")
+    assert found[f"{lead}none.xml"] == ("incomplete", None)
+    add(folder, [(f"{FAR}moved/r.dtd", "text/plain", b"<!ELEMENT r (r)>")])  # what stands at the address itself counts
+    analyse(folder)
+    assert facts(folder, "closure", "validity")[f"{lead}r.xml"] == ("complete", "invalid")
+
+
+def test_what_was_found_elsewhere_stands_for_what_is_missing(tmp_path: Path) -> None:
+    """A guess of the crawl is used, if it is for the same namespace, and told as such."""
+    web = Web()
+    other = schema('<xs:include schemaLocation="parts/types.xsd"/>', "urn:other")
+    for name, body in (("a.xsd", PAGES["a.xsd"]), ("good.xml", PAGES["good.xml"]), ("other.xsd", other)):
+        web[f"site.test/{name}"] = Reply(body, headers={"Content-Type": "text/xml"})
+    web["site.test/schemas/types.xsd"] = Reply(PAGES["parts/types.xsd"], headers={"Content-Type": "text/xml"})
+    web["site.test/"] = html("good.xml", "other.xsd")
+    wishes = {"scope": "host", "delay": 0.0, "workers": 1, "connect_to": [web.connect_to], "contact": "a@b.org"}
+    crawl(SITE, collection=tmp_path / "c", quarry="lycosa.missions.xml.quarry:Xml", **wishes).close()
+    analyse(tmp_path / "c")
+    found = facts(tmp_path / "c", "closure", "validity")
+    assert found["a.xsd"] == ("guessed", "usable") and found["good.xml"] == ("guessed", "valid")
+    assert found["other.xsd"] == ("incomplete", "unusable")
+    command = ["export", "schema", f"{SITE}a.xsd", "-c", str(tmp_path / "c"), "-o", str(tmp_path / "off")]
+    assert "complete, but for what was guessed" in CliRunner().invoke(program, command).output
+    assert (tmp_path / "off/site.test/parts/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
+    web.close()
+
+
+def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:
+    """libxml2 knows 1.0 alone: nobody is told that such a schema is wrong."""
+    newer = schema('<xs:complexType name="t"><xs:sequence/><xs:assert test="true()"/></xs:complexType>')
+    folder = stock(tmp_path / "c", [(f"{SITE}a.xsd", "text/xml", newer)])
+    analyse(folder)
+    assert facts(folder, "validity_error")["a.xsd"].startswith("it is XML Schema 1.1")
+
+
+def test_what_is_missing_is_what_is_needed(tmp_path: Path) -> None:
+    """Pictures and stylesheets, without which a document can be used, are not fetched for it."""
+    page = f'<?xml-stylesheet href="a.css"?><a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="a.xsd"/>'
+    folder = stock(tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page.encode())])
+    analyse(folder)
+    run = CliRunner().invoke(program, ["export", "addresses", "--missing", "-c", str(folder), "-o", "-"])
+    assert run.output.split() == [f"{SITE}a.xsd"]
+
+
+PLAN = """
+[phases]
+analyse = ["built-in", "mine.py:count"]
+
+[kinds.xsd]
+correct = []
+trace = []
+
+[clusters.health]
+broken = "not well_formed and kind = xml"
+small = "kind = xsd|dtd and bytes < 1kB"
+foreign = "uses = urn:*"
+
+[clusters]
+roots = "root"
+"""
+MINE = """
+def count(case):
+    return {"vowels": sum(case.body.count(v) for v in (b"a", b"e"))}
+"""
+
+
+def test_a_plan_of_the_user(tmp_path: Path) -> None:
+    """Phases by kind, a plugin of one function, clusters by any result."""
+    folder = stock(tmp_path / "c", pages())
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "mine.py").write_text(MINE)
+    out = analyse(folder, "--plan", str(tmp_path / "plan.toml"))
+    assert "by health" in out and "broken" in out
+    extra = dict(rows(folder, "SELECT url, extra ->> 'vowels' FROM document"))
+    assert extra[f"{SITE}good-r.xml"] == PAGES["good-r.xml"].count(b"a") + PAGES["good-r.xml"].count(b"e")
+    assert rows(folder, "SELECT count(*) FROM link JOIN document ON id = document WHERE document.kind = 'xsd'") == [
+        (0,)
+    ]
+    health = dict(
+        rows(folder, "SELECT url, collection FROM membership JOIN document ON id = document WHERE cluster = 'health'")
+    )
+    assert health[f"{SITE}broken.xml"] == "broken" and health[f"{SITE}a.xsd"] == "small"
+    assert health[f"{SITE}good.xml"] == "foreign" and f"{SITE}good-r.xml" not in health
+    assert analyse(folder, "--plan", str(tmp_path / "plan.toml")).startswith("0 pages")
+    (tmp_path / "mine.py").write_text(MINE.replace("vowels", "letters"))
+    assert analyse(folder, "--plan", str(tmp_path / "plan.toml")).startswith(f"{len(PAGES)} pages")
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ("[phase]\n", "unknown field `phase`"),
+        ("[phases]\nanalyse = ['nosuch.py:f']\n", "there is no file"),
+        ("[phases]\nanalyse = ['two.py:two']\n", "takes 2 arguments"),
+        ("[clusters.x]\ny = 'kimd = xsd'\n", "did you mean kind?"),
+        ("[clusters.x]\ny = 'bytes > many'\n", "is not a number"),
+        ("[clusters]\nx = 'nosuch'\n", "is by 'nosuch'"),
+        ("clusters = ", "cannot be used"),
+    ],
+)
+def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) -> None:
+    """Before anything is done."""
+    folder = stock(tmp_path / "c", pages()[:1])
+    (tmp_path / "plan.toml").write_text(plan)
+    (tmp_path / "two.py").write_text("def two(a, b): ...\n")
+    result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--plan", str(tmp_path / "plan.toml")])
+    assert result.exception is not None and said in str(result.exception)
+    assert not (folder / "analysis.db").exists()
+
+
+def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
+    """The others go on, and --retry tries again."""
+    folder = stock(tmp_path / "c", pages()[:4])
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f']\n")
+    (tmp_path / "rude.py").write_text("def f(case):\n    if 'bad' in case.url:\n        raise ValueError('no')\n")
+    out = analyse(folder, "--plan", str(plan))
+    assert "set aside http://site.test/bad.xml: error: ValueError: no" in out
+    assert facts(folder, "outcome") == {
+        "a.xsd": "done",
+        "parts/types.xsd": "done",
+        "good.xml": "done",
+        "bad.xml": "error",
+    }
+    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 page ")
+
+
+def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:
+    """Its documents are not known until --retry."""
+    folder = tmp_path / "c"
+    shutil.copytree(analysed, folder)
+    db = sqlite3.connect(folder / "analysis.db")
+    db.execute("UPDATE grammar SET state = 'timeout', error = 'not done after 60 s'")
+    db.execute("UPDATE document SET checked = NULL")
+    db.commit()
+    db.close()
+    analyse(folder)
+    assert facts(folder, "validity", "validity_error")["good.xml"] == (
+        "unknown", "its schema cannot be used: not done after 60 s",
+    )  # fmt: skip
+    analyse(folder, "--retry")
+    assert facts(folder, "validity")["good.xml"] == "valid"
+
+
+def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Whenever it is killed, the same command ends with the same rows."""
+    many = [(f"{SITE}{n}.xml", "text/xml", b"<a>" + b"<b/>" * n + b"</a>") for n in range(600)]
+    folder = stock(tmp_path / "c", many)
+    command = [sys.executable, "-m", "lycosa", "analyse", "xml", str(folder), "--workers", "2", "-q"]
+    for pause in (0.4, 0.7):
+        process = subprocess.Popen(command, start_new_session=True)
+        time.sleep(pause)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert subprocess.run(command, timeout=60).returncode == 0
+    assert rows(folder, "SELECT count(*), count(DISTINCT url), total(elements) FROM document") == [
+        (600, 600, sum(n + 1 for n in range(600)))
+    ]
+
+
+def test_a_missing_collection_is_told(tmp_path: Path) -> None:
+    """Nothing is made."""
+    result = CliRunner().invoke(program, ["analyse", "xml", str(tmp_path / "none")])
+    assert "There is no collection" in str(result.exception)
+
+
+def test_the_library_of_the_tour(tmp_path: Path) -> None:
+    """examples/xml has what docs/xml.md says of it."""
+    site = Path(__file__).resolve().parents[3] / "examples/xml"
+    files = sorted(path for path in site.rglob("*.*") if path.suffix != ".html")
+    folder = stock(
+        tmp_path / "c", [(SITE + str(path.relative_to(site)), "text/xml", path.read_bytes()) for path in files]
+    )
+    analyse(folder)
+    found = facts(folder, "validity", "closure")
+    assert found["books/spiders.xml"] == ("valid", "complete") and found["books/loans.xml"] == ("valid", "complete")
+    assert found["books/wrong.xml"] == ("invalid", "complete") and found["books/old.xml"] == ("invalid", "incomplete")
+    assert found["schemas/library.xsd"][0] == "usable" and found["schemas/books.dtd"] == ("unusable", "incomplete")
+    assert [row[0] for row in rows(folder, "SELECT what FROM change")] == [
+        "encoding",
+        "ampersand",
+        "entity",
+        "truncated",
+    ]
