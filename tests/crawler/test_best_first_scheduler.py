@@ -14,15 +14,23 @@ from support.loopback import Reply, Web, html
 from support.service_site import GEO, WMS, services
 
 from lycosa.config.settings import Mission, PolicySettings
-from lycosa.crawler.best_first_scheduler import BestFirstScheduler
+from lycosa.crawler.batch_commit import BatchTiming
+from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
+from lycosa.crawler.intake.batch import PendingBatch
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.politeness.host_queue import HostQueue
+from lycosa.crawler.shared_state import SharedState
+from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.judge.priority.policy_factory import settle_order
 from lycosa.model import HostRow, Target
 
 COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
 <ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""
+
+
+def make_queue(host: str, row: HostRow | None) -> HostQueue:
+    return HostQueue(row or HostRow(host), delay_s=1.0, per_host=1)
 
 
 def host_queue(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
@@ -34,24 +42,24 @@ def host_queue(host: str, promise: float, next_at: float = 0.0) -> HostQueue:
 def test_the_most_promising_host_goes_first() -> None:
     """Of the hosts that may be asked; one that must wait does not hold up the others."""
     promises = {"low": 0.1, "high": 0.9, "late": 1.0, "idle": None}
-    ranks = BestFirstHosts(64, lambda host_queue: promises[host_queue.host])
+    hosts = BestFirstHosts(64, make_queue, lambda host_queue: promises[host_queue.host])
     for host, told in (("low", 0.1), ("high", 0.9), ("idle", 0.95)):
-        ranks.enlist(host_queue(host, told))
-    ranks.enlist(host_queue("late", 1.0, next_at=5.0))
-    order = [ranks.ready(1.0), ranks.ready(1.0), ranks.ready(1.0)]
+        hosts.enlist(host_queue(host, told))
+    hosts.enlist(host_queue("late", 1.0, next_at=5.0))
+    order = [hosts.ready(1.0), hosts.ready(1.0), hosts.ready(1.0)]
     assert [host_queue.host if host_queue else None for host_queue in order] == ["high", "low", None]
-    assert ranks.waiting() == 1 and ranks.wait_s(1.0) == 4.0
-    found = ranks.ready(5.0)
+    assert hosts.waiting() == 1 and hosts.wait_s(1.0) == 4.0
+    found = hosts.ready(5.0)
     assert found is not None and found.host == "late"
 
 
 def test_a_promise_that_was_too_high_is_seen_through() -> None:
     """What a host queue was taken for is looked at when its turn comes; then another may go first."""
     promises = {"boast": 0.2, "true": 0.5}
-    ranks = BestFirstHosts(64, lambda host_queue: promises[host_queue.host])
-    ranks.enlist(host_queue("boast", float("inf")))
-    ranks.enlist(host_queue("true", 0.5))
-    order = [ranks.ready(1.0), ranks.ready(1.0)]
+    hosts = BestFirstHosts(64, make_queue, lambda host_queue: promises[host_queue.host])
+    hosts.enlist(host_queue("boast", float("inf")))
+    hosts.enlist(host_queue("true", 0.5))
+    order = [hosts.ready(1.0), hosts.ready(1.0)]
     assert [host_queue.host for host_queue in order if host_queue] == ["true", "boast"]
 
 
@@ -151,12 +159,15 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
 def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
     mission = settle_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
+    frontier = MemoryFrontier()
+    timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
     best_first = BestFirstScheduler(
         LinkScoring(mission, None),
-        MemoryFrontier(),
+        TargetLoader(frontier, timing),
         mission,
+        frontier=frontier,
         workers=1,
-        refill=lambda host_queue: bool(host_queue.targets),
+        make_queue=make_queue,
     )
     best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
     for each in (best, poor):

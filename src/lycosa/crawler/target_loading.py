@@ -24,7 +24,8 @@ class QueueFiller(Protocol):
 class TargetLoader:
     """The loader of one worker."""
 
-    def __init__(self, frontier: Frontier, links: LinkFollower, timing: BatchTiming) -> None:
+    def __init__(self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
+        """`links` hear of seeds that moved."""
         self._frontier = frontier
         self._links = links
         self._timing = timing
@@ -45,7 +46,7 @@ class TargetLoader:
             self._timing.await_batch()
             return False
         moved = [target.url for target in targets if target.seed and target.via == "redirect"]
-        if moved:
+        if moved and self._links is not None:
             self._links.adopt_seeds(moved)  # a seed moved here, found by another worker
         host_queue.targets.extend(targets)
         host_queue.held.update(target.row for target in targets)

@@ -91,7 +91,7 @@ class Worker:
         self.timing = BatchTiming(shared, place.slot, self.batch)
         self.writer = BatchWriter(mission, place.slot, frontier=frontier, archive=archive, shared=shared)
         self.page_limit = PageLimit(shared, place.slot)
-        self.loader = TargetLoader(frontier, intake.links, self.timing)
+        self.loader = TargetLoader(frontier, self.timing, intake.links)
         make_queue = HostQueueFactory(host_rules, mission.fetch, remember=frontier.host, partitions=self.partitions)
         self.best_first: BestFirstScheduler | None = None
         self.filler: QueueFiller = self.loader

@@ -10,13 +10,17 @@ from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.model import HostRow, Target
 
 
-def make_lane(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> HostQueue:
+def make_host_queue(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> HostQueue:
     return HostQueue(HostRow(host), delay_s=delay_s, per_host=per_host)
 
 
-def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
+def make_queue(host: str, row: HostRow | None) -> HostQueue:
+    return make_host_queue(host)
+
+
+def test_a_host_queue_rests_for_its_delay_after_the_end_of_a_request() -> None:
     """With one request at a time the delay counts from the end of the last one."""
-    scheduler, host_queue = HostScheduler(64), make_lane(delay_s=2.0)
+    scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue(delay_s=2.0)
     scheduler.enlist(host_queue)
     assert scheduler.ready(100.0) is host_queue
     host_queue.begin(100.0)
@@ -27,9 +31,9 @@ def test_a_lane_rests_for_its_delay_after_the_end_of_a_request() -> None:
     assert scheduler.ready(107.0) is host_queue
 
 
-def test_a_lane_at_its_limit_is_not_listed() -> None:
+def test_a_host_queue_at_its_limit_is_not_listed() -> None:
     """A host with as many requests under way as allowed does not stand in the heap."""
-    scheduler, host_queue = HostScheduler(64), make_lane(delay_s=0.0, per_host=2)
+    scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue(delay_s=0.0, per_host=2)
     for _ in range(2):
         scheduler.enlist(host_queue)
         assert scheduler.ready(0.0) is host_queue
@@ -41,9 +45,9 @@ def test_a_lane_at_its_limit_is_not_listed() -> None:
     assert scheduler.ready(10.0) is host_queue
 
 
-def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
+def test_a_host_queue_that_was_listed_before_its_request_began_waits() -> None:
     """A host queue may be listed again while its next request is being chosen; it still starts one at a time."""
-    scheduler, host_queue = HostScheduler(64), make_lane(delay_s=0.0)
+    scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue(delay_s=0.0)
     scheduler.enlist(host_queue)
     assert scheduler.ready(0.0) is host_queue
     scheduler.enlist(host_queue)
@@ -54,19 +58,22 @@ def test_a_lane_that_was_listed_before_its_request_began_waits() -> None:
     assert scheduler.ready(1.0) is host_queue
 
 
-def test_lanes_take_turns() -> None:
+def test_host_queues_take_turns() -> None:
     """Equal times are served first come, first served, so no host starves."""
-    scheduler = HostScheduler(64)
-    all_lanes = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)]
-    for host_queue in all_lanes:
+    scheduler = HostScheduler(64, make_queue)
+    every = [make_host_queue(f"{n}.test", delay_s=0.0) for n in range(5)]
+    for host_queue in every:
         scheduler.enlist(host_queue)
-    assert [scheduler.ready(1.0) for _ in range(5)] == all_lanes
+    assert [scheduler.ready(1.0) for _ in range(5)] == every
 
 
 def test_hosts_that_never_answered_leave_connections_to_the_others() -> None:
     """Of four connections three go to hosts of which nothing is known; more of these wait until one of them ends."""
-    scheduler = HostScheduler(4)
-    dead, good = [make_lane(f"{n}.test", delay_s=0.0) for n in range(5)], make_lane("good.test", delay_s=0.0)
+    scheduler = HostScheduler(4, make_queue)
+    dead, good = (
+        [make_host_queue(f"{n}.test", delay_s=0.0) for n in range(5)],
+        make_host_queue("good.test", delay_s=0.0),
+    )
     good.ease("http://good.test/")
     for host_queue in [*dead, good]:
         scheduler.enlist(host_queue)
@@ -86,7 +93,7 @@ def test_hosts_that_never_answered_leave_connections_to_the_others() -> None:
 
 def test_an_overloaded_host_is_asked_ever_less_and_recovers() -> None:
     """Back-off doubles up to a cap, honours Retry-After, and shrinks when the host answers again."""
-    host_queue = make_lane(delay_s=1.0)
+    host_queue = make_host_queue(delay_s=1.0)
     host_queue.slow_down(0.0, wait_s=None)
     first = host_queue.back_off_s
     host_queue.slow_down(0.0, wait_s=42.0)
@@ -102,7 +109,7 @@ def test_an_overloaded_host_is_asked_ever_less_and_recovers() -> None:
 
 def test_refusals_that_come_together_count_once() -> None:
     """Requests that were under way when the host first refused one say nothing of the pause that followed."""
-    host_queue = make_lane(per_host=8)
+    host_queue = make_host_queue(per_host=8)
     host_queue.slow_down(10.0, wait_s=None, began=9.0)
     first = host_queue.back_off_s
     for _ in range(7):
@@ -114,7 +121,7 @@ def test_refusals_that_come_together_count_once() -> None:
 
 def test_costly_pages_are_paid_for_with_pauses() -> None:
     """A host whose pages keep a worker busy gets a twentieth of it: the others have the rest."""
-    host_queue = make_lane(delay_s=0.0)
+    host_queue = make_host_queue(delay_s=0.0)
     now = busy = 0.0
     for _ in range(20):
         now = max(now, host_queue.next_at)
@@ -128,7 +135,7 @@ def test_costly_pages_are_paid_for_with_pauses() -> None:
 
 def test_a_page_that_costs_what_its_size_explains_is_not_paid_for() -> None:
     """Five megabytes take longer to read than five kilobytes: a host that has such files need not wait for that."""
-    host_queue = make_lane(delay_s=0.0)
+    host_queue = make_host_queue(delay_s=0.0)
     host_queue.charge(1.0, 0.15, size=5_000_000, others=100)
     assert host_queue.next_at == 0.0
     host_queue.charge(1.0, 0.15, size=5_000, others=100)
@@ -137,7 +144,7 @@ def test_a_page_that_costs_what_its_size_explains_is_not_paid_for() -> None:
 
 def test_a_host_with_costly_pages_makes_way_for_those_that_are_there() -> None:
     """Alone it need not rest: a site's large sitemaps would hold it up for nobody. Beside one other it takes half."""
-    host_queue = make_lane(delay_s=0.0)
+    host_queue = make_host_queue(delay_s=0.0)
     host_queue.charge(1.0, 0.5, size=5_000, others=0)
     assert host_queue.next_at <= 1.0
     host_queue.charge(1.0, 0.5, size=5_000, others=1)
@@ -146,7 +153,7 @@ def test_a_host_with_costly_pages_makes_way_for_those_that_are_there() -> None:
 
 def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:
     """Failures count one after the other, for each origin of a host on its own; an answer ends the count."""
-    host_queue = make_lane()
+    host_queue = make_host_queue()
     assert [host_queue.fail("http://a.test/x", "connect", most=3) for _ in range(2)] == [1, 2]
     host_queue.ease("http://a.test/y")
     assert host_queue.row().errors == 0
@@ -157,7 +164,7 @@ def test_an_origin_that_fails_is_given_up_after_its_tries() -> None:
 
 def test_failures_that_come_together_count_once() -> None:
     """A host that is asked for eight pages at a time is not given up because all eight met the same outage."""
-    host_queue = make_lane(per_host=8)
+    host_queue = make_host_queue(per_host=8)
     url = "http://a.test/x"
     assert [host_queue.fail(url, "connect", most=3, now=10.0, began=9.5) for _ in range(8)] == [1] * 8
     assert [host_queue.fail(url, "connect", most=3, now=21.0, began=20.5) for _ in range(8)] == [2] * 8
@@ -183,7 +190,7 @@ def test_a_pause_that_is_long_over_is_forgotten() -> None:
 
 def test_a_closed_port_costs_a_host_nothing() -> None:
     """A port that fails where another answers is given up at once, and the other is not: anybody may link to ports."""
-    host_queue = make_lane()
+    host_queue = make_host_queue()
     host_queue.ease("http://a.test/")
     assert host_queue.fail("http://a.test:22/", "connect", most=3) == 0
     assert host_queue.fail("https://a.test/", "tls", most=3) == 0
@@ -198,7 +205,7 @@ def test_a_closed_port_costs_a_host_nothing() -> None:
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 5)), max_size=30), st.floats(0.01, 3))
 def test_no_gap_is_ever_under_the_delay(steps: list[tuple[float, float]], delay_s: float) -> None:
     """Whatever the timing of requests and answers, the rest between two requests is at least the delay."""
-    scheduler, host_queue = HostScheduler(64), make_lane(delay_s=delay_s)
+    scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue(delay_s=delay_s)
     now, ended = 0.0, None
     scheduler.enlist(host_queue)
     for wait, length in steps:

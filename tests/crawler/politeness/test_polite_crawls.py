@@ -11,8 +11,14 @@ from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.crawler.shared_state import SharedState
-from lycosa.frontier.partitions import part_of
+from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.model import HostRow, Target
+
+
+def leased(*parts: int) -> LeasedPartitions:
+    partitions = LeasedPartitions()
+    partitions.take(parts)
+    return partitions
 
 
 def gaps(web: Web, host: str) -> list[float]:
@@ -49,14 +55,13 @@ def test_a_worker_asks_before_it_visits_a_host_of_another() -> None:
     """The owner lets one guest go when it could ask itself, counts it, and goes on when the guest is back."""
     shared = SharedState(2, folder="")
     host = next(f"h{n}.test" for n in range(1000) if part_of(f"h{n}.test") < 128)
-    scheduler = [HostScheduler(8), HostScheduler(8)]
     host_queue = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
     away = HostQueue(HostRow(host), delay_s=1.0, per_host=1)
     owner = ForeignHosts(
-        shared, 0, scheduler=scheduler[0], queue_of=lambda name: host_queue, parts=lambda: list(range(128))
+        shared, 0, scheduler=HostScheduler(8, lambda name, row: host_queue), partitions=leased(*range(128))
     )
     guest = ForeignHosts(
-        shared, 1, scheduler=scheduler[1], queue_of=lambda name: away, parts=lambda: list(range(128, 256))
+        shared, 1, scheduler=HostScheduler(8, lambda name, row: away), partitions=leased(*range(128, 256))
     )
     assert guest.covers(host) and not owner.covers(host)
     host_queue.begin(10.0)
@@ -83,17 +88,19 @@ class Pair:
 
     def __init__(self, *hosts: str) -> None:
         self.shared = SharedState(2, folder="")
-        self.scheduler = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
+        self.queues = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
         self.away = {host: HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in hosts}
         self.owner = self.make_owner()
         self.guest = ForeignHosts(
-            self.shared, 1, scheduler=HostScheduler(8), queue_of=self.away.__getitem__, parts=list
+            self.shared, 1, scheduler=HostScheduler(8, lambda host, row: self.away[host]), partitions=leased()
         )
 
     def make_owner(self) -> ForeignHosts:
-        parts = [part_of(host) for host in self.scheduler]
         return ForeignHosts(
-            self.shared, 0, scheduler=HostScheduler(8), queue_of=self.scheduler.__getitem__, parts=lambda: parts
+            self.shared,
+            0,
+            scheduler=HostScheduler(8, lambda host, row: self.queues[host]),
+            partitions=leased(*(part_of(host) for host in self.queues)),
         )
 
     def turn(self, now: float) -> set[str]:
@@ -104,7 +111,7 @@ class Pair:
         return {host for host, host_queue in self.away.items() if host_queue.robots_requests}
 
 
-def errand(host: str) -> Target:
+def robots_request(host: str) -> Target:
     return Target(0, 0, f"http://{host}/robots.txt", host)
 
 
@@ -112,17 +119,17 @@ def test_a_wish_does_not_wait_for_another() -> None:
     """A host that is busy, or is to rest before a new try, keeps nobody from asking the others."""
     hosts = [f"h{n}.test" for n in range(40)]
     pair = Pair(*hosts)
-    pair.scheduler["h0.test"].begin(10.0)
+    pair.queues["h0.test"].begin(10.0)
     pair.away["h1.test"].next_at = 50.0
     for host in hosts:
-        pair.guest.ask(errand(host))
+        pair.guest.ask(robots_request(host))
     let: set[str] = set()
     for _ in range(20):
         for host in pair.turn(10.0) - let:
             let.add(host)
-            pair.guest.end(errand(host).url)
+            pair.guest.end(robots_request(host).url)
     assert let == set(hosts) - {"h0.test", "h1.test"}
-    pair.scheduler["h0.test"].end(10.0)
+    pair.queues["h0.test"].end(10.0)
     assert "h0.test" in pair.turn(11.0)
     assert "h1.test" in pair.turn(50.0)
 
@@ -130,23 +137,23 @@ def test_a_wish_does_not_wait_for_another() -> None:
 def test_a_host_is_asked_by_one_guest_at_a_time() -> None:
     """Two wishes for one host are fulfilled one after the other, with its pause between them."""
     pair = Pair("a.test")
-    first, second = errand("a.test"), Target(0, 0, "http://a.test/other.txt", "a.test")
+    first, second = robots_request("a.test"), Target(0, 0, "http://a.test/other.txt", "a.test")
     pair.guest.ask(first)
     pair.guest.ask(second)
     pair.turn(10.0)
-    assert len(pair.away["a.test"].robots_requests) == 1 and pair.scheduler["a.test"].active == 1
+    assert len(pair.away["a.test"].robots_requests) == 1 and pair.queues["a.test"].active == 1
     pair.guest.end(pair.away["a.test"].robots_requests.pop().url)
     pair.turn(12.0)
-    assert not pair.away["a.test"].robots_requests and pair.scheduler["a.test"].active == 0
+    assert not pair.away["a.test"].robots_requests and pair.queues["a.test"].active == 0
     pair.turn(13.0)
-    assert len(pair.away["a.test"].robots_requests) == 1 and pair.scheduler["a.test"].active == 1
+    assert len(pair.away["a.test"].robots_requests) == 1 and pair.queues["a.test"].active == 1
 
 
 def test_a_host_that_must_rest_is_not_asked_out_of_impatience() -> None:
     """Its worker says that it is not hung; the pause may be long."""
     pair = Pair("a.test")
-    pair.scheduler["a.test"].next_at = 600.0
-    pair.guest.ask(errand("a.test"))
+    pair.queues["a.test"].next_at = 600.0
+    pair.guest.ask(robots_request("a.test"))
     assert not pair.turn(10.0) and not pair.turn(10.0 + 2 * PATIENCE_S)
     assert pair.turn(600.0)
 
@@ -154,22 +161,22 @@ def test_a_host_that_must_rest_is_not_asked_out_of_impatience() -> None:
 def test_leave_that_a_worker_gave_holds_for_its_successor() -> None:
     """A worker that takes over a host knows of the request that is under way there."""
     pair = Pair("a.test")
-    pair.guest.ask(errand("a.test"))
+    pair.guest.ask(robots_request("a.test"))
     assert pair.turn(10.0)
-    pair.scheduler["a.test"] = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
+    pair.queues["a.test"] = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
     pair.owner = pair.make_owner()
     pair.turn(11.0)
-    assert pair.scheduler["a.test"].active == 1
-    pair.guest.end(errand("a.test").url)
+    assert pair.queues["a.test"].active == 1
+    pair.guest.end(robots_request("a.test").url)
     pair.turn(12.0)
-    assert pair.scheduler["a.test"].active == 0 and pair.scheduler["a.test"].next_at == 13.0
+    assert pair.queues["a.test"].active == 0 and pair.queues["a.test"].next_at == 13.0
 
 
 def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     """A worker that hangs must not keep others from their work."""
     host_queue = HostQueue(HostRow("a.test"), delay_s=1.0, per_host=1)
     guest = ForeignHosts(
-        SharedState(2, folder=""), 1, scheduler=HostScheduler(8), queue_of=lambda name: host_queue, parts=list
+        SharedState(2, folder=""), 1, scheduler=HostScheduler(8, lambda name, row: host_queue), partitions=leased()
     )
     guest.ask(Target(0, 0, "http://a.test/robots.txt", "a.test"))
     for now in (0.0, PATIENCE_S - 1):

@@ -221,7 +221,7 @@ def test_spent_folders_survive_a_restart() -> None:
     tallies = Tallies()
     novelty = Repetition(BOUND, tallies, stored=False)
     repeat(novelty, "/m/{}", BOUND)
-    assert novelty.fresh
+    assert novelty.drain_news()
     stored = {key: count for (_, key), count in tallies.drain().items()}
     assert stored == {"near:/m/": BOUND}
 
@@ -242,7 +242,7 @@ def test_the_rule_explains_itself() -> None:
     rules = Rules(Mission(scope="free"), [])
     url = f"http://{HOST}/list?page=9"
     assert dict(rules.explain(url, depth=1, host=HOST))[CODE].ok
-    repeat(rules.novelty, "/list?page={}", BOUND // 4)
+    repeat(rules.repetition, "/list?page={}", BOUND // 4)
     verdict = dict(rules.explain(url, depth=1, host=HOST))[CODE]
     assert not verdict.ok
     found = "a.test/list?: 25 pages one after the other brought nothing new"

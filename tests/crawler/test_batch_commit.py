@@ -8,59 +8,69 @@ from pathlib import Path
 from support.crawl_runs import crawl, stored
 from support.loopback import Reply, Web, html
 
-from lycosa.crawler.intake.answer_intake import new_batch
+from lycosa.crawler.batch_commit import BATCH_PAGES, BATCH_S, EARLY_S, BatchTiming
+from lycosa.crawler.intake.batch import PendingBatch
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.shared_state import Cell, SharedState
-from lycosa.frontier.partitions import part_of
-from lycosa.model import Batch, Discovery, HostRow, Outcome, State
+from lycosa.frontier.partitions import LeasedPartitions, part_of
+from lycosa.model import Discovery, HostRow, Outcome, State
 
 
 def make_found(host: str, state: State = State.PENDING) -> Discovery:
     return Discovery(url_hash=1, url=f"http://{host}/", host=host, depth=1, state=state)
 
 
-def make_batch(*hosts: str) -> Batch:
-    batch = new_batch()
+def fill(batch: PendingBatch, *hosts: str) -> None:
+    batch.drain(hosts=[], trap_counts={}, weight_updates=[])
     batch.discoveries.extend(make_found(host) for host in hosts)
     batch.outcomes.append(Outcome(1, "a.test", State.FETCHED))
-    return batch
 
 
-def is_due(timing: Timing, now: float, batch: Batch, *, resting: bool = False) -> bool:
-    return timing.is_due(now, batch, buffered=0, pages=BATCH_PAGES, resting=resting)
+def is_due(timing: BatchTiming, now: float, *, resting: bool = False) -> bool:
+    return timing.is_due(now, buffered=0, pages=BATCH_PAGES, resting=resting)
+
+
+def make_timing() -> tuple[BatchTiming, PendingBatch]:
+    batch = PendingBatch()
+    timing = BatchTiming(SharedState(1, folder=""), 0, batch)
+    timing.end_batch(10.0)
+    return timing, batch
 
 
 def test_a_batch_grows_until_its_time_has_come() -> None:
     """While every host has something to do, a commit comes once in a while; one that is empty never does."""
-    timing = Timing(SharedState(1, folder=""), 0)
-    timing.commit(10.0)
-    assert not is_due(timing, 10.0 + BATCH_S / 2, make_batch("a.test"))
-    assert is_due(timing, 10.0 + BATCH_S, make_batch("a.test"))
-    assert not is_due(timing, 20.0, new_batch(), resting=True)
+    timing, batch = make_timing()
+    assert not is_due(timing, 20.0, resting=True)
+    fill(batch, "a.test")
+    assert not is_due(timing, 10.0 + BATCH_S / 2)
+    assert is_due(timing, 10.0 + BATCH_S)
 
 
 def test_a_worker_that_can_do_nothing_else_writes() -> None:
     """What was done is not kept back while nothing is under way."""
-    timing = Timing(SharedState(1, folder=""), 0)
-    timing.commit(10.0)
-    assert is_due(timing, 10.0, make_batch(), resting=True)
+    timing, batch = make_timing()
+    fill(batch)
+    assert is_due(timing, 10.0, resting=True)
 
 
 def test_a_host_without_work_does_not_wait_for_the_others() -> None:
     """Links to a new host, or to one that had nothing more to fetch, are written soon; not those to a busy one."""
-    timing = Timing(SharedState(1, folder=""), 0)
+    timing, batch = make_timing()
     busy, dry = (HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in ("busy.test", "dry.test"))
     dry.dry = True
-    scheduler, parts = {"busy.test": busy, "dry.test": dry}, list(range(256))
-    for host, hungry in (("busy.test", False), ("dry.test", True), ("new.test", True)):
-        timing.commit(10.0)
-        timing.notice([make_found(host)], scheduler, parts)
-        assert timing.hungry is hungry
-        assert is_due(timing, 10.0 + EARLY_S, make_batch(host)) is hungry
-    timing.notice([make_found("new.test", State.REJECTED)], scheduler, parts)
-    assert not timing.hungry
-    timing.notice([make_found("new.test")], scheduler, [part for part in parts if part != part_of("new.test")])
-    assert not timing.hungry  # it is another worker's
+    queues, partitions = {"busy.test": busy, "dry.test": dry}, LeasedPartitions()
+    partitions.take(range(256))
+    for host, awaited in (("busy.test", False), ("dry.test", True), ("new.test", True)):
+        timing.end_batch(10.0)
+        timing.look_for_idle([make_found(host)], queues, partitions)
+        assert timing.is_awaited is awaited
+        fill(batch, host)
+        assert is_due(timing, 10.0 + EARLY_S) is awaited
+    timing.look_for_idle([make_found("new.test", State.REJECTED)], queues, partitions)
+    assert not timing.is_awaited
+    partitions.lose([part_of("new.test")])
+    timing.look_for_idle([make_found("new.test")], queues, partitions)
+    assert not timing.is_awaited  # it is another worker's
 
 
 def test_permits_in_other_hands_are_all_there_is() -> None:
