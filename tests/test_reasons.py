@@ -12,12 +12,25 @@ SOURCE = Path(reasons.__file__).parent
 
 
 def codes_in(path: Path) -> set[str]:
-    """The literals that a module gives as reasons: `Outcome(State.X, "code")`, `failure="code"`, `state, "code"`."""
+    """The texts that a module gives as reasons: `Disposition(State.X, "code")`, `Verdict(False, CODE)`, `failure="code"`.
+
+    A constant of the module stands for its text.
+    """
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    constants = {
+        name.id: value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for name, value in zip(
+            getattr(node.targets[0], "elts", node.targets), getattr(node.value, "elts", [node.value]), strict=False
+        )
+        if isinstance(name, ast.Name)
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             values = [word.value for word in node.keywords if word.arg in ("failure", "reason")]
-            if getattr(node.func, "id", "") == "Outcome":
+            if getattr(node.func, "id", "") in ("Disposition", "Verdict"):
                 values += node.args[1:2]
             if getattr(node.func, "attr", "") in ("reject_host", "set_aside", "_reject"):
                 values += node.args[1:2]
@@ -28,7 +41,13 @@ def codes_in(path: Path) -> set[str]:
             ]
         else:
             continue
-        found |= {value.value for value in values if isinstance(value, ast.Constant) and value.value}
+        values = [
+            each
+            for value in values
+            for each in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value])
+        ]
+        texts = [constants.get(value.id) if isinstance(value, ast.Name) else value for value in values]
+        found |= {text.value for text in texts if isinstance(text, ast.Constant) and text.value}
     return found
 
 
