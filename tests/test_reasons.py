@@ -12,7 +12,7 @@ SOURCE = Path(reasons.__file__).parent
 
 
 def codes_in(path: Path) -> set[str]:
-    """The texts that a module gives as reasons: `Disposition(State.X, "code")`, `Verdict(False, CODE)`, `failure="code"`.
+    """The texts that a module gives as reasons: `Disposition(State.X, "code")`, `Verdict(ok, CODE)`, `failure="code"`.
 
     A constant of the module stands for its text.
     """
@@ -31,7 +31,8 @@ def codes_in(path: Path) -> set[str]:
         if isinstance(node, ast.Call):
             values = [word.value for word in node.keywords if word.arg in ("failure", "reason")]
             if getattr(node.func, "id", "") in ("Disposition", "Verdict"):
-                values += node.args[1:2]
+                for value in node.args[1:2]:
+                    values += [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
             if getattr(node.func, "attr", "") in ("reject_host", "set_aside", "_reject"):
                 values += node.args[1:2]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
@@ -41,11 +42,6 @@ def codes_in(path: Path) -> set[str]:
             ]
         else:
             continue
-        values = [
-            each
-            for value in values
-            for each in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value])
-        ]
         texts = [constants.get(value.id) if isinstance(value, ast.Name) else value for value in values]
         found |= {text.value for text in texts if isinstance(text, ast.Constant) and text.value}
     return found
