@@ -32,7 +32,8 @@ def codes_in(path: Path) -> set[str]:
             values = [word.value for word in node.keywords if word.arg in ("failure", "reason")]
             if getattr(node.func, "id", "") in ("Disposition", "Verdict"):
                 for value in node.args[1:2]:
-                    values += [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+                    either = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+                    values += [constants.get(each.id, each) if isinstance(each, ast.Name) else each for each in either]
             if getattr(node.func, "attr", "") in ("reject_host", "set_aside", "_reject"):
                 values += node.args[1:2]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
@@ -42,8 +43,7 @@ def codes_in(path: Path) -> set[str]:
             ]
         else:
             continue
-        texts = [constants.get(value.id) if isinstance(value, ast.Name) else value for value in values]
-        found |= {text.value for text in texts if isinstance(text, ast.Constant) and text.value}
+        found |= {value.value for value in values if isinstance(value, ast.Constant) and value.value}
     return found
 
 
