@@ -42,7 +42,7 @@ def compare(
             return relevance.page(doc.text if doc.tree is None or relevance.reads else doc.raw_text, doc.language)
 
         def key(frame: RecordedAnswer) -> str:
-            return quarry.same(frame.url) or frame.digest or frame.url
+            return quarry.identity(frame.url) or frame.digest or frame.url
 
         if tell is not None:
             tell("lycosa: reading the archive\n")
@@ -53,7 +53,7 @@ def compare(
             for one in missions:
                 if tell is not None:
                     tell(f"lycosa: replaying with {one.policy.name}\n")
-                points += measure(recording, one, key=key, same=quarry.same, limit=limit, step=wide)
+                points += measure(recording, one, key=key, same=quarry.identity, limit=limit, step=wide)
             return points
         finally:
             recording.close()
