@@ -64,7 +64,7 @@ class Quarry:
 
 
 class QuarryUnion(Quarry):
-    """Several quarries in one crawl: each document is offered to all of them, a link counts by the best of their scores.
+    """Several quarries in one crawl: each document is offered to all of them, a link counts by its best score.
 
     Their records are kept apart: `extract` is run for each of them by itself.
     """
@@ -72,7 +72,7 @@ class QuarryUnion(Quarry):
     def __init__(self, parts: Sequence[Quarry]) -> None:
         self.parts = tuple(parts)
         self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
-        #: Hears what one of them raises (method, address, error), so that the others are still asked; None: it is raised.
+        #: Hears what one of them raises (method, address, error), so that the others are still asked; None: nobody.
         self.on_error: Callable[[str, str, BaseException], None] | None = None
 
     def _ask(self, method: str, url: str, *arguments: Any) -> Iterator[tuple[Quarry, Any]]:

@@ -8,17 +8,20 @@ from pathlib import Path
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import default_collection, named
-from lycosa.cli.output import check_ending, check_place, opened
+from lycosa.config.command_options import default_collection, named
 from lycosa.config.loading import load
+from lycosa.config.mission_table import hunting
 from lycosa.config.settings import Mission
 from lycosa.errors import Partial, UsageError
+from lycosa.output.destination import check_ending, check_place, conclude, opened
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE.warc.gz…]")
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
-@click.option("--quarry", metavar="NAME", help="FILE.py:CLASS or package.module:CLASS; default: the mission's.")
+@click.option(
+    "--quarry", metavar="NAME", help="A mission, FILE.py:CLASS or package.module:CLASS; default: the collection's."
+)
 @click.option("-o", "--output", metavar="FILE", callback=named, help="Write the records here; - is the pipe.")
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
 @click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
@@ -71,12 +74,12 @@ def extract(
 
 def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
     found = file if file is not None and file.is_file() else None
-    return load(found, environ=os.environ, overrides={"quarry": quarry} if quarry else {}, sets=sets).mission
+    return load(found, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
 
 
 def _write_records(folder: Path, quarry: str, output: str) -> None:
     """All records of this quarry, those of earlier runs included."""
-    from lycosa.cli.export import write_records
     from lycosa.collection.records import RecordFilter
+    from lycosa.export.core_writers import list_records
 
-    write_records(folder, output, RecordFilter(quarry=quarry), form=None)
+    conclude(output, list_records(folder, output, RecordFilter(quarry=quarry)).said)

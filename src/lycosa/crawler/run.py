@@ -111,8 +111,8 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
         thesaurus_library.find(mission.thesaurus, themes=mission.themes)
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
-    if mission.quarry and options.quarry is None:
-        options = replace(options, quarry=load_quarry(mission.quarry))
+    if mission.hunted and options.quarry is None:
+        options = replace(options, quarry=load_quarry(mission.hunted))
     folder = Path(mission.keep.collection)
     if is_steered(mission):
         link_scoring = LinkScoring(mission, guard_quarry(options.quarry, mission, folder))

@@ -87,14 +87,14 @@ def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions
 
 
 def _open_pool(mission: Mission, errand: ExtractOptions, *, log: str = "") -> Pool:
-    if not mission.quarry:
+    if not mission.hunted:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
     pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
     if not pool.ready.extracts:
         pool.close()
-        raise UsageError(f"The quarry {mission.quarry} has no method extract(self, doc).")
+        raise UsageError(f"The quarry {mission.hunted} has no method extract(self, doc).")
     return pool
 
 

@@ -33,9 +33,9 @@ def compare(
     with Collection(folder) as collection:
         mission = load(text=to_toml(collection.mission), sets=sets).mission
         missions = [_name_policy(mission, name) for name in names]
-        if not mission.quarry:
+        if not mission.hunted:
             raise UsageError("The collection's mission hunts nothing: there is no quarry that could be found sooner.")
-        quarry = load_quarry(mission.quarry)
+        quarry = load_quarry(mission.hunted)
         relevance = make_relevance(mission)
 
         def weigh(doc: Doc) -> float:
