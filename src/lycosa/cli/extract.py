@@ -62,14 +62,17 @@ def extract(
     mission = _settle(None if alone else folder / "lycosa.toml", quarry, sets)
     if alone:
         with opened(output or "-", "jsonl") as (out, _):
-            tally = extract_files(files, mission, errand, out=out)
+            tallies = extract_files(files, mission, errand, out=out)
     else:
-        tally = extract_collection(folder, mission, errand, files=files)
+        tallies = extract_collection(folder, mission, errand, files=files)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in tally.lines), err=alone or output == "-")
+        lines = [printable(line) for tally in tallies for line in tally.lines]
+        click.echo("\n".join(lines), err=alone or output == "-")
     if output and not alone:
-        _write_records(folder, tally.quarry, output)
-    return INTERRUPTED if tally.ended_by else Partial.exit_code if tally.unread else 0
+        _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
+    if any(tally.ended_by for tally in tallies):
+        return INTERRUPTED
+    return Partial.exit_code if any(tally.unread for tally in tallies) else 0
 
 
 def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
@@ -78,7 +81,7 @@ def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mis
 
 
 def _write_records(folder: Path, quarry: str, output: str) -> None:
-    """All records of this quarry, those of earlier runs included."""
+    """All records of a quarry, or of all, those of earlier runs included."""
     from lycosa.collection.records import RecordFilter
     from lycosa.export.core_writers import list_records
 

@@ -63,7 +63,8 @@ def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
     """The settings that a mission brings; one without any has its name, and hunts what it hunts."""
     file = known().settings(name)
     if file is None:
-        return [GivenValue(("name",), name, name), GivenValue(("missions",), [name], name)], []
+        hunted = [name] if known().quarry(name) else []
+        return [GivenValue(("name",), name, name), GivenValue(("missions",), hunted, name)], []
     return toml_reader.read(_decode(file.read_bytes(), Path(file.name)), file.name)
 
 

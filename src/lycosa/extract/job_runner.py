@@ -59,6 +59,12 @@ def harvest(
     pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order], tell: Callable[[Tally], None]
 ) -> None:
     """Work until nothing is left, or until told to stop; what was begun is finished and committed."""
+    for _ in harvesting(pool, ledger, tally=tally, order=order):
+        tell(tally)
+
+
+def harvesting(pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
+    """The same step by step, for who has several pools to look after."""
     began = committed_at = time.monotonic()
     results: list[ExtractResult] = []
     size = 0
@@ -79,7 +85,7 @@ def harvest(
             ledger.put(results, tally)
             results, size, committed_at = [], 0, now
         tally.seconds, tally.replaced = now - began, pool.replaced
-        tell(tally)
+        yield
         if pool.idle and not jobs and not results and wanted != "follow":
             tally.ended_by = "interrupt" if wanted == "stop" else ""
             return

@@ -18,8 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from lycosa.config.fields import nearest
 from lycosa.config.mission_table import is_name, known
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.quarry import Quarry, QuarryUnion
 
@@ -42,6 +45,14 @@ def split_hunted(text: str) -> list[str]:
         names.append(text[:comma])
         text = text[comma + 1 :]
     return [*names, text]
+
+
+def split_mission(mission: Mission) -> list[Mission]:
+    """One mission for each quarry that is hunted, as if it were hunted alone: their records are kept apart."""
+    parts = [replace(mission, name=name, missions=(name,), quarry="") for name in mission.missions]
+    if mission.quarry:
+        parts.append(replace(mission, missions=()))
+    return parts if len(parts) > 1 else [mission]
 
 
 def resolve(name: str) -> str:
