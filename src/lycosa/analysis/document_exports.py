@@ -1,4 +1,7 @@
-"""The exports of documents of an analysed collection, as data; `document_writers` writes them."""
+"""The exports of documents of an analysed collection, as data; `document_writers` writes them.
+
+The archive is among them, because it can be that of such documents alone.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,17 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from lycosa.export.core_exports import PageOptions
 from lycosa.export.definition import ANALYSED, Cluster, Export, GraphForm, Host, Raw, Select
 
 _WRITERS = "lycosa.analysis.document_writers"
+
+
+class WarcOptions(PageOptions, frozen=True):
+    """Which pages, or which documents of an analysed collection, are copied."""
+
+    select: Select = ""
+    cluster: Cluster = ""
 
 
 class DocumentOptions(Struct, frozen=True):
@@ -39,6 +50,14 @@ class DependencyOptions(DocumentOptions, frozen=True):
 
 
 EXPORTS = (
+    Export(
+        name="warc",
+        summary="the archive, in a folder or in one file (name.warc.gz)",
+        writer=f"{_WRITERS}:write_warc",
+        options=WarcOptions,
+        endings=("warc.gz",),
+        folder=True,
+    ),
     Export(
         name="folder",
         summary="the documents with an index of them, in a folder, .zip or .tar.gz",

@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 
 from lycosa.analysis import dependencies, package
-from lycosa.analysis.document_exports import AddressOptions, DependencyOptions, DocumentOptions, FolderOptions
+from lycosa.analysis.document_exports import (
+    AddressOptions,
+    DependencyOptions,
+    DocumentOptions,
+    FolderOptions,
+    WarcOptions,
+)
 from lycosa.analysis.selection import Selected, opened_selection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.export import core_writers, files
-from lycosa.export.core_exports import WarcOptions
 from lycosa.export.definition import Written
 from lycosa.output.destination import check_form, opened, opened_bytes
 from lycosa.output.table import write

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lycosa.export.definition import (
-    Cluster,
     Export,
     Form,
     GraphForm,
@@ -16,7 +15,6 @@ from lycosa.export.definition import (
     Mime,
     Raw,
     Round,
-    Select,
     State,
 )
 
@@ -29,13 +27,6 @@ class PageOptions(Struct, frozen=True):
     host: Host = ""
     mime: Mime = ""
     round: Round = None
-
-
-class WarcOptions(PageOptions, frozen=True):
-    """Which pages, or which documents of an analysed collection, are copied."""
-
-    select: Select = ""
-    cluster: Cluster = ""
 
 
 class UrlListOptions(Struct, frozen=True):
@@ -98,14 +89,6 @@ EXPORTS = (
         writer=f"{_WRITERS}:write_index",
         options=PageOptions,
         endings=("txt",),
-    ),
-    Export(
-        name="warc",
-        summary="the archive, in a folder or in one file (name.warc.gz)",
-        writer="lycosa.analysis.document_writers:write_warc",  # which also knows --select
-        options=WarcOptions,
-        endings=("warc.gz",),
-        folder=True,
     ),
     Export(
         name="wacz",
