@@ -64,9 +64,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
         "judge.priority", "output", "parse", "quarry",
     ),
-    "export": (*GROUND, "archive", "collection", "config", "frontier", "output"),
+    "export": (*GROUND, "archive", "collection", "config", "explain", "frontier", "output"),
     "analysis": (
-        *GROUND, "collection", "export", "extract", "frontier.sqlite", "output", "parse", "quarry",
+        *GROUND, "collection", "config", "export", "extract", "frontier.sqlite", "output", "parse",
     ),
     "lab": (
         *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.priority", "parse", "quarry",
@@ -195,7 +195,8 @@ def find_missions_named(root: Path, missions: Iterable[str]) -> list[str]:
             continue
         for node in ast.walk(tree_of(path)):
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-            if text in missions and text != "xml":  # also a media type, a kind of document and a format
+            # Also a media type, a kind of document and a format; a setting and a kind of export.
+            if text in missions and text not in ("xml", "mirror"):
                 wrong.append(f"{path.relative_to(root)}:{node.lineno}: {text!r}")  # type: ignore[attr-defined]
     return sorted(wrong)
 

@@ -13,11 +13,13 @@ from lycosa.collection import collection as stored
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
+from lycosa.config.mission_table import hunting
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import finish
 from lycosa.extract.quarry_loader import find_name, loading
+from lycosa.missions import registry as registry  # the missions that can be named
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def crawl(
         )
     overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
     if quarry is not None:
-        overrides["quarry"] = quarry if isinstance(quarry, str) else find_name(quarry)
+        overrides |= hunting(quarry if isinstance(quarry, str) else find_name(quarry))
     at_hand = quarry() if isinstance(quarry, type) else None if isinstance(quarry, str) else quarry
     words = _listed(seeds)
     file = None if words else find_own(Path(collection))

@@ -1,15 +1,19 @@
-"""What a mission hunts: the seam by which missions steer a crawl that knows nothing of them."""
+"""A quarry: what a mission hunts, and the seam by which it steers a crawl that knows nothing of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 
+#: What methods were called before; a quarry that was written then is read as if it used the names of now.
+_FORMER = {"refused": "links_of_error", "same": "identity", "vouched": "trusted_kinds"}
+
 
 class Quarry:
-    """Every method is pure: no I/O, no clock, no state; so it runs live, over an archive, or in a worker process.
+    """What is hunted. Every method is pure: no I/O, no clock, so it runs live, over an archive, or in a worker process.
 
     The defaults hunt nothing; a mission overrides what it needs.
     """
@@ -19,10 +23,15 @@ class Quarry:
     #: Of the rules in `extract`: with another version, pages that were done are due again.
     version: str = "1"
     #: Kinds of links that lead to quarry almost surely: no quota of a host stands against them.
-    vouched: frozenset[str] = frozenset()
+    trusted_kinds: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        for former, name in _FORMER.items():
+            if former in vars(cls) and name not in vars(cls):
+                setattr(cls, name, vars(cls)[former])
 
     def recognise(self, doc: Doc) -> str | None:
-        """The refined kind if this document is quarry ("ogc:wms/1.3.0"), else None."""
+        """The refined kind if this document is quarry ("recipe/soup"), else None."""
         return None
 
     def relevance(self, doc: Doc) -> float:
@@ -33,11 +42,11 @@ class Quarry:
         """Links that ordinary HTML parsing does not see."""
         return ()
 
-    def refused(self, doc: Doc, status: int) -> Iterable[Link]:
+    def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """Links that an answer with an error status (400 to 599) leads to: what may be asked for instead."""
         return ()
 
-    def same(self, url: str) -> str:
+    def identity(self, url: str) -> str:
         """What an address stands for, where several spellings are one; empty: for itself."""
         return ""
 
@@ -54,10 +63,85 @@ class Quarry:
         return ()
 
 
-def has_extract(quarry: Quarry | type[Quarry]) -> bool:
+class QuarryUnion(Quarry):
+    """Several quarries in one crawl: each document is offered to all of them, a link counts by its best score.
+
+    Their records are kept apart: `extract` is run for each of them by itself.
+    """
+
+    def __init__(self, parts: Sequence[Quarry]) -> None:
+        self.parts = tuple(parts)
+        self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
+        #: Hears what one of them raises (method, address, error), so that the others are still asked; None: nobody.
+        self.on_error: Callable[[str, str, BaseException], None] | None = None
+
+    def _ask(self, method: str, url: str, *arguments: Any) -> Iterator[tuple[Quarry, Any]]:
+        for part in self.parts:
+            try:
+                answer = getattr(part, method)(*arguments)
+            except (Exception, SystemExit) as error:
+                if self.on_error is None:
+                    raise
+                self.on_error(method, url, error)
+            else:
+                yield part, answer
+
+    def _links(self, method: str, url: str, *arguments: Any) -> Iterator[Link]:
+        for part in self.parts:
+            try:
+                yield from getattr(part, method)(*arguments)
+            except (Exception, SystemExit) as error:
+                if self.on_error is None:
+                    raise
+                self.on_error(method, url, error)
+
+    def recognise(self, doc: Doc) -> str | None:
+        """The kinds that they find, with ", " between them where they are several."""
+        return ", ".join(dict.fromkeys(kind for _, kind in self._ask("recognise", doc.url, doc) if kind)) or None
+
+    def relevance(self, doc: Doc) -> float:
+        return max((answer for _, answer in self._ask("relevance", doc.url, doc)), default=0.0)
+
+    def links(self, doc: Doc) -> Iterator[Link]:
+        return self._links("links", doc.url, doc)
+
+    def links_of_error(self, doc: Doc, status: int) -> Iterator[Link]:
+        return self._links("links_of_error", doc.url, doc, status)
+
+    def identity(self, url: str) -> str:
+        """That of the first who knows one."""
+        return next((answer for _, answer in self._ask("identity", url, url) if answer), "")
+
+    def score(self, link: Link, doc: Doc) -> float:
+        scores = [float(score) for _, score in self._ask("score", doc.url, link, doc)]
+        return max((score for score in scores if score == score), default=0.0)  # NaN is not itself
+
+    def explain(self, link: Link, doc: Doc) -> Mapping[str, float]:
+        """The parts of each, under its name: "xml: known suffix"."""
+        return {
+            f"{name_of(part)}: {name}": value
+            for part, found in self._ask("explain", doc.url, link, doc)
+            for name, value in found.items()
+        }
+
+    def wanted_by(self, doc: Doc) -> list[str]:
+        """The names of those that recognise a document."""
+        return [name_of(part) for part, kind in self._ask("recognise", doc.url, doc) if kind]
+
+
+def parts_of(quarry: Quarry) -> tuple[Quarry, ...]:
+    """The quarries that are hunted together; one that is hunted alone by itself."""
+    return quarry.parts if isinstance(quarry, QuarryUnion) else (quarry,)
+
+
+def overrides(quarry: Quarry, method: str) -> bool:
+    """Whether a quarry, or one of those in a union, has more than the default of a method."""
+    return any(getattr(type(part), method) is not getattr(Quarry, method) for part in parts_of(quarry))
+
+
+def has_extract(quarry: Quarry) -> bool:
     """Whether there is anything to run over kept documents."""
-    kind = quarry if isinstance(quarry, type) else type(quarry)
-    return kind.extract is not Quarry.extract
+    return overrides(quarry, "extract")
 
 
 def name_of(quarry: Quarry | type[Quarry]) -> str:

@@ -78,7 +78,7 @@ def test_archives_of_other_tools_are_extracted_from(shared: Path, texts: str) ->
     """The conformance archives, broken ones among them: documents come out, and no error stops the rest."""
     files = [str(file) for file in sorted((shared / "data/conformance/warc").iterdir())]
     out = StringIO()
-    tally = extract_files(files, Mission(quarry=texts), ExtractOptions(workers=2, quiet=True), out=out)
+    (tally,) = extract_files(files, Mission(quarry=texts), ExtractOptions(workers=2, quiet=True), out=out)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     kinds = Counter(line["kind"] for line in lines)
     print(f"\nother tools' archives: {tally.documents} documents of {len(files)} files, {dict(kinds)}")

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from lycosa.missions.geo import find_hints, infer, recognise, take_stock
+from lycosa.missions.geo import find_hints, infer, take_stock
 from lycosa.missions.geo.export import geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.identity import make_id
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
+from lycosa.missions.geo.recognise.kinds import recognise
 from lycosa.parse import Doc, read
 
 pytestmark = pytest.mark.acceptance

@@ -46,7 +46,9 @@ def main() -> None:
 def measure(folder: Path, workers: int) -> float:
     """Documents a second."""
     began, ours, theirs = time.monotonic(), cpu_s(resource.RUSAGE_SELF), cpu_s(resource.RUSAGE_CHILDREN)
-    tally = extract_collection(folder, Mission(quarry=QUARRY), ExtractOptions(workers=workers, again=True, quiet=True))
+    (tally,) = extract_collection(
+        folder, Mission(quarry=QUARRY), ExtractOptions(workers=workers, again=True, quiet=True)
+    )
     whole = time.monotonic() - began
     rate = tally.documents / tally.seconds
     assert set(tally.outcomes) == {"done"}, tally.outcomes

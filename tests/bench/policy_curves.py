@@ -177,7 +177,7 @@ def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
     recording, key = load_reel(world, quarry)
     try:
         return {
-            name: list(measure(recording, mission, key=key, same=quarry.same, step=STEP))
+            name: list(measure(recording, mission, key=key, same=quarry.identity, step=STEP))
             for name, mission in missions.items()
         }
     finally:
@@ -257,7 +257,7 @@ def cost(world: World, thesaurus: str) -> None:
     tune()  # as a worker does
     best: dict[str, float] = {}
     relevance = make_relevance(mission)
-    policy = make_policy(mission, relevance, same=quarry.same)
+    policy = make_policy(mission, relevance, same=quarry.identity)
     for _ in range(5):  # words and hosts are known from the second time on, as they are in a long crawl
         met, spent = set[str](), Counter[str]()
         for address, headers, body in pages:

@@ -75,7 +75,7 @@ def tell(world: World, requests: int) -> tuple[int, int]:
     """Print what is missing in one world; returns how much, and how much of it on hosts that are not known."""
     quarry = Geo()
     recording, key = load_reel(world, quarry)
-    replay, found = Simulation(recording, mission_of("learn"), same=quarry.same), set[str]()
+    replay, found = Simulation(recording, mission_of("learn"), same=quarry.identity), set[str]()
     named = {urls.host_of(seed) for seed in recording.seeds}
     for _, frame in zip(range(requests), replay.run(), strict=False):
         found.add(key(frame) if frame.kind else "")

@@ -8,7 +8,7 @@ import pytest
 
 from lycosa.config.fields import all_fields, dotted, env_name, host_fields, split
 from lycosa.config.loading import load
-from lycosa.config.mission_files import built_in, find_mission
+from lycosa.config.mission_files import find_mission
 from lycosa.config.setting_docs import meanings, table
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml_reader import find_lines
@@ -22,6 +22,7 @@ from lycosa.config.value_parsers import (
     parse_size,
 )
 from lycosa.errors import UsageError
+from lycosa.missions.registry import built_in
 
 ROOT = Path(__file__).resolve().parents[2]
 

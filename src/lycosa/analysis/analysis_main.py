@@ -20,15 +20,13 @@ from lycosa.analysis.phases import Phases
 from lycosa.analysis.plan import AnalysisPlan
 from lycosa.analysis.store import open_readonly
 from lycosa.analysis.word_index import read_words
-from lycosa.errors import UsageError
 from lycosa.extract import fork_server
 from lycosa.extract.extract_main import read_doc
 from lycosa.extract.messages import ExtractJob, Setup
-from lycosa.extract.quarry_loader import load_quarry
+from lycosa.extract.quarry_loader import load_object
 from lycosa.extract.worker import Extract, Unreadable
 from lycosa.model import Record
 from lycosa.parse import Doc
-from lycosa.quarry import Quarry
 
 #: Documents that a shelf keeps at hand for tasks that need several.
 _KEPT_BYTES = 64 << 20
@@ -90,11 +88,9 @@ class CollectedDocuments:
         self._size += len(doc.body)
 
 
-def load_analyzer(setup: Setup) -> Quarry:
-    """The mission's part, with the plugins of the plan."""
-    part = load_quarry(setup.quarry)
-    if not isinstance(part, Analyzer):
-        raise UsageError(f"{setup.quarry} is not a lycosa.analysis.analyzer.Analyzer.")
+def load_analyzer(setup: Setup) -> Analyzer:
+    """The mission's analyzer, with the plugins of the plan."""
+    part = load_object(setup.quarry, Analyzer, what="analyzer")
     brief = msgspec.json.decode(setup.brief, type=Brief)
     for phase in ("detect", "correct", "trace", "analyse"):
         for kind in ("", *brief.plan.kinds):
@@ -102,28 +98,27 @@ def load_analyzer(setup: Setup) -> Quarry:
     return part
 
 
-def make_extract(setup: Setup, quarry: Quarry) -> Extract:
+def make_extract(setup: Setup, analyzer: Analyzer) -> Extract:
     """The function that a worker runs for each job."""
-    assert isinstance(quarry, Analyzer)
     brief = msgspec.json.decode(setup.brief, type=Brief)
     if brief.tasks:
-        archive = CollectedDocuments(Path(brief.folder), quarry, setup)
+        archive = CollectedDocuments(Path(brief.folder), analyzer, setup)
 
         def perform(job: ExtractJob) -> Iterable[Record]:
             task = msgspec.json.decode(job.url, type=Task)
-            yield Record("answer", dict(quarry.perform(task, archive)))
+            yield Record("answer", dict(analyzer.perform(task, archive)))
 
         return perform
     if brief.words:
 
         def spell(job: ExtractJob) -> Iterable[Record]:
             doc = read_doc(job, setup)
-            for case in (Case(doc), *quarry.members(doc)):
-                case.kind = quarry.detect(case) or case.doc.kind
-                yield Record("words", msgspec.structs.asdict(read_words(case, quarry.spell(case))))
+            for case in (Case(doc), *analyzer.members(doc)):
+                case.kind = analyzer.detect(case) or case.doc.kind
+                yield Record("words", msgspec.structs.asdict(read_words(case, analyzer.spell(case))))
 
         return spell
-    phases = Phases(quarry, brief.plan)
+    phases = Phases(analyzer, brief.plan)
 
     def examine(job: ExtractJob) -> Iterable[Record]:
         return phases.examine(read_doc(job, setup))

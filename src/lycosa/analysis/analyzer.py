@@ -7,15 +7,16 @@ processes that may be killed, and never touch the network.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from lycosa.parse import Doc
-from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
-    from lycosa.analysis.store import Store
+    import apsw
+
     from lycosa.collection.collection import Collection
 
 #: What can be found of a document, under a name.
@@ -98,9 +99,31 @@ class DocumentSource(Protocol):
         """What a SELECT over `analysis.db` gives."""
 
 
-class Analyzer(Quarry):
-    """Inherit from it; every method is optional."""
+class AnalysisStore(Protocol):
+    """`analysis.db` of one collection, for what can be said only when all documents are known."""
 
+    db: apsw.Connection
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """What a statement gives."""
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The one value that a statement gives, or None."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything in the block, or nothing of it."""
+
+    def learn(self, document: int, facts: Mapping[str, Fact]) -> None:
+        """Add facts to a document; within a transaction."""
+
+
+class Analyzer:
+    """What a mission knows of the documents of a collection. Inherit from it; every method is optional."""
+
+    #: The name of its mission, by which it is found again.
+    name: str = ""
+    #: Of its rules: with another version, documents that were looked at are due again.
+    version: str = "1"
     #: Facts that are columns of `document`, with their SQL type; others are kept in its `extra`, as JSON.
     columns: Mapping[str, str] = {}
     #: Tables of its own, as SQL; in `conclude` and `relate` it may write to them.
@@ -136,7 +159,7 @@ class Analyzer(Quarry):
         """Facts of a document."""
         return None
 
-    def relate(self, store: Store, collection: Collection) -> Iterable[Task]:
+    def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
         """Settle what can be said only when all documents are known; returns what workers are to do then."""
         return ()
 
@@ -144,11 +167,11 @@ class Analyzer(Quarry):
         """Do one task, in a worker process."""
         return {}
 
-    def conclude(self, store: Store, task: Task, facts: Mapping[str, Fact]) -> None:
+    def conclude(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
         """Take in the answer to a task that is of no one document."""
 
-    def forget(self, store: Store) -> None:
+    def forget(self, store: AnalysisStore) -> None:
         """Let tasks that were set aside be done again."""
 
-    def finish(self, store: Store) -> None:
+    def finish(self, store: AnalysisStore) -> None:
         """Settle what follows from the answers."""

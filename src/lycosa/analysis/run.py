@@ -175,8 +175,7 @@ def drive(
     # In somebody else's collection a crash leaves no stack.
     keeps_log = os.access(log if log.exists() else log.parent, os.W_OK)
     setup = msgspec.structs.replace(
-        make_setup(collection.mission),
-        quarry=find_name(type(part)),
+        make_setup(msgspec.structs.replace(collection.mission, missions=(), quarry=find_name(type(part)))),
         brief=msgspec.json.encode(brief).decode(),
         log=str(log) if keeps_log else "",
         recycle=20_000,  # what a worker has compiled is dear

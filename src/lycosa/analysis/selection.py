@@ -14,9 +14,11 @@ from lycosa import urls
 from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.analysis.conditions import EVERYTHING, Condition, read_condition
-from lycosa.analysis.store import open_readonly
+from lycosa.analysis.store import find_mission, open_readonly
 from lycosa.collection.collection import Collection, Page
+from lycosa.config.mission_table import known
 from lycosa.errors import UsageError
+from lycosa.extract.quarry_loader import load_object
 
 
 class Selected(Struct, frozen=True):
@@ -25,7 +27,6 @@ class Selected(Struct, frozen=True):
     select: str = ""  # a condition, as in a plan
     cluster: str = ""  # CLUSTER, or CLUSTER/COLLECTION
     host: str = ""  # * stands for anything
-    corrected: bool = False
 
 
 class Document(NamedTuple):
@@ -40,11 +41,11 @@ class Document(NamedTuple):
 
 
 class Selection:
-    """Reads an analysed collection; use it with `opened`."""
+    """Reads an analysed collection; use it with `opened_selection`."""
 
-    def __init__(self, folder: str | os.PathLike[str], part: Analyzer) -> None:
-        self.part = part
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.db = open_readonly(Path(folder))
+        self.part = part = _find_analyzer(find_mission(self.db))
         self.collection = Collection(folder)
         self._page: Page | None = None  # the one that was read last: its members come one after the other
         self._n = 0
@@ -118,10 +119,18 @@ _CLUSTERS = "SELECT cluster, count(*) FROM membership GROUP BY cluster"
 
 
 @contextmanager
-def opened(folder: str | os.PathLike[str], part: Analyzer) -> Iterator[Selection]:
-    """A picker, closed at the end."""
-    picker = Selection(folder, part)
+def opened_selection(folder: str | os.PathLike[str]) -> Iterator[Selection]:
+    """A selection, closed at the end."""
+    selection = Selection(folder)
     try:
-        yield picker
+        yield selection
     finally:
-        picker.close()
+        selection.close()
+
+
+def _find_analyzer(mission: str) -> Analyzer:
+    """What a collection was analysed by: its database knows the name, the missions that are installed the class."""
+    name = known().analyzer(mission)
+    if not name:
+        raise UsageError(f"The collection was analysed by the mission {mission}, which is not installed here.")
+    return load_object(name, Analyzer, what="analyzer")

@@ -21,7 +21,6 @@ from lycosa.analysis.phases import DocumentFinding
 from lycosa.collection.side_database import open_aside, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate
-from lycosa.quarry import name_of
 
 NAME = "analysis.db"
 #: Raised when a table changes.
@@ -95,7 +94,7 @@ class Store:
         names = ", ".join(f'"{name}"' for name in (*_FOUND, *self._facts))
         marks = ", ".join("?" * (len(_FOUND) + len(self._facts)))
         self._insert = f"INSERT INTO document ({names}, outcome, error) VALUES ({marks}, 'done', '')"
-        self._mark = f"{_VERSION} {name_of(part)} {','.join(part.columns)} {part.tables}"
+        self._mark = f"{_VERSION} {part.name or type(part).__name__} {','.join(part.columns)} {part.tables}"
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
         self.seconds = [0.0] * 4  # of the phases of what was put, of all workers together
@@ -263,14 +262,21 @@ def open_readonly(folder: Path) -> apsw.Connection:
     """A connection that only reads; CollectionError where nothing was analysed yet."""
     path = folder / NAME
     if not path.exists():
-        raise CollectionError(f"{folder} was not analysed yet: lycosa analyse xml {folder} does it.")
+        raise CollectionError(f"{folder} was not analysed yet: lycosa analyse MISSION {folder} does it.")
     try:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         db.set_busy_timeout(_BUSY_MS)
         mark = str(db.execute("SELECT value FROM meta WHERE key = 'mark'").get)
     except apsw.Error as problem:
         raise translate(problem, path) from None
-    if not mark.startswith(f"{_VERSION} "):
+    version, _, rest = mark.partition(" ")
+    if version != str(_VERSION):
         db.close()
-        raise CollectionError(f"{path} is of another version of lycosa: lycosa analyse xml {folder} makes it anew.")
+        name = rest.partition(" ")[0] or "MISSION"
+        raise CollectionError(f"{path} is of another version of lycosa: lycosa analyse {name} {folder} makes it anew.")
     return db
+
+
+def find_mission(db: apsw.Connection) -> str:
+    """The mission whose analyzer made a database that `open_readonly` opened."""
+    return str(db.execute("SELECT value FROM meta WHERE key = 'mark'").get).split(" ")[1]

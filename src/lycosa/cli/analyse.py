@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import named_collection
-
-if TYPE_CHECKING:
-    from lycosa.analysis.analyzer import Analyzer
-
-#: Missions that know how to look at a collection, with the class that does.
-PARTS = {"xml": "XmlAnalyzer"}
-
-
-def load_part(mission: str) -> Analyzer:
-    """What a mission brings to an analysis; the core knows missions by name only."""
-    module = importlib.import_module(f"lycosa.missions.{mission}.analysis")
-    part: Analyzer = getattr(module, PARTS[mission])()
-    return part
+from lycosa.cli.mission_choice import MissionChoice
+from lycosa.config.command_options import named_collection
+from lycosa.missions import registry
 
 
 @click.command()
-@click.argument("mission", type=click.Choice(list(PARTS)), metavar="MISSION")
+@click.argument("mission", type=MissionChoice("analyzer"), metavar="MISSION")
 @click.argument("folder", metavar="[COLLECTION]", required=False)
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
 @click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts documents.")
@@ -51,8 +38,8 @@ def analyse(
     fetched. The results are in analysis.db: lycosa query "SELECT … FROM analysis.document" asks it.
 
     \b
-    lycosa analyse xml
-    lycosa analyse xml news --plan plan.toml
+    lycosa analyse MISSION
+    lycosa analyse MISSION news --plan plan.toml
     """
     from lycosa.analysis.plan import AnalysisPlan, read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
@@ -62,8 +49,9 @@ def analyse(
     where = Path(named_collection(folder, collection))
     settled = read_plan(plan) if plan else AnalysisPlan()
     errand = AnalysisOptions(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
-    part = load_part(mission)
-    progress = analyse_collection(where, part, errand)
+    analyzer = registry.find(mission).analyzer()
+    assert analyzer is not None
+    progress = analyse_collection(where, analyzer, errand)
     if not quiet:
         click.echo("\n".join(printable(line) for line in tell(where, progress)))
     return INTERRUPTED if progress.ended_by else 0

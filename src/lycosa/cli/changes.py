@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import opened
+from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.errors import UsageError
+from lycosa.output.destination import opened
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from lycosa.cli.options import CommandLine, format_option, mission_options, settle
-from lycosa.cli.output import opened
+from lycosa.config.command_options import CommandLine, format_option, mission_options, settle
+from lycosa.output.destination import opened
 
 
 @click.command()

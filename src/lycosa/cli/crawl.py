@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lycosa.cli.options import mission_options, named, plant, settle
-from lycosa.cli.output import check_place
+from lycosa.config.command_options import mission_options, named, plant, settle
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
+from lycosa.missions import registry
+from lycosa.output.destination import check_place, conclude
 
 if TYPE_CHECKING:
     from lycosa.crawler.summary import CrawlReport
+    from lycosa.missions.api import CrawlOption, MissionPlugin
+
+#: By mission: the options that were given, with their values.
+Asked = Mapping[str, Mapping[str, str]]
 
 
-@click.command()
-@click.argument("words", nargs=-1, metavar="[MISSION|FILE] [URL…]")
+class CrawlCommand(click.Command):
+    """Has the options that our missions bring; others are looked for when one is unknown, or for the help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {flag for option in self.params for flag in option.opts}
+        if any(word.startswith("--") and word.partition("=")[0] not in known for word in args):
+            self.params += [option for option in _mission_options(registry.installed()) if option.opts[0] not in known]
+        return super().parse_args(ctx, args)
+
+
+class MissionOption(click.Option):
+    """An option that a mission brings."""
+
+    def __init__(self, mission: str, option: CrawlOption) -> None:
+        name = f"{mission}__{option.name}".replace("-", "_")
+        super().__init__(
+            [f"--{option.name}", name],
+            is_flag=not option.metavar,
+            metavar=option.metavar or None,
+            help=option.summary,
+        )
+        self.mission = mission
+        self.asked = option.name
+
+
+def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
+    found = registry.gather(lambda plugin: ((plugin.name, option) for option in plugin.crawl_options()), plugins)
+    return [MissionOption(name, option) for name, option in found]
+
+
+@click.command(cls=CrawlCommand)
+@click.argument("words", nargs=-1, metavar="[MISSION,…|FILE] [URL…]")
 @click.option(
     "--seeds", "files", multiple=True, metavar="FILE", help="Seeds from a list, CSV or sitemap; - is the pipe."
 )
@@ -31,7 +67,6 @@ if TYPE_CHECKING:
 @click.option("--retry", is_flag=True, help="Try again what failed: hosts that were down, errors of servers.")
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
-@click.option("--check-services", is_flag=True, help="After each round, check the services that were found.")
 @click.option(
     "-o", "--output", metavar="FILE", callback=named, help="At the end, list what was collected here; - is the pipe."
 )
@@ -48,7 +83,6 @@ def crawl(
     retry: bool,
     full: bool,
     rounds: int,
-    check_services: bool,
     output: str | None,
     dry_run: bool,
     quiet: bool,
@@ -56,10 +90,10 @@ def crawl(
 ) -> int:
     """Collect what the seeds lead to.
 
-    The first word may name a mission, built in (mirror, geo, xml) or in a file (TOML or Crawler.conf); the others are
-    URLs, and - reads them from the pipe. Running the same command again continues; without URL and mission, the
-    collection's own mission is continued. Ctrl-C ends it cleanly. With --recrawl the pages of a collection are visited
-    again, with --period again and again.
+    The first word may name a mission that is installed, several of them with commas between, or a file (TOML or
+    Crawler.conf); the others are URLs, and - reads them from the pipe. Running the same command again continues;
+    without URL and mission, the collection's own mission is continued. Ctrl-C ends it cleanly. With --recrawl the pages
+    of a collection are visited again, with --period again and again.
 
     \b
     lycosa crawl https://example.org/
@@ -67,6 +101,10 @@ def crawl(
     lycosa crawl example.org --scope path --depth 3 --limit 500
     lycosa crawl mission.toml --collection news
     """
+    asked: dict[str, dict[str, str]] = {}
+    for option in click.get_current_context().command.params:
+        if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
+            asked.setdefault(option.mission, {})[option.asked] = "" if value is True else str(value)
     plan = settle(words, options)
     mission, written = plant(plan.settled, plan.words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:
@@ -86,13 +124,13 @@ def crawl(
 
     def tell(report: CrawlReport) -> None:
         nonlocal left
-        left = _conclude(report, mission, output=output, check_services=check_services, quiet=quiet)
+        left = _conclude(report, mission, output=output, asked=asked, quiet=quiet)
 
     chosen = CrawlOptions(new=new, recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, written=written)
     return run(mission, chosen, after=tell).exit_code or left
 
 
-def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, check_services: bool, quiet: bool) -> int:
+def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, asked: Asked, quiet: bool) -> int:
     """Tell of a round, and do what is asked for after it; returns the exit code of what was written."""
     from lycosa.output.table import printable
 
@@ -107,11 +145,20 @@ def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, chec
         _write_list(mission, output)
     if report.exit_code == 4:
         _tell_failures(report.seeds)
-    elif ended_well and check_services:
-        from lycosa.cli.watch import check_after
-
-        check_after(mission, quiet=quiet)
+    elif ended_well and asked:
+        _ask_missions(mission, asked, quiet=quiet)
     return code
+
+
+def _ask_missions(mission: Mission, asked: Asked, *, quiet: bool) -> None:
+    """Let missions do what the command line asks of them after a round."""
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.api import FinishedRound
+
+    with Collection(mission.keep.collection) as collection:
+        for name, options in asked.items():
+            for sentence in registry.find(name).after_round(collection, FinishedRound(mission, options, quiet)):
+                click.echo(f"lycosa: {sentence}", err=True)
 
 
 def _write_views(mission: Mission, *, quiet: bool) -> int:
@@ -131,16 +178,12 @@ def _write_views(mission: Mission, *, quiet: bool) -> int:
 
 def _write_list(mission: Mission, output: str) -> None:
     """What was collected: the records of the mission's quarry or, where there is none, the pages."""
-    if mission.quarry:
-        from lycosa.cli.export import write_records
-        from lycosa.collection.records import RecordFilter
+    from lycosa.export import core_writers
 
-        write_records(mission.keep.collection, output, RecordFilter(), form=None)
+    if mission.hunted:
+        conclude(output, core_writers.list_records(mission.keep.collection, output).said)
     else:
-        from lycosa.cli.export import write_list
-        from lycosa.collection.listing import RowFilter
-
-        write_list("pages", output, mission.keep.collection, wanted=RowFilter())
+        conclude(output, core_writers.write_list("pages", output, mission.keep.collection).said)
 
 
 def _tell_plan(mission: Mission) -> int:
@@ -176,3 +219,6 @@ def _explain(why: str) -> str:
     code = why.partition(": ")[2].partition(" (")[0]
     reason = reasons.explain(code) if code else reasons.Reason("")
     return ": ".join(filter(None, (why, "; ".join(filter(None, reason)))))
+
+
+crawl.params += _mission_options(registry.ours())

@@ -8,17 +8,20 @@ from pathlib import Path
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import default_collection, named
-from lycosa.cli.output import check_ending, check_place, opened
+from lycosa.config.command_options import default_collection, named
 from lycosa.config.loading import load
+from lycosa.config.mission_table import hunting
 from lycosa.config.settings import Mission
 from lycosa.errors import Partial, UsageError
+from lycosa.output.destination import check_ending, check_place, conclude, opened
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE.warc.gz…]")
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
-@click.option("--quarry", metavar="NAME", help="FILE.py:CLASS or package.module:CLASS; default: the mission's.")
+@click.option(
+    "--quarry", metavar="NAME", help="A mission, FILE.py:CLASS or package.module:CLASS; default: the collection's."
+)
 @click.option("-o", "--output", metavar="FILE", callback=named, help="Write the records here; - is the pipe.")
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
 @click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
@@ -59,24 +62,27 @@ def extract(
     mission = _settle(None if alone else folder / "lycosa.toml", quarry, sets)
     if alone:
         with opened(output or "-", "jsonl") as (out, _):
-            tally = extract_files(files, mission, errand, out=out)
+            tallies = extract_files(files, mission, errand, out=out)
     else:
-        tally = extract_collection(folder, mission, errand, files=files)
+        tallies = extract_collection(folder, mission, errand, files=files)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in tally.lines), err=alone or output == "-")
+        lines = [printable(line) for tally in tallies for line in tally.lines]
+        click.echo("\n".join(lines), err=alone or output == "-")
     if output and not alone:
-        _write_records(folder, tally.quarry, output)
-    return INTERRUPTED if tally.ended_by else Partial.exit_code if tally.unread else 0
+        _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
+    if any(tally.ended_by for tally in tallies):
+        return INTERRUPTED
+    return Partial.exit_code if any(tally.unread for tally in tallies) else 0
 
 
 def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
     found = file if file is not None and file.is_file() else None
-    return load(found, environ=os.environ, overrides={"quarry": quarry} if quarry else {}, sets=sets).mission
+    return load(found, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
 
 
 def _write_records(folder: Path, quarry: str, output: str) -> None:
-    """All records of this quarry, those of earlier runs included."""
-    from lycosa.cli.export import write_records
+    """All records of a quarry, or of all, those of earlier runs included."""
     from lycosa.collection.records import RecordFilter
+    from lycosa.export.core_writers import list_records
 
-    write_records(folder, output, RecordFilter(quarry=quarry), form=None)
+    conclude(output, list_records(folder, output, RecordFilter(quarry=quarry)).said)

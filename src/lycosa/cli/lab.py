@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from lycosa.cli.options import format_option, named_collection, output_option
-from lycosa.cli.output import check_place, opened
+from lycosa.config.command_options import format_option, named_collection, output_option
 from lycosa.errors import UsageError
+from lycosa.output.destination import check_place, opened
 
 
 @click.command(short_help="Replay a crawl under other policies.")

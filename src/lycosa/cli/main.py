@@ -7,7 +7,6 @@ one sentence on standard error and the exit code that `errors.py` gives it; only
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -16,29 +15,29 @@ from io import TextIOWrapper
 import click
 
 from lycosa.disk import is_full, make_fault
-from lycosa.errors import DiskFull, LycosaError
+from lycosa.errors import DiskFull, LycosaError, UsageError
+from lycosa.missions import registry
 from lycosa.version import __version__
 
-#: The verbs in the order of their help, with the module that holds each.
-VERBS = {
-    "crawl": "crawl",
-    "check": "check",
-    "extract": "extract",
-    "analyse": "analyse",
-    "status": "look",
-    "changes": "changes",
-    "search": "search",
-    "query": "look",
-    "why": "why",
-    "services": "services",
-    "check-services": "watch",
-    "report": "report",
-    "lab": "lab",
-    "export": "export",
-    "merge": "merge",
-    "verify": "verify",
-    "thesaurus": "thesaurus",
+_CORE = {
+    "crawl": "lycosa.cli.crawl:crawl",
+    "check": "lycosa.cli.check:check",
+    "extract": "lycosa.cli.extract:extract",
+    "analyse": "lycosa.cli.analyse:analyse",
+    "status": "lycosa.cli.look:status",
+    "changes": "lycosa.cli.changes:changes",
+    "search": "lycosa.cli.search:search",
+    "query": "lycosa.cli.look:query",
+    "why": "lycosa.cli.why:why",
+    "report": "lycosa.cli.report:report",
+    "lab": "lycosa.cli.lab:lab",
+    "export": "lycosa.cli.export:export",
+    "merge": "lycosa.cli.merge:merge",
+    "verify": "lycosa.cli.verify:verify",
+    "thesaurus": "lycosa.cli.thesaurus:thesaurus",
 }
+#: The verbs in the order of their help, with the function of each: those of the core, then those of our missions.
+VERBS = {**_CORE, **registry.verbs(registry.ours())}
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it
 UNREAD = 141  # 128 + SIGPIPE, with which other tools end when nobody reads on
@@ -48,13 +47,18 @@ class Program(click.Group):
     """The group of all verbs, each loaded when it is first asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(_every())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        name = VERBS.get(cmd_name) or _every().get(cmd_name)
+        if name is None:
             return None
-        module = importlib.import_module(f"lycosa.cli.{VERBS[cmd_name]}")
-        command = getattr(module, cmd_name.replace("-", "_"))
+        try:
+            command = registry.load_attribute(name, what="command")
+        except UsageError as problem:  # of a mission that was not made by us: the others are not to suffer
+            if cmd_name in VERBS:
+                raise
+            return _make_stub(cmd_name, str(problem))
         assert isinstance(command, click.Command)
         return command
 
@@ -62,13 +66,37 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
-        if word not in VERBS and not word.startswith("-") and not ctx.resilient_parsing:
+        if (
+            word not in VERBS
+            and word not in (every := _every())
+            and not word.startswith("-")
+            and not ctx.resilient_parsing
+        ):
             from lycosa.config.fields import nearest
 
-            meant = nearest(word, VERBS)
+            meant = nearest(word, every)
             guess = f" (did you mean {meant}?)" if meant else ""
-            raise click.UsageError(f"There is no command '{word}'{guess}; allowed: {', '.join(VERBS)}", ctx)
+            raise click.UsageError(f"There is no command '{word}'{guess}; allowed: {', '.join(every)}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _every() -> dict[str, str]:
+    """All verbs, those of missions of other packages as well; none of theirs takes the place of ours."""
+    return {
+        **VERBS,
+        **{word: name for word, name in registry.verbs(registry.installed()).items() if word not in VERBS},
+    }
+
+
+def _make_stub(name: str, problem: str) -> click.Command:
+    """A verb that says why it cannot be used."""
+
+    @click.command(name, short_help="This command cannot be loaded.", context_settings={"ignore_unknown_options": True})
+    @click.argument("words", nargs=-1)
+    def stub(words: tuple[str, ...]) -> None:
+        raise UsageError(problem)
+
+    return stub
 
 
 def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from lycosa.cli.options import named
-from lycosa.cli.output import check_ending
+from lycosa.config.command_options import named
+from lycosa.missions import registry
+from lycosa.output.destination import check_ending
 
 
 @click.command(short_help="Put several collections together.")
@@ -37,16 +38,10 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str 
 
     check_ending(into or "-")
     folders = [Path(name) for name in collections]
-    report = merge_collections(folders, into=Path(into) if into else None, copy=copy, beside=_bring_checks)
+    report = merge_collections(
+        folders, into=Path(into) if into else None, copy=copy, beside=registry.merge_side_databases
+    )
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
         click.echo(msgspec.json.encode(report).decode())
     else:
         click.echo("\n".join(printable(line) for line in report.text.splitlines()))
-
-
-def _bring_checks(into: Path, folder: Path, name: str) -> list[str]:
-    if not (folder / "checks.db").exists():  # of most collections no service was ever checked
-        return []
-    from lycosa.missions.geo.check.check_history import merge_rounds
-
-    return merge_rounds(into, folder, name=name)

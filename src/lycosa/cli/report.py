@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.options import collection_option, output_option
-from lycosa.cli.output import check_form, opened, opened_bytes
+from lycosa.cli.mission_choice import MissionChoice
+from lycosa.config.command_options import collection_option, output_option
 from lycosa.errors import UsageError
+from lycosa.missions import registry
+from lycosa.output.destination import check_ending, check_form, conclude, opened, opened_bytes
 
 if TYPE_CHECKING:
     from lycosa.collection.media_types import By, Types
@@ -18,7 +22,7 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["mime", "xml", "clusters"]), metavar="mime|xml|clusters")
+@click.argument("what", type=MissionChoice("report", "mime", "clusters"), metavar="mime|clusters|MISSION")
 @collection_option
 @click.option("--by", type=click.Choice(["type", "category"]), default="type", help="Media types, or their categories.")
 @click.option(
@@ -32,39 +36,74 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
     """Tell what a collection is made of.
 
     mime: what was fetched and what of it is stored, by media type; TARGET is quarry, HTML are pages, POTENTIAL is text
-    that may be quarry, OTHER the rest. After `lycosa analyse`: xml is a page with charts and tables, clusters are the
-    collections that documents were sorted into, with their figures.
+    that may be quarry, OTHER the rest. clusters, after `lycosa analyse`: the collections that documents were sorted
+    into, with their figures. The name of a mission: a page with charts and tables of what it found.
 
     \b
-    lycosa report xml -o report.html
+    lycosa report MISSION -o report.html
     lycosa report clusters --format csv -o clusters.csv
     lycosa report mime
     lycosa report mime --by category --format csv -o types.csv
     lycosa report mime -o types.svg
     """
     if what != "mime":
-        from lycosa.cli.pages import write_clusters, write_page
-
         if by != "type":
             raise UsageError(f"--by goes with mime, not with {what}.")
         if what == "clusters":
-            write_clusters(collection, output, form=form)
+            _write_clusters(collection, output, form=form)
         else:
-            write_page(what, collection, output, form=form)
+            _write_page(what, collection, output, form=form)
         return
     if form == "html":
-        raise UsageError("--format html goes with xml, not with mime.")
+        raise UsageError("--format html goes with the reports of missions, not with mime.")
     from lycosa.collection.collection import Collection
     from lycosa.collection.media_types import draw, read_types
 
     with Collection(collection) as source:
-        types = read_types(source.database, hunted=bool(source.mission.quarry))
+        types = read_types(source.database, hunted=bool(source.mission.hunted))
     if form == "svg" or (form is None and output.lower().endswith(".svg")):
         check_form(output, "svg")
         with opened_bytes(output) as file:
             file.write(draw(types, by).encode())
     else:
         _write(types, by, form, output)
+
+
+def _write_page(mission: str, collection: str, output: str, *, form: str | None) -> None:
+    """Write the page that a mission makes of a collection."""
+    from lycosa.collection.collection import Collection
+    from lycosa.output.html_page import write_page
+
+    if form not in (None, "html"):
+        raise UsageError(f"The report {mission} is a page: --format html, or none.")
+    if form is None:
+        check_ending(output, ("html", "htm"))
+    check_form(output, "html")
+    with opened(output, "jsonl") as (out, _), Collection(collection) as source:
+        report = registry.find(mission).report(source)
+        if report is None:
+            raise UsageError(f"The mission {mission} has nothing to report of {collection}.")
+        out.writelines(write_page(report.title, report.subtitle, report.sections))
+    if output != "-":
+        conclude(output, f"{os.path.getsize(output):,} bytes; open it in a browser")
+
+
+def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
+    """Write the collections of all clusters, with what their documents are like."""
+    if form in ("html", "svg"):
+        raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv or tsv.")
+    from contextlib import closing
+
+    from lycosa.analysis.store import open_readonly
+    from lycosa.analysis.summary import describe_collections, draw_counts
+    from lycosa.output.table import printable, write
+
+    with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, settled):
+        if settled == "table":
+            out.writelines(f"{printable(line)}\n" for line in draw_counts(db))
+        else:
+            columns, rows = describe_collections(db)
+            write(rows, columns, out, form=settled)
 
 
 def _write(types: Types, by: By, form: str | None, output: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from lycosa.cli.analyse import load_part
 from lycosa.cli.main import INTERRUPTED
-from lycosa.cli.options import collection_option, format_option, output_option
-from lycosa.cli.output import check_place, opened
+from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.missions import registry
+from lycosa.output.destination import check_place, opened
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def search(
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
     check_place(output, form)  # before the index is brought up to date
     with Collection(collection) as source:
-        index = SearchIndex(source, load_part("xml"))
+        index = SearchIndex(source, registry.analyzer_of(source.mission))
         try:
             tally = index.update(AnalysisOptions(workers=workers, quiet=quiet))
             if tally.ended_by:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.options import format_option, named, output_option
-from lycosa.cli.output import opened
+from lycosa.config.command_options import format_option, named, output_option
 from lycosa.errors import UsageError
+from lycosa.output.destination import opened
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:

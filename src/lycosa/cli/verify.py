@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lycosa.cli.options import collection_option
+from lycosa.config.command_options import collection_option
 
 
 @click.command(short_help="Read a collection whole and tell what is damaged.")

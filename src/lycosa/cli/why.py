@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.options import collection_option
+from lycosa.config.command_options import collection_option
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
 
 def _load_quarry(mission: Mission) -> Quarry | None:
     """Who scored the links, where that matters; without it everything else is told."""
-    if mission.order != "best" or not mission.quarry:
+    if mission.order != "best" or not mission.hunted:
         return None
     from lycosa.extract.quarry_loader import load_quarry
 
     try:
-        return load_quarry(mission.quarry)
+        return load_quarry(mission.hunted)
     except UsageError as problem:
         click.echo(f"lycosa: {problem}", err=True)
         return None

@@ -23,16 +23,16 @@ def borrow(mission: Mission, policy: Policy) -> list[WeightUpdate]:
     with Collection(source) as collection:
         label = next(collection.rows("SELECT value FROM meta WHERE key = ?", [LEARNED]), ("",))[0]
         lessons = [WeightUpdate(*row) for row in collection.rows("SELECT key, weight, energy FROM lesson")]
-        quarry = collection.mission.quarry
+        hunted = collection.mission.hunted
     if not lessons:
         raise UsageError(
             f"{source} has learned nothing. Name a collection that was crawled with the policy learn in"
             " policy.learned_from (--learned-from), or none."
         )
-    if quarry != mission.quarry:
+    if sorted(hunted.split(",")) != sorted(mission.hunted.split(",")):
         raise UsageError(
-            f"{source} learned to find another quarry ({quarry or 'none'}) than this mission"
-            f" ({mission.quarry or 'none'}): name one of the same kind in policy.learned_from (--learned-from)."
+            f"{source} learned to find another quarry ({hunted or 'none'}) than this mission"
+            f" ({mission.hunted or 'none'}): name one of the same kind in policy.learned_from (--learned-from)."
         )
     if label != policy.label:
         raise UsageError(

@@ -28,6 +28,7 @@ from lycosa.config.fields import (
     split,
     unknown_key,
 )
+from lycosa.config.mission_table import known
 from lycosa.config.secrets import MASK, is_secret, mask
 from lycosa.config.settings import Mission
 from lycosa.config.validation import read, settle, split_list
@@ -113,9 +114,13 @@ def load(
         from lycosa.config.mission_files import read_file
 
         given, problems = read_file(file)
+    later: list[GivenValue] = []
     for layer, wrong in (_from_environment(environ or {}), _from_sets(sets), _from_options(overrides or {})):
-        given += layer
+        later += layer
         problems += wrong
+    if {("quarry",), ("missions",)} & {item.path for item in later} == {("quarry",)}:
+        given = [item for item in given if item.path != ("missions",)]  # it takes their place
+    given += later
     tree: dict[str, Any] = {}
     origin = {dotted(path): "default" for path in all_fields()}
     for item in given:
@@ -131,6 +136,9 @@ def load(
         problems.sort(key=lambda problem: problem.line or sys.maxsize)
         more = f"\n… and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
         raise UsageError("\n".join(map(str, problems[:_SHOWN_PROBLEMS])) + more)
+    if name := known().mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
+        tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
+        origin["missions"] = origin["quarry"]
     try:
         return LoadedMission(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict

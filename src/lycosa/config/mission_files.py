@@ -1,6 +1,7 @@
 """Mission files: a name or a path goes in, the values that the file gives come out.
 
-Which of the two forms a file has is told by its content. A mission is also called by the name of a built-in one.
+Which of the two forms a file has is told by its content. Missions that are installed are called by their names, also
+several at once, with commas between them.
 """
 
 from __future__ import annotations
@@ -13,32 +14,27 @@ from msgspec.structs import replace
 
 from lycosa.config import crawler_conf, toml_reader
 from lycosa.config.fields import GivenValue, Problem, nearest
+from lycosa.config.mission_table import known, split_names
+from lycosa.config.mission_union import unite
 from lycosa.config.value_parsers import anchor_quarry
 from lycosa.errors import UsageError
-
-#: Where the built-in missions are.
-MISSIONS = Path(__file__).resolve().parent.parent / "missions"
 
 #: A mission is written by people. Lists of a million addresses belong into a file of their own (--seeds).
 _MAX_BYTES = 32 << 20
 
 
-def built_in() -> dict[str, Path]:
-    """The built-in missions by name: `missions/mirror.toml`, or `missions/geo/geo.toml`."""
-    found = {path.stem: path for path in sorted(MISSIONS.glob("*.toml"))}
-    return found | {path.stem: path for path in sorted(MISSIONS.glob("*/*.toml")) if path.stem == path.parent.name}
-
-
 def find_mission(word: str) -> Path | None:
-    """The file of a mission that a word on the command line names; None when it is rather an address."""
-    if path := built_in().get(word):
-        return path
+    """The mission that a word on the command line names: its name, or its file; None when it is rather an address."""
     path = Path(word)
+    if split_names(word):
+        return path
     try:
         is_file = path.is_file()
     except (OSError, ValueError):
         return None
-    return path if is_file or (path.suffix in (".toml", ".conf") and "://" not in word) else None
+    if not is_file and (path.suffix not in (".toml", ".conf") or "://" in word):
+        return None
+    return path.absolute() if split_names(str(path)) else path  # ./NAME is a file, also where NAME is a mission
 
 
 def find_own(folder: Path) -> Path | None:
@@ -49,16 +45,27 @@ def find_own(folder: Path) -> Path | None:
 
 def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
-    if not file.is_file() and (named := built_in().get(str(file))):
-        file = named
+    if names := split_names(str(file)):
+        found = [_read_named(name) for name in names]
+        given = found[0][0] if len(found) == 1 else unite([given for given, _ in found])
+        return given, [problem for _, problems in found for problem in problems]
     text = _decode(_load(file), file)
     _refuse_other(text, file)
-    source = file.name if file.parent == MISSIONS else str(file)
+    source = str(file)
     if crawler_conf.looks_like_conf(text):
         return crawler_conf.read(text, source)
     given, problems = toml_reader.read(text, source)
     given = [_anchored(item, file.parent) for item in given]
     return crawler_conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
+
+
+def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
+    """The settings that a mission brings; one without any has its name, and hunts what it hunts."""
+    file = known().settings(name)
+    if file is None:
+        hunted = [name] if known().quarry(name) else []
+        return [GivenValue(("name",), name, name), GivenValue(("missions",), hunted, name)], []
+    return toml_reader.read(_decode(file.read_bytes(), Path(file.name)), file.name)
 
 
 def _refuse_other(text: str, file: Path) -> None:
@@ -87,7 +94,7 @@ def _load(file: Path) -> bytes:
         with file.open("rb") as stream:
             data = stream.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        names = built_in()
+        names = known().names()
         meant = nearest(str(file), names)
         raise UsageError(
             f"{file}: there is no such file, nor a mission of that name"

@@ -316,8 +316,10 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """regular expressions; a URL is visited only if one matches (all, when there is none)"""
     reject: tuple[str, ...] = ()
     """regular expressions; a match rejects, and wins over accept"""
+    missions: tuple[str, ...] = ()
+    """missions that share this crawl, by name: what each of them hunts is found, kept and extracted"""
     quarry: str = ""
-    """what is hunted: a class in FILE.py:CLASS (seen from the mission file) or package.module:CLASS; empty: nothing"""
+    """what is hunted beside that: a class in FILE.py:CLASS (seen from the mission file) or package.module:CLASS"""
     thesaurus: str = ""
     """whose words make a page relevant: the name of a thesaurus, or its file; empty: the starter vocabulary"""
     themes: tuple[str, ...] = ()
@@ -337,3 +339,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     extract: ExtractSettings = ExtractSettings()
     hosts: dict[str, HostRule] = {}
     """settings for single hosts, by name, *.name or *"""
+
+    @property
+    def hunted(self) -> str:
+        """All that is hunted, as `load_quarry` reads it, with commas between several; empty: nothing."""
+        return ",".join((*self.missions, *([self.quarry] if self.quarry else [])))

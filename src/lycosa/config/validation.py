@@ -30,6 +30,7 @@ CHECKS: dict[Path, Callable[[str], str]] = {
     ("seeds",): value_parsers.check_seed,
     ("accept",): value_parsers.check_pattern,
     ("reject",): value_parsers.check_pattern,
+    ("missions",): value_parsers.check_mission,
     ("quarry",): value_parsers.check_quarry,
     ("policy", "anchor_terms"): value_parsers.check_term,
     ("policy", "url_terms"): value_parsers.check_term,

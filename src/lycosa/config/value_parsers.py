@@ -35,6 +35,7 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _PRODUCT = r"[A-Za-z0-9_-]+"
 _PROXY = r"((?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?)(\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)((?::[0-9]{1,5})?/?)"
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
+_MISSION = r"[A-Za-z][A-Za-z0-9_-]*"
 _FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
 _MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 _CONTROL = r"[\x00-\x1f\x7f]"
@@ -212,6 +213,13 @@ def check_token(text: str) -> str:
     if not re.fullmatch(_TOKEN, text):
         raise Wrong("a name of letters, digits and any of !#$%&'*+-.^_`|~")
     return text
+
+
+def check_mission(text: str) -> str:
+    """The name of a mission, whether it is installed here or not: a collection may come from elsewhere."""
+    if not re.fullmatch(_MISSION, text.strip()):
+        raise Wrong("names of missions: letters, digits, - and _")
+    return text.strip()
 
 
 def check_quarry(text: str) -> str:

@@ -62,7 +62,7 @@ class CrawlOptions(Struct, frozen=True):
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     quiet: bool = False
-    quarry: Quarry | None = None  # the object that mission.quarry names, where it is at hand already
+    quarry: Quarry | None = None  # the object that mission.hunted names, where it is at hand already
     output: TextIO | None = None  # where progress goes; None: standard error
     written: dict[str, str] = {}  # by URL, how a seed was written where that differs
 
@@ -111,8 +111,8 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
         thesaurus_library.find(mission.thesaurus, themes=mission.themes)
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
-    if mission.quarry and options.quarry is None:
-        options = replace(options, quarry=load_quarry(mission.quarry))
+    if mission.hunted and options.quarry is None:
+        options = replace(options, quarry=load_quarry(mission.hunted))
     folder = Path(mission.keep.collection)
     if is_steered(mission):
         link_scoring = LinkScoring(mission, guard_quarry(options.quarry, mission, folder))
@@ -228,8 +228,9 @@ def _crawl(
         if mission.recrawl.period_h:
             report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if extraction is not None:
-            tally = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)
-            report.add_extraction(tally.lines, ended_by=tally.ended_by)
+            tallies = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)
+            ended_by = next((tally.ended_by for tally in tallies if tally.ended_by), "")
+            report.add_extraction([line for tally in tallies for line in tally.lines], ended_by=ended_by)
     with spare:
         frontier.set_meta("last_run", report.as_json())
     return report

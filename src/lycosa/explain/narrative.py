@@ -122,6 +122,8 @@ def _lines(why: Why) -> Iterator[str]:
     yield from _section("address", [f"given as {why.address.given}", *why.address.changes])
     if why.fate:
         yield from _section("state", _state_lines(why.fate))
+    if why.wanted_by:
+        yield from _section("wanted", [f"by {name}: {ground}" for name, ground in why.wanted_by.items()])
     yield from _section("rules", _rule_lines(why))
     if why.score:
         parts = ", ".join(f"{name} {value:g}" for name, value in why.score.parts.items())

@@ -41,9 +41,9 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
     rule = "the highest score first, as the mission scores the link"
     if not row["parent"]:
         return Score(value, order, rule, {})
-    if quarry is None and mission.quarry:
+    if quarry is None and mission.hunted:
         try:
-            quarry = load_quarry(mission.quarry)
+            quarry = load_quarry(mission.hunted)
         except UsageError as error:
             return Score(value, order, f"{rule}; its parts are not known: {error}", {})
     found = _find_link(collection, mission, row, quarry) if quarry is not None else None

@@ -19,6 +19,7 @@ from lycosa.collection.status import running_crawl
 from lycosa.explain import score
 from lycosa.explain.address import AddressForms, read_address, spellings
 from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling
+from lycosa.explain.wanting import find_wanting
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
@@ -160,7 +161,7 @@ class UrlFate(Struct):
     page: Copy | None
 
 
-class Why(Struct):
+class Why(Struct, omit_defaults=True):
     """Everything that is to be said of one URL, in the order of the crawl."""
 
     address: AddressForms
@@ -177,6 +178,7 @@ class Why(Struct):
     host: Host
     near: list[Hop]  # addresses that differ a little and are known, for one that is not
     links: Links | None  # None: not asked for
+    wanted_by: dict[str, str] = {}  # of several missions those that wanted it, and why
 
 
 def explain(collection: Collection, text: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
@@ -209,6 +211,7 @@ class _Teller:
             address=address, url=url, visited=_conclude(rules), running=running, at=self._now,
             fate=self._fate(row, rules) if row else None, rules=rules, score=parts, path=path, path_cut=cut,
             queue=queue, host=self._host(host, grounds), near=[] if row else self._near(url), links=linked,
+            wanted_by=find_wanting(self._from, mission, row, quarry=self._quarry) if row else {},
         )  # fmt: skip
 
     def _find_spelling(self, address: AddressForms) -> tuple[str, dict[str, Any] | None]:

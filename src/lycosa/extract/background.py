@@ -13,47 +13,58 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 import msgspec
+from msgspec import Struct
 
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvesting, make_setup
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
+from lycosa.extract.quarry_loader import split_mission
 from lycosa.extract.run import BUSY, LOCK
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.output.progress import ProgressLine
-from lycosa.quarry import Quarry, has_extract
+from lycosa.quarry import Quarry, has_extract, parts_of
 
 NICE = 10  # the crawl goes first
 TELL_S = 0.5
 #: Ends of a crawl after which nobody waits for what is left.
 HASTY = ("interrupt", "disk", "deaths")
+_ENDED = object()
+
+
+class QuarryOrder(Struct, frozen=True):
+    """What is extracted: a quarry, and the mission that its records are kept for."""
+
+    setup: Setup
+    mission: str
 
 
 class BackgroundExtraction:
     """The crawl's end of it."""
 
-    def __init__(self, folder: Path, setup: Setup, *, workers: int, mission: str) -> None:
+    def __init__(self, folder: Path, orders: Sequence[QuarryOrder], *, workers: int) -> None:
         (folder / "logs").mkdir(exist_ok=True)
-        command = [sys.executable, "-P", "-m", __name__, str(folder), str(workers), mission]
+        command = [sys.executable, "-P", "-m", __name__, str(folder), str(workers)]
         with open(folder / "logs" / "extract.log", "ab") as log, undisturbed():
             self._process = subprocess.Popen(
-                [*command, msgspec.json.encode(setup).decode()],
+                [*command, msgspec.json.encode(orders).decode()],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 
-    def finish(self, crawl_ended_by: str, output: TextIO, *, quiet: bool) -> Tally:
-        """Let it do what is left, or only what it has begun if the crawl ended in haste."""
+    def finish(self, crawl_ended_by: str, output: TextIO, *, quiet: bool) -> list[Tally]:
+        """Let it do what is left, or only what it has begun if the crawl ended in haste; a tally for each quarry."""
         progress = ProgressLine(output, quiet=quiet)
         interrupts = Interrupts(progress.say, hurry=self._process.kill)
-        tally = Tally(ended_by="error", notes=["See logs/extract.log."])
+        tallies = [Tally(ended_by="error", notes=["See logs/extract.log."])]
         with interrupts.caught():
             self._order(b"s" if crawl_ended_by in HASTY else b"f")
             assert self._process.stdout
@@ -61,11 +72,11 @@ class BackgroundExtraction:
                 if interrupts.count:
                     self._order(b"s")
                 if line:
-                    tally = msgspec.json.decode(line, type=Tally)
-                    progress.show(tally.line)
+                    tallies = msgspec.json.decode(line, type=list[Tally])
+                    progress.show(partial(_line_of, tallies))
             progress.clear()
         self._process.wait()
-        return tally
+        return tallies
 
     def kill(self) -> None:
         """End it at once; what it had not committed is done again another time."""
@@ -84,6 +95,10 @@ class BackgroundExtraction:
             assert pipe
             with contextlib.suppress(OSError):
                 pipe.close()
+
+
+def _line_of(tallies: Sequence[Tally]) -> str:
+    return "; ".join(tally.line() for tally in tallies)
 
 
 def _lines(pipe: int, *, every_s: float) -> Iterator[bytes]:
@@ -106,8 +121,13 @@ def extract_beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> 
     if quarry is None or not has_extract(quarry) or not mission.extract.workers:
         yield None
         return
-    setup = make_setup(mission, nice=NICE, log=str(folder / "logs" / "extract.log"))
-    extraction = BackgroundExtraction(folder, setup, workers=mission.extract.workers, mission=mission.name)
+    log = str(folder / "logs" / "extract.log")
+    orders = [
+        QuarryOrder(make_setup(each, nice=NICE, log=log), each.name)
+        for each, part in zip(split_mission(mission), parts_of(quarry), strict=True)
+        if has_extract(part)
+    ]
+    extraction = BackgroundExtraction(folder, orders, workers=mission.extract.workers)
     try:
         yield extraction
     finally:
@@ -135,32 +155,42 @@ class _Orders:
 
 def main() -> None:
     """The process: extracts until the crawl has ended and nothing is left."""
-    folder, workers, mission = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    setup = msgspec.json.decode(sys.argv[4], type=Setup)
+    folder, workers = Path(sys.argv[1]), int(sys.argv[2])
+    wanted = msgspec.json.decode(sys.argv[3], type=list[QuarryOrder])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawl decides
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     orders = _Orders()
     told_at = 0.0
-
-    def tell(tally: Tally) -> None:
-        nonlocal told_at
-        if orders.now != "follow" and time.monotonic() - told_at >= TELL_S:
-            told_at = time.monotonic()
-            out.write(tally.as_json() + b"\n")
-
-    tally = Tally()
+    tallies = [Tally() for _ in wanted]
     try:
-        with lock(folder, name=LOCK, what=BUSY), contextlib.closing(Pool(FORK_SERVER, setup, workers=workers)) as pool:
-            tally.quarry, tally.version = pool.ready.name, pool.ready.version
-            shelf = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, mission))
-            with contextlib.closing(shelf.records):
-                harvest(pool, shelf, tally=tally, order=orders, tell=tell)
+        with lock(folder, name=LOCK, what=BUSY), contextlib.ExitStack() as stack:
+            under_way = [
+                _begin(folder, each, workers=workers, tally=tally, orders=orders, stack=stack)
+                for each, tally in zip(wanted, tallies, strict=True)
+            ]
+            while under_way:
+                under_way = [steps for steps in under_way if next(steps, _ENDED) is not _ENDED]
+                if orders.now != "follow" and time.monotonic() - told_at >= TELL_S:
+                    told_at = time.monotonic()
+                    out.write(msgspec.json.encode(tallies) + b"\n")
     except LycosaError as problem:
-        tally.ended_by = "error"
-        tally.notes.append(str(problem))
-    out.write(tally.as_json() + b"\n")
+        for tally in tallies:
+            tally.ended_by = "error"
+        tallies[0].notes.append(str(problem))
+    out.write(msgspec.json.encode(tallies) + b"\n")
+
+
+def _begin(
+    folder: Path, wanted: QuarryOrder, *, workers: int, tally: Tally, orders: _Orders, stack: contextlib.ExitStack
+) -> Iterator[None]:
+    """Open what a quarry needs; the stack closes it."""
+    pool = stack.enter_context(contextlib.closing(Pool(FORK_SERVER, wanted.setup, workers=workers)))
+    tally.quarry, tally.version = pool.ready.name, pool.ready.version
+    queue = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, wanted.mission))
+    stack.enter_context(contextlib.closing(queue.records))
+    return harvesting(pool, queue, tally=tally, order=orders)
 
 
 if __name__ == "__main__":

@@ -42,4 +42,4 @@ def read_doc(job: ExtractJob, setup: Setup) -> Doc:
 
 
 if __name__ == "__main__":
-    fork_server.run(sys.argv[1:], make_extract)
+    fork_server.run(sys.argv[1:], make_extract, fork_server.load_named)

@@ -17,6 +17,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -26,12 +27,14 @@ from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, serve
 from lycosa.quarry import Quarry, has_extract, name_of
 
+T = TypeVar("T")
+
 SLOTS = 512
 
 #: Wires the stages that a document needs: what a worker runs for each job.
-Make = Callable[[Setup, Quarry], Extract]
+Make = Callable[[Setup, T], Extract]
 #: Loads what is to be run, once, before the workers are forked.
-Load = Callable[[Setup], Quarry]
+Load = Callable[[Setup], T]
 
 
 def load_named(setup: Setup) -> Quarry:
@@ -39,8 +42,11 @@ def load_named(setup: Setup) -> Quarry:
     return load_quarry(setup.quarry)
 
 
-def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
-    """The life of a fork server; the arguments are a socket's number, a Setup and, the second time, what is Ready."""
+def run(arguments: list[str], make: Make[T], load: Load[T]) -> None:
+    """The life of a fork server; the arguments are a socket's number, a Setup and, the second time, what is Ready.
+
+    What is loaded has a name and a version; it is a quarry, or an analyzer.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool decides
     sock = socket.socket(fileno=int(arguments[0]))
     setup = msgspec.json.decode(arguments[1], type=Setup)
@@ -52,7 +58,7 @@ def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
         except UsageError as problem:
             sock.sendall(frame(QuarryRefused(str(problem))))
             return
-        ready = Ready(name_of(quarry), str(quarry.version), has_extract(quarry))
+        ready = _make_ready(quarry)
         if _thread_count() > 1:
             # A process with threads must not fork: begin again, and let every worker load the quarry for itself.
             os.set_inheritable(sock.fileno(), True)
@@ -66,6 +72,12 @@ def run(arguments: list[str], make: Make, load: Load = load_named) -> None:
     ForkServer(sock, setup, make=make, load=load, quarry=quarry).run()
 
 
+def _make_ready(loaded: object) -> Ready:
+    if isinstance(loaded, Quarry):
+        return Ready(name_of(loaded), str(loaded.version), has_extract(loaded))
+    return Ready(str(getattr(loaded, "name", "")), str(getattr(loaded, "version", "")), True)
+
+
 def _thread_count() -> int:
     try:
         return len(os.listdir("/proc/self/task"))
@@ -75,10 +87,10 @@ def _thread_count() -> int:
         return threading.active_count()
 
 
-class ForkServer:
+class ForkServer(Generic[T]):
     """Forks on request and reaps."""
 
-    def __init__(self, sock: socket.socket, setup: Setup, *, make: Make, load: Load, quarry: Quarry | None) -> None:
+    def __init__(self, sock: socket.socket, setup: Setup, *, make: Make[T], load: Load[T], quarry: T | None) -> None:
         self._sock = sock
         self._setup = setup
         self._make = make
@@ -154,7 +166,7 @@ class ForkServer:
         self._sock.close()
         if self._setup.log:
             faulthandler.enable(open(self._setup.log, "a", encoding="utf-8"), all_threads=False)  # noqa: SIM115
-        quarry = self._quarry or self._load(self._setup)
+        quarry = self._load(self._setup) if self._quarry is None else self._quarry
         with socket.socket(fileno=os.dup(channel)) as end:
             os.close(channel)
             serve(end, self._setup, extract=self._make(self._setup, quarry), cell=self._cells[slot : slot + 1])

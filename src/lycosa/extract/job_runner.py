@@ -20,6 +20,7 @@ from lycosa.config.settings import Mission
 from lycosa.extract import extract_main
 from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
+from lycosa.extract.quarry_loader import resolve
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
 from lycosa.process import interruptible
@@ -48,7 +49,7 @@ class JobQueue(Protocol):
 def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
     """What the workers are told."""
     return Setup(
-        quarry=mission.quarry, timeout_s=mission.extract.timeout_s, cpu_s=mission.extract.cpu_s,
+        quarry=resolve(mission.hunted), timeout_s=mission.extract.timeout_s, cpu_s=mission.extract.cpu_s,
         memory_bytes=mission.extract.memory_bytes, html_bytes=mission.limits.html_bytes,
         body_bytes=mission.limits.body_bytes, nice=nice, log=log,
     )  # fmt: skip
@@ -58,6 +59,12 @@ def harvest(
     pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order], tell: Callable[[Tally], None]
 ) -> None:
     """Work until nothing is left, or until told to stop; what was begun is finished and committed."""
+    for _ in harvesting(pool, ledger, tally=tally, order=order):
+        tell(tally)
+
+
+def harvesting(pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
+    """The same step by step, for who has several pools to look after."""
     began = committed_at = time.monotonic()
     results: list[ExtractResult] = []
     size = 0
@@ -78,7 +85,7 @@ def harvest(
             ledger.put(results, tally)
             results, size, committed_at = [], 0, now
         tally.seconds, tally.replaced = now - began, pool.replaced
-        tell(tally)
+        yield
         if pool.idle and not jobs and not results and wanted != "follow":
             tally.ended_by = "interrupt" if wanted == "stop" else ""
             return

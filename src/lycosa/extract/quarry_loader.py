@@ -1,7 +1,8 @@
 """The name of a quarry goes in, as the user wrote it; an object of that class comes out, or a function by its name.
 
-`FILE.py:CLASS` is a file, `package.module:CLASS` an installed module. This is the one place where code is loaded by
-name, and the name comes from the command line, a mission file or a program: never from a collection's pages.
+`FILE.py:CLASS` is a file, `package.module:CLASS` an installed module, a plain word a mission; with commas between them
+they are several. Code is loaded by name here and in the registry of missions, and the name comes from the command line,
+a mission file or a program: never from a collection's pages.
 """
 
 from __future__ import annotations
@@ -15,34 +16,79 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
+from lycosa.config.fields import nearest
+from lycosa.config.mission_table import is_name, known
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.quarry import Quarry
+from lycosa.quarry import Quarry, QuarryUnion
+
+T = TypeVar("T")
 
 #: Names of quarries whose module is being loaded: its top level must not start anything.
 loading: list[str] = []
 
 
 def load_quarry(name: str) -> Quarry:
-    """Load the class that is meant and make one; UsageError says what is wrong with the name or the code."""
+    """Load what is hunted, one quarry or a union of several; UsageError says what is wrong with a name or the code."""
+    parts = [load_object(resolve(part), Quarry, what="quarry") for part in split_hunted(name)]
+    return parts[0] if len(parts) == 1 else QuarryUnion(parts)
+
+
+def split_hunted(text: str) -> list[str]:
+    """The quarries that are named with commas between them; a file, which may have a comma in its name, comes last."""
+    names: list[str] = []
+    while (comma := text.find(",")) > 0 and is_name(text[:comma]):
+        names.append(text[:comma])
+        text = text[comma + 1 :]
+    return [*names, text]
+
+
+def split_mission(mission: Mission) -> list[Mission]:
+    """One mission for each quarry that is hunted, as if it were hunted alone: their records are kept apart."""
+    parts = [replace(mission, name=name, missions=(name,), quarry="") for name in mission.missions]
+    if mission.quarry:
+        parts.append(replace(mission, missions=()))
+    return parts if len(parts) > 1 else [mission]
+
+
+def resolve(name: str) -> str:
+    """The class that a name stands for, as a process can load it that knows no mission."""
+    if not is_name(name):
+        return name
+    if not known().has(name):
+        guess = f" (did you mean {meant}?)" if (meant := nearest(name, known().names())) else ""
+        raise UsageError(
+            f"The quarry {name} cannot be found: there is no mission of that name{guess};"
+            " name one, or write FILE.py:CLASS or package.module:CLASS."
+        )
+    if not (found := known().quarry(name)):
+        raise UsageError(f"The mission {name} hunts nothing: it has no quarry.")
+    return found
+
+
+def load_object(name: str, base: type[T], *, what: str) -> T:
+    """Load the class that is meant, which inherits from `base`, and make one; `what` it is stands in the UsageError."""
     loading.append(name)
     try:
-        return _load(name)
+        return _load(name, base, what)
     finally:
         loading.remove(name)
 
 
-def _load(name: str) -> Quarry:
+def _load(name: str, base: type[T], what: str) -> T:
     where, _, wanted = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
     if not where:
-        raise UsageError(f"The quarry {name} cannot be found: write FILE.py:CLASS or package.module:CLASS.")
-    module = _load_file(where, name) if where.endswith(".py") else _load_module(where, name)
-    kind = _find_class(module, wanted, name)
+        raise UsageError(f"The {what} {name} cannot be found: write FILE.py:CLASS or package.module:CLASS.")
+    module = _load_file(where, name, what) if where.endswith(".py") else _load_module(where, name, what)
+    kind = _find_class(module, wanted, name, base=base, what=what)
     try:
         return kind()
     except Exception as error:
-        raise UsageError(f"The quarry {name} cannot be made without arguments: {tell(error)}.") from error
+        raise UsageError(f"The {what} {name} cannot be made without arguments: {tell(error)}.") from error
 
 
 def load_function(name: str, *, what: str) -> Callable[..., Any]:
@@ -57,8 +103,8 @@ def load_function(name: str, *, what: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]  # what it takes is the caller's to check
 
 
-def find_name(quarry: Quarry | type[Quarry]) -> str:
-    """The name by which `load_quarry` finds the class of an object that a program has at hand."""
+def find_name(quarry: object) -> str:
+    """The name by which a process finds the class of an object that a program has at hand."""
     kind = quarry if isinstance(quarry, type) else type(quarry)
     if not isinstance(quarry, type) and vars(quarry):
         raise UsageError(
@@ -131,20 +177,26 @@ def _refuse(name: str, error: BaseException, what: str) -> BaseException:
     return UsageError(f"The {what} {name} cannot be loaded: {tell(error)}.")
 
 
-def _find_class(module: ModuleType, wanted: str, name: str) -> type[Quarry]:
+def _find_class(module: ModuleType, wanted: str, name: str, *, base: type[T], what: str) -> type[T]:
     offered = {
         key: kind
         for key, kind in vars(module).items()
-        if inspect.isclass(kind) and issubclass(kind, Quarry) and kind.__module__ == module.__name__
+        if inspect.isclass(kind) and issubclass(kind, base) and kind.__module__ == module.__name__
     }
     if not wanted:
         if len(offered) == 1:
             return next(iter(offered.values()))
-        found = f"it has {', '.join(offered)}: write {name}:CLASS" if offered else "it has no class that is a Quarry"
-        raise UsageError(f"The quarry {name} is not one class: {found}.")
+        found = (
+            f"it has {', '.join(offered)}: write {name}:CLASS"
+            if offered
+            else f"it has no class that is a {base.__name__}"
+        )
+        raise UsageError(f"The {what} {name} is not one class: {found}.")
     kind = getattr(module, wanted, None)
-    if inspect.isclass(kind) and issubclass(kind, Quarry):
+    if inspect.isclass(kind) and issubclass(kind, base):
         return kind
-    fault = "is not a class that inherits from lycosa.quarry.Quarry" if kind is not None else "is not in it"
+    fault = (
+        f"is not a class that inherits from {base.__module__}.{base.__name__}" if kind is not None else "is not in it"
+    )
     others = f"; there is {', '.join(offered)}" if offered else ""
-    raise UsageError(f"The quarry {name} cannot be used: {wanted} {fault}{others}.")
+    raise UsageError(f"The {what} {name} cannot be used: {wanted} {fault}{others}.")

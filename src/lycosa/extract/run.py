@@ -23,11 +23,13 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.foreign_archives import ForeignDocuments, Stream
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
 from lycosa.extract.pool import Pool
+from lycosa.extract.quarry_loader import load_quarry, split_mission
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.progress import ProgressLine
 from lycosa.output.wording import counted
+from lycosa.quarry import has_extract
 
 LOCK = "extract.lock"
 BUSY = "being extracted from"
@@ -43,36 +45,61 @@ class ExtractOptions(Struct, frozen=True):
     output: TextIO | None = None  # where progress goes; None: standard error
 
 
-def extract_collection(folder: Path, mission: Mission, errand: ExtractOptions, *, files: Sequence[str] = ()) -> Tally:
-    """Extract what is new in a collection; with files, the documents in them instead, into the collection."""
-    documents = ForeignDocuments(files) if files else None
+def extract_collection(
+    folder: Path, mission: Mission, errand: ExtractOptions, *, files: Sequence[str] = ()
+) -> list[Tally]:
+    """Extract what is new in a collection, quarry by quarry; with files, the documents in them instead."""
+    work = [(part, ForeignDocuments(files) if files else None) for part in _parts_with_extract(mission)]
     if files and not (folder / "crawl.db").exists():
         _make_collection(folder, mission)
     elif not (folder / "crawl.db").exists():
         what = "is not a collection: it has no crawl.db" if folder.exists() else "cannot be found"
         raise CollectionError(f"The collection {folder} {what}; name one with --collection.")
+    tallies: list[Tally] = []
     with lock(folder, name=LOCK, what=BUSY):
         (folder / "logs").mkdir(exist_ok=True)
-        pool = _open_pool(mission, errand, log=str(folder / "logs" / "extract.log"))
+        for part, documents in work:
+            tallies.append(_extract_part(folder, part, errand, documents=documents))
+            if tallies[-1].ended_by:
+                break
+    return tallies
+
+
+def _extract_part(
+    folder: Path, mission: Mission, errand: ExtractOptions, *, documents: ForeignDocuments | None
+) -> Tally:
+    pool = _open_pool(mission, errand, log=str(folder / "logs" / "extract.log"))
+    try:
+        label = Label(pool.ready.name, pool.ready.version, mission.name)
+        shelf = CollectionQueue(folder, label, guests=iter(documents) if documents else None)
         try:
-            label = Label(pool.ready.name, pool.ready.version, mission.name)
-            shelf = CollectionQueue(folder, label, guests=iter(documents) if documents else None)
-            try:
-                if errand.again or errand.retry:
-                    shelf.records.forget(aside_only=not errand.again)
-                tally = _run(pool, shelf, errand, left=shelf.count())
-            finally:
-                shelf.records.close()
+            if errand.again or errand.retry:
+                shelf.records.forget(aside_only=not errand.again)
+            tally = _run(pool, shelf, errand, left=shelf.count())
         finally:
-            pool.close()
-            if documents:
-                documents.close()
+            shelf.records.close()
+    finally:
+        pool.close()
+        if documents:
+            documents.close()
     _add_notes(tally, documents)
     return tally
 
 
-def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> Tally:
-    """Extract the documents of archive files, without a collection: one line of JSON a record."""
+def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> list[Tally]:
+    """Extract the documents of archive files, without a collection, quarry by quarry: one line of JSON a record."""
+    return [_extract_files(files, part, errand, out=out) for part in _parts_with_extract(mission)]
+
+
+def _parts_with_extract(mission: Mission) -> list[Mission]:
+    """A mission for each quarry; of several, those that extract nothing are passed over."""
+    parts = split_mission(mission)
+    if len(parts) == 1:
+        return parts
+    return [part for part in parts if has_extract(load_quarry(part.hunted))] or parts[:1]
+
+
+def _extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> Tally:
     documents = ForeignDocuments(files)
     pool = _open_pool(mission, errand)
     try:
@@ -87,14 +114,14 @@ def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions
 
 
 def _open_pool(mission: Mission, errand: ExtractOptions, *, log: str = "") -> Pool:
-    if not mission.quarry:
+    if not mission.hunted:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
     pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
     if not pool.ready.extracts:
         pool.close()
-        raise UsageError(f"The quarry {mission.quarry} has no method extract(self, doc).")
+        raise UsageError(f"The quarry {mission.hunted} has no method extract(self, doc).")
     return pool
 
 

@@ -33,16 +33,16 @@ def compare(
     with Collection(folder) as collection:
         mission = load(text=to_toml(collection.mission), sets=sets).mission
         missions = [_name_policy(mission, name) for name in names]
-        if not mission.quarry:
+        if not mission.hunted:
             raise UsageError("The collection's mission hunts nothing: there is no quarry that could be found sooner.")
-        quarry = load_quarry(mission.quarry)
+        quarry = load_quarry(mission.hunted)
         relevance = make_relevance(mission)
 
         def weigh(doc: Doc) -> float:
             return relevance.page(doc.text if doc.tree is None or relevance.reads else doc.raw_text, doc.language)
 
         def key(frame: RecordedAnswer) -> str:
-            return quarry.same(frame.url) or frame.digest or frame.url
+            return quarry.identity(frame.url) or frame.digest or frame.url
 
         if tell is not None:
             tell("lycosa: reading the archive\n")
@@ -53,7 +53,7 @@ def compare(
             for one in missions:
                 if tell is not None:
                     tell(f"lycosa: replaying with {one.policy.name}\n")
-                points += measure(recording, one, key=key, same=quarry.same, limit=limit, step=wide)
+                points += measure(recording, one, key=key, same=quarry.identity, limit=limit, step=wide)
             return points
         finally:
             recording.close()

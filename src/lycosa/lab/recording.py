@@ -22,7 +22,7 @@ from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import decision
 from lycosa.model import Link
 from lycosa.parse import Doc, read
-from lycosa.quarry import Quarry
+from lycosa.quarry import Quarry, overrides
 
 _FETCHED = "SELECT id, redirect FROM url WHERE state NOT IN (0, 8, 9)"
 _KINDS = frozenset({"response", "conversion", "revisit"})
@@ -64,7 +64,7 @@ class Recording:
     def __init__(self, collection: Collection, quarry: Quarry | None, *, weigh: Callable[[Doc], float]) -> None:
         self._mission: Mission = collection.mission
         self._quarry = quarry
-        self._scores = quarry is not None and type(quarry).score is not Quarry.score
+        self._scores = quarry is not None and overrides(quarry, "score")
         self.seeds = collection.seeds()
         self.sitemaps = {
             urls.host_of(origin + "/"): decision(status, body or b"").sitemaps
@@ -135,7 +135,7 @@ class Recording:
         if status >= 400:
             if self._quarry is not None:
                 doc = read(url, headers, body[:_REFUSAL_BYTES])
-                frame.steps = list(self._steps(doc, list(self._quarry.refused(doc, status)), own=0))
+                frame.steps = list(self._steps(doc, list(self._quarry.links_of_error(doc, status)), own=0))
             return frame
         doc = read(url, headers, body, links_per_page=self._mission.traps.links_per_page)
         frame.form, frame.title = doc.kind, doc.title[:200]

@@ -23,8 +23,8 @@ SPOOL = "lycosa.tmp"
 #: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is; the
 #: first versions had their spool in tmp.
 CRAWL_MAKES = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", SPOOL, "tmp"})
-#: Databases beside that of the crawl, made by other verbs.
-_DATABASES = ("crawl.db", "near.db", "analysis.db", "search.db", "checks.db")
+#: How databases end that stand beside that of the crawl, made by other verbs and by missions.
+_DATABASES = (".db", ".db-wal", ".db-shm")
 
 
 def refuse_own(output: str | os.PathLike[str], *, new: str = "", log: bool = False) -> None:
@@ -38,7 +38,9 @@ def refuse_own(output: str | os.PathLike[str], *, new: str = "", log: bool = Fal
         raise UsageError(f"{output} is a collection: name another folder.")
     for folder in place.parents:
         first = place.relative_to(folder).parts[0]
-        if not (first in CRAWL_MAKES or first.startswith(_DATABASES)) or (log and first == "logs"):
+        if not (first in CRAWL_MAKES or first.startswith("crawl.db") or first.endswith(_DATABASES)) or (
+            log and first == "logs"
+        ):
             continue
         if folder == unborn or os.path.isfile(folder / "crawl.db"):
             raise UsageError(f"{output} belongs to the collection {folder}: name another place.")

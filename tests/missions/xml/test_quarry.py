@@ -49,8 +49,8 @@ def test_strong_links_come_with_their_relation() -> None:
         ("http://a/c.xsd", "xsd:import"),
         ("http://c.org/d.xsd", "xsd:import"),
     ]
-    assert all(link.kind in Xml.vouched for link in found)
-    assert "weak" not in Xml.vouched
+    assert all(link.kind in Xml.trusted_kinds for link in found)
+    assert "weak" not in Xml.trusted_kinds
 
 
 def test_the_score_is_that_of_the_rules() -> None:
@@ -106,7 +106,7 @@ def test_missing_schemas_are_looked_for() -> None:
     quarry = Xml()
     for n in range(5):
         list(quarry.links(doc(f"http://b/repo/{n}.xsd", SCHEMA)))
-    proposed = list(quarry.refused(doc("http://a/q/t.xsd", b"not here"), 404))
+    proposed = list(quarry.links_of_error(doc("http://a/q/t.xsd", b"not here"), 404))
     assert {link.kind for link in proposed} == {"guess"}
     assert "http://b/repo/t.xsd" in [link.href for link in proposed]
-    assert list(quarry.refused(doc("http://a/q/t.xsd", b""), 403)) == []
+    assert list(quarry.links_of_error(doc("http://a/q/t.xsd", b""), 403)) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 from lycosa.extract.quarry_loader import tell
 from lycosa.model import Link
 from lycosa.parse import Doc, read
-from lycosa.quarry import Quarry
+from lycosa.quarry import Quarry, QuarryUnion, overrides
 
 LOGGED = 1000  # complaints of one worker that are written down; all are counted
 
@@ -28,9 +28,11 @@ class GuardedQuarry:
     def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
         self.errors = 0
         self.quarry = quarry
-        self.hears_errors = type(quarry).refused is not Quarry.refused
-        self.trusted_kinds = frozenset(quarry.vouched)
-        self.scores = type(quarry).score is not Quarry.score
+        self.hears_errors = overrides(quarry, "links_of_error")
+        self.trusted_kinds = frozenset(quarry.trusted_kinds)
+        self.scores = overrides(quarry, "score")
+        if isinstance(quarry, QuarryUnion):
+            quarry.on_error = self._complain
         self._log = log
         self._max_links = max_links or None
 
@@ -45,18 +47,18 @@ class GuardedQuarry:
     def links_of_error(self, doc: Doc, status: int) -> list[Link]:
         """What an answer with an error status leads to."""
         try:
-            found = islice(self.quarry.refused(doc, status), self._max_links)
+            found = islice(self.quarry.links_of_error(doc, status), self._max_links)
             return [link for link in found if isinstance(link, Link)]
         except (Exception, SystemExit) as error:
-            self._complain("refused", doc.url, error)
+            self._complain("links_of_error", doc.url, error)
             return []
 
     def identity(self, url: str) -> str:
         """What an address stands for; empty: for itself."""
         try:
-            return str(self.quarry.same(url))
+            return str(self.quarry.identity(url))
         except (Exception, SystemExit) as error:
-            self._complain("same", url, error)
+            self._complain("identity", url, error)
             return ""
 
     def score(self, link: Link, doc: Doc) -> float:

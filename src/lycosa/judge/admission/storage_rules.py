@@ -20,7 +20,7 @@ class StorageRules:
     def __init__(self, mission: Mission) -> None:
         self._recognised = mission.keep.what == "recognised"
         self._drop = Patterns(mission.keep.drop, setting="keep.drop") if mission.keep.drop else None
-        if self._recognised and not mission.quarry:
+        if self._recognised and not mission.hunted:
             raise UsageError('keep.what = "recognised" stores what a quarry recognises, and there is none: set quarry.')
 
     def judge(self, mime: str, *, kind: str) -> Verdict:

@@ -25,11 +25,11 @@ class Geo(Quarry):
         """Where services must be, by what a document mentions; the kind of each link is the rule."""
         return service_hints.links(doc)
 
-    def refused(self, doc: Doc, status: int) -> Iterable[Link]:
+    def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """What complains in the words of a service is one: what else it may be asked for."""
         return service_hints.complaints(doc)
 
-    def same(self, url: str) -> str:
+    def identity(self, url: str) -> str:
         """The service that an address asks for its capabilities, whatever the spelling."""
         return endpoint_inference.identify(url)
 

@@ -11,8 +11,17 @@ from typing import Any
 
 import msgspec
 
-from lycosa.analysis.analyzer import Analyzer, Case, Corrected, DocumentSource, Facet, Fact, Task, TypedLink
-from lycosa.analysis.store import Store
+from lycosa.analysis.analyzer import (
+    AnalysisStore,
+    Analyzer,
+    Case,
+    Corrected,
+    DocumentSource,
+    Facet,
+    Fact,
+    Task,
+    TypedLink,
+)
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.archives import unpack
@@ -152,7 +161,7 @@ class XmlAnalyzer(Analyzer):
 
     # All documents
 
-    def relate(self, store: Store, collection: Collection) -> Iterable[Task]:
+    def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
         """Lead links to their documents, settle closures, and say what is to be checked against which schema."""
         closure.resolve_links(store, collection)
         closures = closure.settle_closures(store)
@@ -192,7 +201,7 @@ class XmlAnalyzer(Analyzer):
 
         return time_check(compile_it if what == "grammar" else check_it)
 
-    def conclude(self, store: Store, task: Task, facts: Mapping[str, Fact]) -> None:
+    def conclude(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
         """Keep what came of a schema or a document."""
         what, _, number = task.subject.partition(" ")
         if what == "grammar":
@@ -205,13 +214,13 @@ class XmlAnalyzer(Analyzer):
             facts = {"validity": "unknown", "validity_error": f"{facts['outcome']}: {facts['error']}", "checked": mark}
         store.learn(task.document, facts)
 
-    def forget(self, store: Store) -> None:
+    def forget(self, store: AnalysisStore) -> None:
         """Let schemas and documents be tried again that took too much time or memory."""
         with store.transaction():
             store.db.execute("UPDATE grammar SET state = '' WHERE state NOT IN ('usable', 'unusable')")
             store.db.execute("UPDATE document SET checked = NULL WHERE validity = 'unknown'")
 
-    def finish(self, store: Store) -> None:
+    def finish(self, store: AnalysisStore) -> None:
         """What a schema is worth by itself follows from whether it could be compiled."""
         with store.transaction():
             store.db.execute(_JUDGE_SCHEMAS)
@@ -233,7 +242,7 @@ def _find_target(kind: Kind) -> str:
     return kind.attributes.get("ns", "") if kind.name == "rng" else ""
 
 
-def _settle_grammars(store: Store, closures: closure.Closures) -> None:
+def _settle_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
     """Say for each document what it is checked against; schemas that nothing is a part of are compiled as well."""
     store.db.execute("UPDATE document SET schema = NULL WHERE schema IS NOT NULL")
     wanted: dict[Grammar, list[int]] = {}
@@ -268,7 +277,7 @@ def _settle_grammars(store: Store, closures: closure.Closures) -> None:
 _JUDGE = b"2"
 
 
-def _mark(store: Store, closure: set[int]) -> str:
+def _mark(store: AnalysisStore, closure: set[int]) -> str:
     """Changes when one of these documents does."""
     ids = msgspec.json.encode(sorted(closure)).decode()
     rows = store.rows(
@@ -277,7 +286,7 @@ def _mark(store: Store, closure: set[int]) -> str:
     return hashlib.sha1(_JUDGE + b"".join(digest or b"" for (digest,) in rows)).hexdigest()
 
 
-def _keep_grammar(store: Store, grammar: Grammar, mark: str) -> int:
+def _keep_grammar(store: AnalysisStore, grammar: Grammar, mark: str) -> int:
     """The number of a grammar; it is to be compiled again when anything that it needs has changed."""
     roots = msgspec.json.encode(grammar.roots).decode()
     had = next(store.rows("SELECT id, mark FROM grammar WHERE kind = ? AND roots = ?", (grammar.kind, roots)), None)
@@ -309,7 +318,7 @@ WHERE link.strong AND link.kind IN ({closure.quote(_SCHEMA_LINKS)})
 ORDER BY link.document, link.nth"""
 
 
-def _find_entries(store: Store, closures: closure.Closures) -> Iterator[tuple[int, str]]:
+def _find_entries(store: AnalysisStore, closures: closure.Closures) -> Iterator[tuple[int, str]]:
     """Schemas that are part of no other; of those that are all parts of each other, the first."""
     covered: set[int] = set()
     for document, kind, part in list(store.rows(_ENTRIES)):
@@ -318,7 +327,7 @@ def _find_entries(store: Store, closures: closure.Closures) -> Iterator[tuple[in
             yield document, kind
 
 
-def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:
+def _find_schemas(store: AnalysisStore) -> Iterator[tuple[int, Grammar]]:
     """Each document that names a schema which was collected, with that schema."""
     here = 0
     named: dict[str, list[tuple[str, int]]] = {}
@@ -331,7 +340,7 @@ def _find_schemas(store: Store) -> Iterator[tuple[int, Grammar]]:
     yield from _choose_schema(here, named)
 
 
-def _guess_schemas(store: Store, entries: list[tuple[int, str]]) -> Iterator[tuple[int, Grammar]]:
+def _guess_schemas(store: AnalysisStore, entries: list[tuple[int, str]]) -> Iterator[tuple[int, Grammar]]:
     """Each document that names no schema, with the one XML Schema that was collected for its namespace."""
     store.db.execute("UPDATE document SET schema_use = '' WHERE schema_use = 'namespace'")
     spaces: dict[str, list[int]] = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from lycosa import urls
-from lycosa.analysis.store import Store
+from lycosa.analysis.analyzer import AnalysisStore
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, CatalogEntry, fold_public, read_catalog, resolve
@@ -51,7 +51,7 @@ UPDATE link SET found = (
 WHERE found IS NULL AND target <> ''"""
 
 
-def resolve_links(store: Store, collection: Collection) -> None:
+def resolve_links(store: AnalysisStore, collection: Collection) -> None:
     """Find the collected document that each link leads to, also through redirects, catalogs and guesses."""
     with store.transaction():
         # What was found in another way is looked for anew: it may stand at its address by now.
@@ -63,7 +63,7 @@ def resolve_links(store: Store, collection: Collection) -> None:
     _keep(store, "guess", _take_guesses(store, collection))
 
 
-def _keep(store: Store, how: str, found: Iterable[tuple[int, str]]) -> None:
+def _keep(store: AnalysisStore, how: str, found: Iterable[tuple[int, str]]) -> None:
     """Lead the links to these targets to these documents; the first of several counts."""
     rows = [(document, how, target, how, document) for document, target in found]
     if rows:
@@ -79,7 +79,7 @@ UPDATE link SET found = ?, how = ? WHERE strong AND target = ? AND found IS NULL
        IN ('', (SELECT target_namespace FROM document WHERE id = link.document)))"""
 
 
-def _follow_redirects(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
+def _follow_redirects(store: AnalysisStore, collection: Collection) -> Iterator[tuple[int, str]]:
     sql = "SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''"
     ends = {target: target for (target,) in store.rows(sql)}  # where each leads, as far as is known
     for _ in range(_MAX_REDIRECTS if ends else 0):
@@ -92,7 +92,7 @@ def _follow_redirects(store: Store, collection: Collection) -> Iterator[tuple[in
                 yield document, target
 
 
-def _take_guesses(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
+def _take_guesses(store: AnalysisStore, collection: Collection) -> Iterator[tuple[int, str]]:
     """What the crawl found elsewhere, when it was missing at its address."""
     sql = """SELECT url.url, missing.url FROM url JOIN url AS missing ON missing.n = url.parent
              WHERE url.via = 'guess' AND url.digest <> x'' ORDER BY url.n"""
@@ -101,13 +101,13 @@ def _take_guesses(store: Store, collection: Collection) -> Iterator[tuple[int, s
             yield document, missing
 
 
-def _find_at(store: Store, address: str) -> int | None:
+def _find_at(store: AnalysisStore, address: str) -> int | None:
     sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
     number: int | None = store.value(sql, (address,))
     return number
 
 
-def _move_out(store: Store) -> None:
+def _move_out(store: AnalysisStore) -> None:
     """Lead what members of archives refer to, and what is not in there, to where it is for who unpacks the archive."""
     sql = """SELECT link.document, link.nth, link.href, link.target, document.url
              FROM link JOIN document ON document.id = link.document
@@ -124,7 +124,7 @@ def _move_out(store: Store) -> None:
             store.db.execute(_LEAD)
 
 
-def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, str]]:
+def _ask_catalogs(store: AnalysisStore, collection: Collection) -> Iterator[tuple[int, str]]:
     """What collected catalogs know of addresses and names that were not collected themselves."""
     entries = list(_read_catalogs(store, collection))
     if not entries:
@@ -137,7 +137,7 @@ def _ask_catalogs(store: Store, collection: Collection) -> Iterator[tuple[int, s
             yield document, target
 
 
-def _ask_public(store: Store, entries: list[CatalogEntry]) -> Iterator[tuple[str, str]]:
+def _ask_public(store: AnalysisStore, entries: list[CatalogEntry]) -> Iterator[tuple[str, str]]:
     """Document types whose public identifier a catalog knows."""
     known = {entry.name: entry.address for entry in reversed(entries) if entry.kind == PUBLIC}
     sql = """SELECT DISTINCT document.dtd, link.target FROM link JOIN document ON document.id = link.document
@@ -147,7 +147,7 @@ def _ask_public(store: Store, entries: list[CatalogEntry]) -> Iterator[tuple[str
             yield target, address
 
 
-def _read_catalogs(store: Store, collection: Collection) -> Iterator[CatalogEntry]:
+def _read_catalogs(store: AnalysisStore, collection: Collection) -> Iterator[CatalogEntry]:
     """The entries of all catalogs, also of those in archives, each of which is opened once."""
     sql = "SELECT n, member, url FROM document WHERE namespace = ? ORDER BY n, id LIMIT ?"
     for n, rows in groupby(list(store.rows(sql, (NAMESPACE, _MAX_CATALOGS))), key=lambda row: row[0]):
@@ -199,7 +199,7 @@ class Closures:
         return {address for document in documents for address in self.lacks.get(document, ())}
 
 
-def settle_closures(store: Store) -> Closures:
+def settle_closures(store: AnalysisStore) -> Closures:
     """Write down for each document that needs others, and each schema, how large its closure is and what it lacks."""
     closures = Closures(store.rows(NEEDS))
     alone = (row[0] for row in store.rows(f"SELECT id FROM document WHERE kind IN ({quote(GRAMMARS)})"))

@@ -39,7 +39,7 @@ class Xml(Quarry):
 
     name = "xml"
     version = "1"
-    vouched = RELATIONS
+    trusted_kinds = RELATIONS
 
     def __init__(self) -> None:
         # Nothing but guesses depends on these: where schemas were found, and how often guesses were made of a host.
@@ -85,7 +85,7 @@ class Xml(Quarry):
             "found where XML was promised": MISLEADING if not quarry and has_suffix(doc.url) else 0.0,
         }
 
-    def refused(self, doc: Doc, status: int) -> Iterable[Link]:
+    def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """Where a schema that is missing at its address may be: guesses, and marked as such."""
         host = urls.host_of(doc.url)
         if status not in _MISSING or self._guessed[host] >= _MAX_GUESSES or len(self._guessed) > _MAX_FOLDERS:

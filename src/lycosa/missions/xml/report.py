@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import apsw
 
 from lycosa.analysis.store import open_readonly
+from lycosa.collection.collection import Collection
+from lycosa.missions.api import Report
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
-from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles, write_page
+from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
 from lycosa.output.wording import counted
 
 _TOP = 15  # bars
@@ -291,9 +292,8 @@ def _size(count: float) -> str:
     return ""
 
 
-def write_report(folder: Path, out: TextIO) -> None:
-    """Write the page of a collection that was analysed."""
-    with closing(open_readonly(folder)) as db:
-        report = XmlReport(db, folder.resolve().name)
-        for piece in write_page(report.title, report.subtitle, report.sections()):
-            out.write(piece)
+def make_report(collection: Collection) -> Report:
+    """The page of a collection that was analysed."""
+    with closing(open_readonly(collection.path)) as db:
+        report = XmlReport(db, collection.path.resolve().name)
+        return Report(report.title, list(report.sections()), report.subtitle)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import recognise
+from lycosa.missions.geo.recognise.kinds import recognise
 from lycosa.parse import read
 
 WMS = '<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service><Title>T</Title></Service></WMS_Capabilities>'

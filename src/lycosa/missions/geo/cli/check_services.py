@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec.structs import replace
 
-from lycosa.cli.options import asking_options, format_option, named_collection, output_option, settle
-from lycosa.cli.output import check_place, opened
+from lycosa.config.command_options import asking_options, format_option, named_collection, output_option, settle
 from lycosa.errors import UsageError
+from lycosa.output.destination import check_place, opened
 from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
@@ -206,18 +206,17 @@ def check_once(
     return found
 
 
-def check_after(mission: Mission, *, quiet: bool) -> None:
+def check_after(collection: Collection, mission: Mission, *, quiet: bool) -> Iterator[str]:
     """One round of checks after a round of a crawl."""
-    from lycosa.collection.collection import Collection
     from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
     watching = Watching(quiet=quiet)
-    with Collection(mission.keep.collection) as collection, watching.hear():
+    with watching.hear():
         try:
             check_once(collection, mission, wanted=ServiceFilter(), watching=watching, anew=True)
         except UsageError as problem:  # the crawl itself went well: it found no service
-            click.echo(f"lycosa: {problem}", err=True)
+            yield str(problem)
     if watching.stop:
         raise KeyboardInterrupt
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
-import click
-
 from lycosa.errors import Partial, UsageError
 from lycosa.output.atomic_file import refuse_own, whole_file
 from lycosa.output.table import FORMATS, Format
@@ -55,7 +53,7 @@ def conclude(output: str, said: str, *, partial: bool = False) -> None:
     if partial:
         raise Partial(f"{output}: {said}")
     if output != "-":
-        click.echo(f"lycosa: {output}: {said}", err=True)
+        print(f"lycosa: {output}: {said}", file=sys.stderr)
 
 
 def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = False) -> None:

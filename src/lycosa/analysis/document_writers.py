@@ -1,0 +1,83 @@
+"""The writers of documents of an analysed collection, chosen by what was found of them."""
+
+from __future__ import annotations
+
+import sys
+
+from lycosa.analysis import dependencies, package
+from lycosa.analysis.document_exports import (
+    AddressOptions,
+    DependencyOptions,
+    DocumentOptions,
+    FolderOptions,
+    WarcOptions,
+)
+from lycosa.analysis.selection import Selected, opened_selection
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.export import core_writers, files
+from lycosa.export.definition import Written
+from lycosa.output.destination import check_form, opened, opened_bytes
+from lycosa.output.table import write
+from lycosa.output.wording import counted
+
+
+def write_folder(collection: Collection, target: str, options: FolderOptions) -> Written:
+    with opened_selection(collection.path) as selection:
+        documents = (
+            (each.url, each.mime, selection.read(each, corrected=options.corrected))
+            for each in selection.find(_selected(options))
+        )
+        made = package.write_parcel(documents, target)
+    said = f"{counted(made.files, 'file')}, {made.bytes:,} bytes{tell_lost(made.lost)}"
+    return Written(said, partial=bool(made.lost))
+
+
+def tell_lost(lost: int) -> str:
+    """What is left out of a package, as the end of a sentence."""
+    if not lost:
+        return ""
+    return f"; {counted(lost, 'document', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
+
+
+def write_addresses(collection: Collection, target: str, options: AddressOptions) -> Written:
+    with opened_selection(collection.path) as selection:
+        if options.missing:
+            addresses = selection.find_missing(_selected(options))
+        else:
+            found = selection.find(_selected(options))
+            addresses = (each.url.partition("!/")[0] if each.member else each.url for each in found)
+        if target == "-":
+            return Written(counted(package.write_addresses(addresses, sys.stdout.buffer), "address"))
+        with opened_bytes(target) as out:
+            return Written(counted(package.write_addresses(addresses, out), "address"))
+
+
+def write_dependencies(collection: Collection, target: str, options: DependencyOptions) -> Written:
+    with opened_selection(collection.path) as selection:
+        condition = selection.condition(_selected(options))
+        if options.format == "graphml" or (options.format is None and target.lower().endswith(".graphml")):
+            check_form(target, "graphml")
+            with opened(target, "jsonl") as (out, _):
+                return Written(counted(dependencies.write_graphml(selection.db, condition, out), "link"))
+        with opened(target, options.format) as (out, form):
+            rows = dependencies.list_edges(selection.db, condition)
+            return Written(counted(write(rows, dependencies.COLUMNS, out, form=form, raw=options.raw), "link"))
+
+
+def write_warc(collection: Collection, target: str, options: WarcOptions) -> Written:
+    if not options.select and not options.cluster:
+        return core_writers.write_warc(collection, target, options)
+    if options.mime or options.round is not None:
+        given = "--mime" if options.mime else "--round"
+        raise UsageError(f"{given} goes with pages, not with documents that --select or --cluster choose.")
+    with opened_selection(collection.path) as selection:
+        chosen = selection.find(Selected(options.select, options.cluster, options.host))
+        numbers = dict.fromkeys(each.n for each in chosen)
+        pages = (page for n in numbers if (page := collection.page_at(n)) is not None)
+        with opened_bytes(target) as out:
+            return Written(counted(files.export_records(collection, out, pages), "record"))
+
+
+def _selected(options: DocumentOptions) -> Selected:
+    return Selected(options.select, options.cluster, options.host)

@@ -1,0 +1,29 @@
+"""A word of a command line that names a mission which brings something, or one of a few other words."""
+
+from __future__ import annotations
+
+import click
+
+from lycosa.missions import registry
+
+
+class MissionChoice(click.ParamType[str]):
+    """Missions of other packages are looked for only where the word is none of ours."""
+
+    name = "mission"
+
+    def __init__(self, method: str, *others: str) -> None:
+        self._method = method
+        self._others = others
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        ours = [*self._others, *registry.with_method(self._method, registry.ours())]
+        if value in ours:
+            return value
+        every = [*ours, *registry.with_method(self._method, registry.installed())]
+        if value not in every:
+            shown = ", ".join(repr(word) for word in every)
+            self.fail(
+                f"{value!r} is not one of {shown}." if len(every) > 1 else f"{value!r} is not {shown}.", param, ctx
+            )
+        return value

@@ -1,0 +1,106 @@
+"""The missions that settings may name: a table that the registry of missions (missions/registry.py) fills.
+
+The rooms below missions know none of them. They ask here which ones there are, where the settings of one stand, and
+which classes it brings; before a registry was loaded there is no mission.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from lycosa.config.fields import nearest
+from lycosa.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+_NAME = r"[A-Za-z][A-Za-z0-9_-]*"
+
+
+class MissionTable(Protocol):
+    """What a registry of missions answers; classes are named by `package.module:CLASS`."""
+
+    def names(self) -> Sequence[str]:
+        """All missions, those of other packages as well."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a mission of this name."""
+
+    def settings(self, name: str) -> Traversable | None:
+        """The TOML file with the settings of its crawls; None where it has none."""
+
+    def quarry(self, name: str) -> str:
+        """The class that it hunts with; empty where it hunts nothing."""
+
+    def analyzer(self, name: str) -> str:
+        """The class that analyses a collection for it; empty where it has none."""
+
+    def mission_of(self, quarry: str) -> str:
+        """The mission whose quarry this class is; empty where it is nobody's."""
+
+
+class _NoMissions:
+    def names(self) -> Sequence[str]:
+        return ()
+
+    def has(self, name: str) -> bool:
+        return False
+
+    def settings(self, name: str) -> Traversable | None:
+        return None
+
+    def quarry(self, name: str) -> str:
+        return ""
+
+    analyzer = mission_of = quarry
+
+
+_table: MissionTable = _NoMissions()
+
+
+def register(table: MissionTable) -> None:
+    """Let this be the table from now on."""
+    global _table
+    _table = table
+
+
+def known() -> MissionTable:
+    """The table as it is now."""
+    return _table
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is written as the name of a mission is."""
+    return re.fullmatch(_NAME, word) is not None
+
+
+def split_names(word: str) -> list[str]:
+    """The missions that a word names, as `NAME` or `NAME,NAME`; none where it is rather a file or an address.
+
+    UsageError where one of several names is not known.
+    """
+    if not re.fullmatch(rf"{_NAME}(?:,{_NAME})*", word):
+        return []
+    names = list(dict.fromkeys(word.split(",")))
+    found = [name for name in names if _table.has(name)]
+    for name in names if found else ():
+        if name not in found:
+            raise UsageError(complain(name, within=word))
+    return found
+
+
+def hunting(quarry: str) -> dict[str, object]:
+    """The settings by which this is hunted and nothing else: missions by name, or a class."""
+    names = split_names(quarry)
+    return {"missions": names, "quarry": "" if names else quarry}
+
+
+def complain(name: str, *, within: str = "") -> str:
+    """The sentence for a mission that there is not."""
+    names = _table.names()
+    meant = nearest(name, names)
+    guess = f" (did you mean {meant}?)" if meant else ""
+    where = f" in {within}" if within else ""
+    return f"There is no mission {name}{guess}{where}; allowed: {', '.join(names) or 'none'}."

@@ -1,0 +1,85 @@
+"""The settings of several missions that share one crawl: what each of them gives goes in, one list of values comes out.
+
+What any of them would visit, read or keep is visited, read and kept: scopes and bounds are the widest, lists of terms
+and of admitted addresses are joined, and an address is rejected only if all of them reject it. In everything else
+(policy, politeness, names of files) the first mission that says something has its way. See `docs/missions.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from lycosa.config.fields import GivenValue, Path, field_at
+from lycosa.config.validation import read, settle
+from lycosa.config.value_parsers import Wrong
+
+#: Choices from the narrow to the wide.
+_WIDER: dict[Path, tuple[str, ...]] = {
+    ("scope",): ("path", "host", "domain", "free"),
+    ("order",): ("bfs", "dfs", "best"),
+    ("keep", "what"): ("recognised", "everything"),
+    ("fetch", "follow"): ("external", "all"),
+    ("fetch", "render"): ("never", "auto", "always"),
+}
+_JOINED: frozenset[Path] = frozenset(
+    {("missions",), ("seeds",), ("policy", "anchor_terms"), ("policy", "url_terms"), ("policy", "hint_terms")}
+)
+#: Empty, nothing is left out.
+_ADMITTED: frozenset[Path] = frozenset({("accept",), ("themes",)})
+_REFUSED: frozenset[Path] = frozenset({("reject",), ("keep", "drop"), ("urls", "drop")})
+#: True keeps, or follows, more.
+_MORE: frozenset[Path] = frozenset({("keep", "requests"), ("render", "archive"), ("fetch", "sitemaps")})
+#: A number of a bound that is none at all: 0, and for a depth -1, as 0 stands for the seeds alone.
+_UNBOUNDED: dict[Path, int] = {("limits", "depth"): -1}
+_PLAIN_NUMBERS: frozenset[Path] = frozenset({("limits", "host_urls_growth")})
+
+
+def unite(missions: Sequence[Sequence[GivenValue]]) -> list[GivenValue]:
+    """The values of missions as those of one; what is wrong with a value is left for the reader to say."""
+    try:
+        settled = [{item.path: replace(item, value=_settle(item), is_text=False) for item in each} for each in missions]
+    except Wrong:
+        return [item for each in missions for item in each]
+    paths = dict.fromkeys(path for each in settled for path in each)
+    return [_choose(path, [each.get(path) for each in settled]) for path in paths]
+
+
+def _settle(item: GivenValue) -> object:
+    return read(item.path, str(item.value)) if item.is_text else settle(item.path, item.value)
+
+
+def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:
+    """The value that counts; a mission that gives none has the default."""
+    field = field_at(path)
+    first = next(item for item in given if item is not None)
+    if field is None:
+        return first
+    values: list[Any] = [field.default if item is None else item.value for item in given]
+    if path == ("name",):
+        return _joint(first, "-".join(dict.fromkeys(values)))
+    if path in _JOINED:
+        return _joint(first, list(dict.fromkeys(value for each in values for value in each)))
+    if path in _ADMITTED:
+        everything = [] if not all(values) else [value for each in values for value in each]
+        return _joint(first, list(dict.fromkeys(everything)))
+    if path in _REFUSED:
+        return _joint(first, [value for value in values[0] if all(value in each for each in values)])
+    if path in _WIDER:
+        chosen = max(values, key=_WIDER[path].index)
+    elif path in _MORE:
+        chosen = any(values)
+    elif path[0] in ("limits", "traps") and path not in _PLAIN_NUMBERS:
+        least = _UNBOUNDED.get(path, 0)
+        chosen = next((value for value in values if value <= least), max(values))
+    elif path in _PLAIN_NUMBERS:
+        chosen = max(values)
+    else:
+        return first
+    return next((item for item in given if item is not None and item.value == chosen), replace(first, value=chosen))
+
+
+def _joint(first: GivenValue, value: object) -> GivenValue:
+    return replace(first, value=value, item_lines=())

@@ -1,0 +1,163 @@
+"""The door for missions: all that the core knows of one.
+
+A mission is an object with the methods of `MissionPlugin`, named by an entry point of the group `lycosa.missions`:
+
+    [project.entry-points."lycosa.missions"]
+    toy = "lycosa_toy:plugin"
+
+The missions of this package come in the same way. Loading a plug-in must be cheap: what it brings is loaded when it is
+used. `docs/missions.md` has an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from lycosa.export.definition import Export, NoOptions, Written
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from lycosa.analysis.analyzer import Analyzer
+    from lycosa.collection.collection import Collection
+    from lycosa.config.settings import Mission
+    from lycosa.output.html_page import Section
+    from lycosa.quarry import Quarry
+
+__all__ = [
+    "CrawlOption",
+    "Export",
+    "FinishedRound",
+    "MissionPlugin",
+    "NoOptions",
+    "PlainMission",
+    "Report",
+    "SideDatabase",
+    "WebPage",
+    "Written",
+]
+
+
+class SideDatabase(Struct, frozen=True):
+    """A database that a mission keeps beside that of the crawl; its name ends in .db, so that no export replaces it."""
+
+    name: str
+    #: "package.module:function" of (into, source, *, name) -> notes, which brings its rows into another collection, as
+    #: often as it is called; empty: it stays behind.
+    merge: str = ""
+
+
+class CrawlOption(Struct, frozen=True):
+    """An option that a mission adds to `lycosa crawl`; `after_round` gets what was asked for."""
+
+    name: str  # "check-services"
+    summary: str
+    metavar: str = ""  # of its value; empty: it has none
+
+
+class FinishedRound(Struct, frozen=True):
+    """A round of a crawl that ended well."""
+
+    mission: Mission  # with its secrets, which the collection does not keep
+    asked: Mapping[str, str]  # options of this plug-in that were given, by name
+    quiet: bool = False
+
+
+class Report(Struct, frozen=True):
+    """A page about a collection."""
+
+    title: str
+    sections: Iterable[Section]
+    subtitle: str = "Made by lycosa."
+
+
+class WebPage(Struct, frozen=True):
+    """A page for browsers, below the name of the mission."""
+
+    path: str
+    title: str
+    render: str  # "package.module:function" of (collection, query) -> HTML
+
+
+class MissionPlugin(Protocol):
+    """What a mission brings. Inherit from `PlainMission`, which has an empty answer to everything."""
+
+    #: `lycosa crawl NAME`; its quarry and its analyzer have the same name.
+    name: str
+    #: What it is for, in one line.
+    summary: str
+    #: TOML with the settings of its crawls; None: they are the usual ones.
+    defaults: Traversable | None
+    #: Import paths by which collections of earlier versions name its quarry.
+    former_quarries: tuple[str, ...]
+
+    def quarry(self) -> Quarry | None:
+        """What it hunts: a class at the top of a module, made without arguments, as worker processes make their own."""
+
+    def analyzer(self) -> Analyzer | None:
+        """What `lycosa analyse NAME` runs; it also finds the words for `lycosa search`."""
+
+    def verbs(self) -> Mapping[str, str]:
+        """Verbs: the word on the command line, and "package.module:function" of a click command."""
+
+    def exports(self) -> Iterable[Export]:
+        """Kinds of `lycosa export`."""
+
+    def report(self, collection: Collection) -> Report | None:
+        """The page of `lycosa report NAME`."""
+
+    def pages(self) -> Iterable[WebPage]:
+        """Pages for browsers."""
+
+    def side_databases(self) -> Iterable[SideDatabase]:
+        """What it keeps beside the database of the crawl."""
+
+    def crawl_options(self) -> Iterable[CrawlOption]:
+        """What may be asked for after each round of a crawl."""
+
+    def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
+        """Do what was asked for; gives sentences for people."""
+
+
+class PlainMission:
+    """A mission that brings nothing yet."""
+
+    name: str = ""
+    summary: str = ""
+    defaults: Traversable | None = None
+    former_quarries: tuple[str, ...] = ()
+
+    def quarry(self) -> Quarry | None:
+        return None
+
+    def analyzer(self) -> Analyzer | None:
+        return None
+
+    def verbs(self) -> Mapping[str, str]:
+        return {}
+
+    def exports(self) -> Iterable[Export]:
+        return ()
+
+    def report(self, collection: Collection) -> Report | None:
+        return None
+
+    def pages(self) -> Iterable[WebPage]:
+        return ()
+
+    def side_databases(self) -> Iterable[SideDatabase]:
+        return ()
+
+    def crawl_options(self) -> Iterable[CrawlOption]:
+        return ()
+
+    def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
+        return ()
+
+
+def brings(plugin: MissionPlugin, method: str) -> bool:
+    """Whether a plug-in has more than the empty answer to a method."""
+    return getattr(type(plugin), method, None) is not getattr(PlainMission, method)

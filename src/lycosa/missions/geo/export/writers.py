@@ -1,0 +1,166 @@
+"""The writers of what is made of the inventory of services: a collection goes in, files or lines come out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.export.definition import Written
+from lycosa.missions.geo.export.kinds import FootprintOptions, InventoryOptions, IsoOptions, ListingOptions
+from lycosa.missions.geo.inventory import listing
+from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
+from lycosa.missions.geo.inventory.listing import ServiceFilter, list_layers, list_services
+from lycosa.output.destination import opened, opened_bytes
+from lycosa.output.export_folder import write_folder
+from lycosa.output.table import write
+from lycosa.output.wording import counted
+from lycosa.urls import host_pattern
+
+#: Columns of a table for people: those that fit.
+_SHORT = {
+    "layers": ("title", "type", "service_type", "name", "west", "south", "east", "north", "endpoint"),
+    "services": ("endpoint", "type", "version", "state", "layers", "title", "provider", "reason"),
+}
+
+
+@contextmanager
+def inventory_of(collection: Collection, wanted: ServiceFilter) -> Iterator[ServiceInventory]:
+    """The inventory of a collection as it is at one instant; says so where there is none."""
+    wanted.check()
+    with collection.snapshot():
+        inventory = ServiceInventory(collection)
+        if not inventory.live:
+            print(
+                "lycosa: the collection has no description of a service (lycosa crawl geo … hunts for them, and"
+                " lycosa extract --quarry geo looks for them in what other missions kept)",
+                file=sys.stderr,
+            )
+        yield inventory
+
+
+def write_listing(
+    what: str, collection: Collection, target: str, *, wanted: ServiceFilter, form: str | None, raw: bool
+) -> Written:
+    """Write services or layers; a table for people has the columns that fit, and the sum above it."""
+    columns: tuple[str, ...]
+    with inventory_of(collection, wanted) as inventory, opened(target, form) as (out, settled):
+        if what == "layers":
+            rows, columns = listing.layer_rows(list_layers(inventory, wanted)), listing.LAYERS
+        else:
+            entries = list(list_services(inventory, wanted))
+            rows, columns = listing.service_rows(entries), listing.SERVICES
+            if settled == "table":
+                out.write(f"{listing.summarise(entries)}\n\n")
+        if settled == "table":
+            at = [columns.index(name) for name in _SHORT[what]]
+            count = write(([row[i] for i in at] for row in rows), _SHORT[what], out, form=settled)
+        else:
+            count = write(rows, columns, out, form=settled, raw=raw)
+    return Written(counted(count, "row"))
+
+
+def write_services(collection: Collection, target: str, options: ListingOptions) -> Written:
+    wanted = _filter(options)
+    return write_listing("services", collection, target, wanted=wanted, form=options.format, raw=options.raw)
+
+
+def write_layers(collection: Collection, target: str, options: ListingOptions) -> Written:
+    wanted = _filter(options)
+    return write_listing("layers", collection, target, wanted=wanted, form=options.format, raw=options.raw)
+
+
+def write_footprints(collection: Collection, target: str, options: FootprintOptions) -> Written:
+    from lycosa.missions.geo.export import geojson
+
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        if options.by == "service":
+            features = geojson.service_features(_described(inventory, wanted))
+        else:
+            features = geojson.layer_features(list_layers(inventory, wanted))
+        count = _write_parts(target, (part.encode() for part in geojson.write_geojson(features)))
+    return Written(counted(count - 1, "feature"))
+
+
+def write_map(collection: Collection, target: str, options: InventoryOptions) -> Written:
+    from lycosa.missions.geo.export import map_page
+
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        entries = list(list_services(inventory, wanted))
+        _write_parts(target, (part.encode() for part in map_page.write_map(entries, list_layers(inventory, wanted))))
+    return Written(f"a map of {counted(len(entries), 'service')}")
+
+
+def write_stac(collection: Collection, target: str, options: InventoryOptions) -> Written:
+    from lycosa.missions.geo.export import stac
+
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        entries, layers = _described(inventory, wanted), list_layers(inventory, wanted)
+        if target == "-" or target.lower().endswith((".jsonl", ".ndjson")):
+            lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
+            return Written(counted(_write_parts(target, lines), "document"))
+        return Written(counted(write_folder(Path(target), stac.list_files(entries, layers), kind="stac"), "file"))
+
+
+def write_iso(collection: Collection, target: str, options: IsoOptions) -> Written:
+    from lycosa.missions.geo.export import iso
+
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        layers = list_layers(inventory, wanted)
+        if options.by == "layer":
+            records = iso.list_layer_records(layers)
+        else:
+            records = iso.list_records(_described(inventory, wanted), layers)
+        if target == "-" or target.lower().endswith(".xml"):
+            return Written(counted(_write_parts(target, iso.write_transaction(records)) - 3, "record"))
+        return Written(counted(write_folder(Path(target), iso.write_files(records), kind="iso"), "record"))
+
+
+def write_healthcheck(collection: Collection, target: str, options: InventoryOptions) -> Written:
+    from lycosa.missions.geo.export.geohealthcheck import write_list
+
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        entries = _described(inventory, wanted)
+        _write_parts(target, [write_list(entries)])
+    return Written(counted(len(entries), "service"))
+
+
+def write_originals(collection: Collection, target: str, options: InventoryOptions) -> Written:
+    from lycosa.missions.geo.export import originals
+
+    if os.path.isfile(target):
+        raise UsageError(f"{target} is a file; name a folder.")
+    wanted = _filter(options)
+    with inventory_of(collection, wanted) as inventory:
+        count = originals.write_originals(collection, _described(inventory, wanted), Path(target))
+    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lost))
+
+
+def _filter(options: InventoryOptions) -> ServiceFilter:
+    return ServiceFilter(kind=options.kind, state=options.state, host=host_pattern(options.host))
+
+
+def _described(inventory: ServiceInventory, wanted: ServiceFilter) -> list[ServiceEntry]:
+    """The services that are wanted and described themselves."""
+    return [entry for entry in list_services(inventory, wanted) if entry.sources]
+
+
+def _write_parts(target: str, parts: Iterable[bytes]) -> int:
+    """Write parts of a text to a file, whole or not at all, or to a pipe; returns how many there were."""
+    count = 0
+    with opened_bytes(target) as out:
+        for part in parts:
+            out.write(part)
+            count += 1
+    return count

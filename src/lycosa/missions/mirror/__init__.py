@@ -1,0 +1,1 @@
+"""The mission that mirrors whole sites."""

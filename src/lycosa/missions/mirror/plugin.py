@@ -1,0 +1,18 @@
+"""The plug-in of the mirror mission: settings, and nothing that the core does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.missions.api import PlainMission
+
+
+class MirrorMission(PlainMission):
+    """Whole sites, as an archive and as a tree of files."""
+
+    name = "mirror"
+    summary = "whole sites, kept as an archive and as a tree of files with an index"
+    defaults = Path(__file__).with_name("mirror.toml")
+
+
+plugin = MirrorMission()

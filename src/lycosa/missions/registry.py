@@ -1,0 +1,193 @@
+"""The registry of missions: a name goes in, its plug-in comes out. Nothing else of the core loads missions.
+
+Those of this package are known without a search; other packages are looked for, by their entry points, only when a
+name is none of ours or when all missions are listed. One that cannot be used costs a sentence, and no command but its
+own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lycosa.config import mission_table
+from lycosa.errors import UsageError
+from lycosa.missions.api import MissionPlugin, PlainMission, SideDatabase, brings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from importlib.resources.abc import Traversable
+
+    from lycosa.analysis.analyzer import Analyzer
+    from lycosa.config.settings import Mission
+
+T = TypeVar("T")
+
+GROUP = "lycosa.missions"
+#: The entry points of this package, which is also run from a checkout, where none are installed.
+BUILT_IN = {
+    "mirror": "lycosa.missions.mirror.plugin:plugin",
+    "geo": "lycosa.missions.geo.plugin:plugin",
+    "xml": "lycosa.missions.xml.plugin:plugin",
+}
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """Those of other packages."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in BUILT_IN}
+
+
+def names() -> list[str]:
+    """All missions, ours first."""
+    return [*BUILT_IN, *sorted(_entry_points())]
+
+
+@cache
+def find(name: str) -> MissionPlugin:
+    """The plug-in of a mission; UsageError where there is none, or none that can be used."""
+    if name in BUILT_IN:
+        return _check(name, load_attribute(BUILT_IN[name], what="mission"), source="lycosa")
+    point = _entry_points().get(name)
+    if point is None:
+        raise UsageError(mission_table.complain(name))
+    source = f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
+    try:
+        found = point.load()
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"The mission {name} of {source} cannot be loaded: {_tell(error)}.") from error
+    return _check(name, found, source=source)
+
+
+def _check(name: str, found: object, *, source: str) -> MissionPlugin:
+    plugin = found() if isinstance(found, type) else found
+    lacking = [word for word in vars(PlainMission) if not word.startswith("_") and not hasattr(plugin, word)]
+    if lacking:
+        what = f"has no {', '.join(lacking)}; inherit from lycosa.missions.api.PlainMission"
+        raise UsageError(f"The mission {name} of {source} cannot be used: {type(plugin).__name__} {what}.")
+    called = getattr(plugin, "name", "")
+    if called != name:
+        raise UsageError(f"The mission {name} of {source} cannot be used: it calls itself {called!r}.")
+    return plugin  # type: ignore[return-value]  # whatever it is, it has all that the core asks for
+
+
+def load_attribute(name: str, *, what: str) -> Any:
+    """What "package.module:name" names; `what` it is stands in the UsageError."""
+    import importlib
+
+    where, _, wanted = name.partition(":")
+    try:
+        return getattr(importlib.import_module(where), wanted)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"The {what} {name} cannot be loaded: {_tell(error)}.") from error
+
+
+def _tell(error: BaseException) -> str:
+    from lycosa.extract.quarry_loader import tell
+
+    return tell(error)
+
+
+def _name(kind: type) -> str:
+    from lycosa.extract.quarry_loader import find_name
+
+    return find_name(kind)
+
+
+def built_in() -> dict[str, Path]:
+    """The missions of this package with the files of their settings."""
+    return {name: Path(str(find(name).defaults)) for name in BUILT_IN}
+
+
+def ours() -> list[MissionPlugin]:
+    """The plug-ins of this package."""
+    return [find(name) for name in BUILT_IN]
+
+
+@cache
+def installed() -> tuple[MissionPlugin, ...]:
+    """Those of other packages that can be used; of each other one a sentence is said."""
+    found = []
+    for name in sorted(_entry_points()):
+        try:
+            found.append(find(name))
+        except UsageError as problem:
+            print(f"lycosa: {problem}", file=sys.stderr)
+    return tuple(found)
+
+
+def every() -> list[MissionPlugin]:
+    """All plug-ins that can be used."""
+    return [*ours(), *installed()]
+
+
+def gather(ask: Callable[[MissionPlugin], Iterable[T]], plugins: Iterable[MissionPlugin]) -> Iterator[T]:
+    """What plug-ins answer, one after the other; one that raises is told of and left out."""
+    for plugin in plugins:
+        try:
+            yield from list(ask(plugin))
+        except (Exception, SystemExit) as error:
+            print(f"lycosa: The mission {plugin.name} does not answer: {_tell(error)}.", file=sys.stderr)
+
+
+def verbs(plugins: Iterable[MissionPlugin]) -> dict[str, str]:
+    """The verbs that missions bring; of two with one name the first counts."""
+    found: dict[str, str] = {}
+    for word, command in gather(lambda plugin: plugin.verbs().items(), plugins):
+        found.setdefault(word, command)
+    return found
+
+
+def with_method(method: str, plugins: Iterable[MissionPlugin]) -> list[str]:
+    """The names of missions that bring something."""
+    return [plugin.name for plugin in plugins if brings(plugin, method)]
+
+
+def analyzer_of(mission: Mission) -> Analyzer:
+    """The analyzer for a collection: that of its own mission, or of the first that has one."""
+    for name in (*(name for name in mission.missions if Registry().has(name)), *BUILT_IN, *sorted(_entry_points())):
+        if (found := find(name).analyzer()) is not None:
+            return found
+    raise UsageError("No mission that is installed can analyse a collection.")
+
+
+def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
+    """Bring what missions keep beside a collection into another one; the sentences for people."""
+    notes: list[str] = []
+    databases: Iterator[SideDatabase] = gather(lambda plugin: plugin.side_databases(), every())
+    for database in databases:
+        if database.merge and (source / database.name).exists():
+            notes += load_attribute(database.merge, what="merge")(into, source, name=name)
+    return notes
+
+
+class Registry:
+    """The registry as the rooms below know it."""
+
+    def names(self) -> Sequence[str]:
+        return names()
+
+    def has(self, name: str) -> bool:
+        return name in BUILT_IN or name in _entry_points()
+
+    def settings(self, name: str) -> Traversable | None:
+        return find(name).defaults
+
+    def quarry(self, name: str) -> str:
+        found = find(name).quarry()
+        return "" if found is None else _name(type(found))
+
+    def analyzer(self, name: str) -> str:
+        found = find(name).analyzer() if self.has(name) else None
+        return "" if found is None else _name(type(found))
+
+    def mission_of(self, quarry: str) -> str:
+        return next((plugin.name for plugin in ours() if quarry and quarry in plugin.former_quarries), "")
+
+
+mission_table.register(Registry())

@@ -1,0 +1,46 @@
+"""The plug-in of the XML mission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lycosa.missions.api import Export, PlainMission, Report
+
+if TYPE_CHECKING:
+    from lycosa.analysis.analyzer import Analyzer
+    from lycosa.collection.collection import Collection
+    from lycosa.quarry import Quarry
+
+
+class XmlMission(PlainMission):
+    """The XML family: collected whole, analysed, searched, reported."""
+
+    name = "xml"
+    summary = "the XML family whole, and of everything else only the links"
+    defaults = Path(__file__).with_name("xml.toml")
+    former_quarries = ("lycosa.missions.xml.quarry:Xml",)
+
+    def quarry(self) -> Quarry:
+        from lycosa.missions.xml.quarry import Xml
+
+        return Xml()
+
+    def analyzer(self) -> Analyzer:
+        from lycosa.missions.xml.analysis import XmlAnalyzer
+
+        return XmlAnalyzer()
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.xml.exports import EXPORTS
+
+        return EXPORTS
+
+    def report(self, collection: Collection) -> Report:
+        from lycosa.missions.xml.report import make_report
+
+        return make_report(collection)
+
+
+plugin = XmlMission()
