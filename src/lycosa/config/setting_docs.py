@@ -24,9 +24,9 @@ def meanings() -> dict[str, str]:
     """The meaning of each setting; a section's own stands under its name, a host's under `hosts.`"""
     structs = _docstrings()
     found = {name: text for name, text in structs["Mission"].items() if name}
-    for section in [*sections(), "hosts"]:
+    for section in [*filter(None, sections()), "hosts"]:
         struct = "HostRule" if section == "hosts" else f"{section.removesuffix('s').capitalize()}Settings"
-        for name, text in structs[struct].items() if section else ():
+        for name, text in structs[struct].items():
             found[f"{section}.{name}" if name else section] = text
     return found
 
