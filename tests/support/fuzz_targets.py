@@ -255,8 +255,8 @@ def feed_head(data: bytes, _chance: random.Random, _folder: Path) -> None:
     head = headers.parse_head(data)
     for name, value in [*head.fields.items(), ("", data[:20_000].decode("latin-1"))]:
         assert name == name.lower()
-        headers.parse_date(value), headers.retry_after(value, 1.7e9)
-        headers.link_header(value), mime.extract_mime(value).essence, parse_refresh(value[:8192])
+        headers.parse_date(value), headers.parse_retry_after(value, 1.7e9)
+        headers.parse_link_header(value), mime.extract_mime(value).essence, parse_refresh(value[:8192])
         parse_robots_header(value, "lycosa")
 
 
