@@ -217,7 +217,7 @@ def feed_charset(data: bytes, chance: random.Random, _folder: Path) -> None:
     header = chance.choice(
         ("", "utf-8", "ISO-8859-1", "utf-16", "gb18030", "x-user-defined", "big5", "iso-2022-jp", "no")
     )
-    found = charset.settle(data, header, url=PAGE)
+    found = charset.decode_body(data, header, url=PAGE)
     assert isinstance(found.text, str)
     found.text.encode("utf-8", "surrogatepass")
     charset.find_declared(data), charset.find_xml_encoding(data), charset.find_mark(data)
