@@ -22,7 +22,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lycosa import Collection
 from lycosa.config.settings import RenderSettings
 from lycosa.render.browser_discovery import find_browser
-from lycosa.render.messages import Resource, Sheet
+from lycosa.render.messages import PageContent, Resource
 from lycosa.render.page_session import RenderLimits
 from lycosa.render.process_tree import find_below
 
@@ -401,7 +401,7 @@ def find_victims(victim: str, browsers: set[int], crawl: int) -> list[int]:
     """The main process of the browser; the parent of Playwright; the children of the crawl that have no session."""
     if victim == "browser":
         return [pid for pid in browsers if b"--type=" not in (line := command_of(pid)) and b"lycosa-browser-" in line]
-    if victim == "hub":
+    if victim == "broker":
         drivers = [pid for pid in browsers if b"playwright/driver" in command_of(pid)]
         return [int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in drivers]
     children = Path(f"/proc/{crawl}/task/{crawl}/children").read_text().split()
@@ -412,7 +412,7 @@ def command_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-@pytest.mark.parametrize("victim", ["browser", "hub", "worker"])
+@pytest.mark.parametrize("victim", ["browser", "broker", "worker"])
 def test_who_dies_is_replaced(web: Web, tmp_path: Path, victim: str) -> None:
     """A page during which the browser, what drives it, or a worker is killed is rendered by the next one."""
     before = browser_processes()
@@ -446,27 +446,27 @@ def test_without_a_browser_pages_are_kept_and_it_is_said(web: Web, tmp_path: Pat
 
 def test_a_browser_without_work_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is given back after a while; the next page starts another."""
-    from lycosa.render import browser_pool as studios
+    from lycosa.render import browser_pool
 
-    monkeypatch.setattr(studios, "IDLE_S", 0.2)
-    bounds = RenderLimits(RenderSettings(), 1 << 20, "lycosa")
-    sheet = Sheet(1, 200, PAGE, b"<title>x</title><script>document.title = 'made'</script>")
+    monkeypatch.setattr(browser_pool, "IDLE_S", 0.2)
+    limits = RenderLimits(RenderSettings(), 1 << 20, "lycosa")
+    content = PageContent(1, 200, PAGE, b"<title>x</title><script>document.title = 'made'</script>")
 
     async def supply(url: str, headers: tuple[str, ...], max_bytes: int) -> Resource:
         return Resource(0, 404)
 
     async def try_it() -> list[bytes]:
         before = set(find_below(os.getpid()))
-        studio = studios.BrowserPool(find_browser().path, bounds, folder=str(tmp_path))
-        watching = asyncio.create_task(studio.watch())
+        pool = browser_pool.BrowserPool(find_browser().path, limits, folder=str(tmp_path))
+        watching = asyncio.create_task(pool.watch())
         pages = []
         for _ in range(2):
-            result = await studio.render("http://shell.test/", sheet, supply)
+            result = await pool.render("http://shell.test/", content, supply)
             pages.append(result.html)
             while not before.issuperset(find_below(os.getpid())):
                 await asyncio.sleep(0.05)
         watching.cancel()
-        await studio.close()
+        await pool.close()
         return pages
 
     pages = asyncio.run(asyncio.wait_for(try_it(), 60))

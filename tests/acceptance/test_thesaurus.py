@@ -12,7 +12,7 @@ from lycosa.missions.geo.check.probe import has_probe, make_probe
 from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.parse import read
 from lycosa.text import Thesaurus, thesaurus_library
-from lycosa.text.compiled_thesaurus import CompiledThesaurus, open_volume, write_volume
+from lycosa.text.compiled_thesaurus import CompiledThesaurus, open_compiled, write_compiled
 from lycosa.text.sparql import select_rows
 
 pytestmark = pytest.mark.acceptance
@@ -26,8 +26,8 @@ def gemet(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Compi
     files = sorted((shared / "data/thesaurus").glob("gemet*.rdf"))
     file = tmp_path_factory.mktemp("gemet") / "gemet.thesaurus"
     began = time.process_time()
-    write_volume(thesaurus_library.compile_files(files, name="gemet"), file)
-    return open_volume(file), time.process_time() - began
+    write_compiled(thesaurus_library.compile_files(files, name="gemet"), file)
+    return open_compiled(file), time.process_time() - began
 
 
 def test_gemet_is_imported_whole(gemet: tuple[CompiledThesaurus, float], say: Callable[[str], None]) -> None:
@@ -54,7 +54,7 @@ def test_gemet_is_asked_in_microseconds(gemet: tuple[CompiledThesaurus, float], 
         assert thesaurus.relevance(text, language) == 1.0, text
     geography = Thesaurus(volume, themes=["geography"])
     assert geography.relevance("isla", "es") == 1.0 and geography.relevance("agricultura", "es") == 0.0
-    assert len(Thesaurus(volume, themes=["geography", "air", "urban"]).volume.header.languages) == 10
+    assert len(Thesaurus(volume, themes=["geography", "air", "urban"]).compiled.header.languages) == 10
     page = "La calidad del agua y del aire en la cuenca del río, con mapas de la costa y de las islas. " * 60
     thesaurus.relevance(page, "es")
     began = time.process_time()

@@ -18,7 +18,7 @@ from pathlib import Path
 from lycosa.missions.geo import Geo
 from lycosa.parse import Doc, read
 from lycosa.text import Thesaurus, extract, thesaurus_library
-from lycosa.text.compiled_thesaurus import open_volume, write_volume
+from lycosa.text.compiled_thesaurus import open_compiled, write_compiled
 from lycosa.text.stopwords import STOP_WORDS
 
 PAGES = 100
@@ -69,7 +69,7 @@ def measure_worker(file: Path) -> tuple[float, float]:
     if os.fork() == 0:
         before = resident()
         began = time.perf_counter()
-        Thesaurus(open_volume(file)).relevance("agua y mapas de la cuenca", "es")
+        Thesaurus(open_compiled(file)).relevance("agua y mapas de la cuenca", "es")
         os.write(writer, f"{time.perf_counter() - began} {resident() - before}".encode())
         os._exit(0)
     os.wait()
@@ -89,21 +89,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.thesaurus"
         if sys.argv[1:]:
-            files = list(thesaurus_library.gather(sys.argv[1:]))
+            files = list(thesaurus_library.find_skos_files(sys.argv[1:]))
             began = time.perf_counter()
             data = thesaurus_library.compile_files(files, name="bench")
-            write_volume(data, file)
+            write_compiled(data, file)
             size = sum(path.stat().st_size for path in files)
             print(
                 f"import: {size / 1e6:.1f} MB in {time.perf_counter() - began:.2f} s, compiled {len(data) / 1e6:.1f} MB"
             )
         else:
             began = time.perf_counter()
-            thesaurus_library.find_volume()
+            thesaurus_library.find_compiled()
             print(f"the starter vocabulary: {(time.perf_counter() - began) * 1e3:.0f} ms, compiled in memory")
-            write_volume(thesaurus_library.compile_files([thesaurus_library.STARTER_FILE], name="starter"), file)
+            write_compiled(thesaurus_library.compile_files([thesaurus_library.STARTER_FILE], name="starter"), file)
         seconds, memory = measure_worker(file)
-        volume = open_volume(file)
+        volume = open_compiled(file)
         head = volume.header
         print(f"{head.concepts:,} concepts, {head.labels:,} labels in {len(head.languages)} languages")
         print(

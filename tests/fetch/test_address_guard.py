@@ -1,4 +1,4 @@
-"""The gate: which addresses may be reached."""
+"""The address guard: which addresses may be reached."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_public_addresses_are_admitted(address: str) -> None:
 
 def test_the_user_opens_networks_addresses_and_seeds() -> None:
     """allow_private opens a network, connect_to one address and port, a seed its own address."""
-    gate = AddressGuard(
+    guard = AddressGuard(
         allow_private=["10.0.0.0/8"], connect_to=["*=127.0.0.1:8080"], seed_hosts=["192.168.0.5", "intra.test"]
     )
-    assert gate.refuse_address("x.test", "10.9.9.9", 80) == ""
-    assert gate.refuse_address("x.test", "127.0.0.1", 8080) == ""
-    assert gate.refuse_address("x.test", "127.0.0.1", 22)
-    assert gate.refuse_address("192.168.0.5", "192.168.0.5", 80) == ""
-    assert gate.refuse_address("x.test", "192.168.0.5", 80)
-    assert gate.refuse_address("intra.test", "192.168.0.9", 80) == ""
+    assert guard.refuse_address("x.test", "10.9.9.9", 80) == ""
+    assert guard.refuse_address("x.test", "127.0.0.1", 8080) == ""
+    assert guard.refuse_address("x.test", "127.0.0.1", 22)
+    assert guard.refuse_address("192.168.0.5", "192.168.0.5", 80) == ""
+    assert guard.refuse_address("x.test", "192.168.0.5", 80)
+    assert guard.refuse_address("intra.test", "192.168.0.9", 80) == ""
 
 
 def test_a_seed_that_was_public_cannot_turn_private() -> None:
     """DNS rebinding: a seed's name that first led to the internet does not open a private address later."""
-    gate = AddressGuard(seed_hosts=["seed.test"])
-    assert gate.refuse_address("seed.test", "93.184.216.34", 80) == ""
-    assert gate.refuse_address("seed.test", "127.0.0.1", 80)
+    guard = AddressGuard(seed_hosts=["seed.test"])
+    assert guard.refuse_address("seed.test", "93.184.216.34", 80) == ""
+    assert guard.refuse_address("seed.test", "127.0.0.1", 80)
 
 
 def test_addresses_written_as_hosts_are_checked_before_connecting() -> None:

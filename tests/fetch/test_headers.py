@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.fetch.headers import MAX_WAIT_S, link_header, parse_date, parse_head, retry_after
+from lycosa.fetch.headers import MAX_WAIT_S, parse_date, parse_head, parse_link_header, parse_retry_after
 
 NOON = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC).timestamp()
 
@@ -170,14 +170,14 @@ def test_absurd_dates(text: str) -> None:
 )
 def test_retry_after(value: str, wait_s: float | None) -> None:
     """Seconds or a date, never negative, never endless."""
-    assert retry_after(value, NOON) == wait_s
+    assert parse_retry_after(value, NOON) == wait_s
 
 
 def test_the_servers_clock_counts_for_its_times() -> None:
     """A server that is an hour ahead asks for thirty seconds, not for an hour."""
     until, date = "Sun, 06 Nov 1994 09:50:07 GMT", "Sun, 06 Nov 1994 09:49:37 GMT"
-    assert retry_after(until, NOON, date=date) == 30.0
-    assert retry_after("7", NOON, date=date) == 7.0
+    assert parse_retry_after(until, NOON, date=date) == 30.0
+    assert parse_retry_after("7", NOON, date=date) == 7.0
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_servers_clock_counts_for_its_times() -> None:
 )
 def test_link_header(value: str, links: list[tuple[str, str]]) -> None:
     """Links with their relations, one by one; what is no link is skipped."""
-    assert link_header(value) == links
+    assert parse_link_header(value) == links
 
 
 @pytest.mark.parametrize("piece", ["<", "<>", ";", "; ", ",", '"', '\\"', '<a>;x="', "<a>;" + " " * 50, "a/b;", "12:"])
@@ -204,9 +204,9 @@ def test_long_values_take_linear_time(piece: str) -> None:
     """Values made to send a careless pattern into backtracking are read."""
     value = piece * (200_000 // len(piece))
     for text in (value, "<a>" + value, "text/html;x=" + value):
-        assert link_header(text) is not None
+        assert parse_link_header(text) is not None
         assert parse_date(text) is None
-        assert retry_after(text, 0.0) is None
+        assert parse_retry_after(text, 0.0) is None
 
 
 @settings(max_examples=300, deadline=None)
@@ -215,6 +215,6 @@ def test_nothing_raises(raw: bytes, text: str) -> None:
     """Whatever comes, there is an answer."""
     for data in (raw, b"HTTP/1.1 200 OK\r\n" + raw):
         assert all(name == name.lower() for name in parse_head(data).fields)
-    assert (retry_after(text, NOON) or 0.0) >= 0.0
+    assert (parse_retry_after(text, NOON) or 0.0) >= 0.0
     assert (parse_date(text) or 0.0) >= 0.0
-    link_header(text)
+    parse_link_header(text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.fetch.robots import MAX_BYTES, MAX_LINE, Robots, condense, decision
+from lycosa.fetch.robots import MAX_BYTES, MAX_LINE, Robots, condense, robots_from_answer
 
 SITE = "https://example.org"
 
@@ -258,7 +258,7 @@ def test_long_lines_are_cut() -> None:
 )  # fmt: skip
 def test_status_decides_when_there_is_no_file(status: int, allowed: bool, temporary: bool) -> None:
     """RFC 9309, 2.3.1: 4xx and endless redirects allow all, 429, 5xx and silence forbid all for now."""
-    robots = decision(status, b"User-agent: *\nDisallow: /x")
+    robots = robots_from_answer(status, b"User-agent: *\nDisallow: /x")
     assert (robots.allows(SITE + "/x", "lycosa"), robots.temporary) == (allowed, temporary)
     assert bool(robots.reason) == (status not in (200, 204))
 
@@ -275,7 +275,10 @@ def test_explain_names_line_and_rule() -> None:
         "disallowed by line 4 of robots.txt, Disallow: /p\\x1b (group *)",
     ]
     assert Robots.parse(b"").explain(SITE, "x\x1b") == "allowed: robots.txt has no group for x\\x1b or *"
-    assert decision(503).explain(SITE, "x") == "disallowed: robots.txt answered 503, so nothing is fetched for now"
+    assert (
+        robots_from_answer(503).explain(SITE, "x")
+        == "disallowed: robots.txt answered 503, so nothing is fetched for now"
+    )
 
 
 def test_many_wildcards_stay_cheap() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.fetch.validators import LIAR, conditions, make_validators, quiet_time
+from lycosa.fetch.validators import DISTRUSTED, condition_headers, make_validators, quiet_time
 from lycosa.model import Target
 
 NOW = 1_709_553_600.0  # Mon, 04 Mar 2024 12:00:00 GMT
@@ -66,20 +66,20 @@ def test_a_server_without_validators_is_asked_with_its_own_date() -> None:
 def test_a_date_under_which_the_content_changed_is_never_sent_again() -> None:
     """It is kept to be recognised; another date is believed."""
     headers = {"last-modified": HOUR_AGO, "date": DATE}
-    marked = make_validators(headers, NOW, lied=HOUR_AGO)[1]
-    assert marked == LIAR + HOUR_AGO
-    assert make_validators(headers, NOW, lied=marked)[1] == marked
-    assert conditions(Target(1, 1, "http://a.test/", "a.test", modified=marked)) == ()
+    marked = make_validators(headers, NOW, distrusted=HOUR_AGO)[1]
+    assert marked == DISTRUSTED + HOUR_AGO
+    assert make_validators(headers, NOW, distrusted=marked)[1] == marked
+    assert condition_headers(Target(1, 1, "http://a.test/", "a.test", modified=marked)) == ()
     newer = {"last-modified": "Mon, 04 Mar 2024 11:30:00 GMT", "date": DATE}
-    assert make_validators(newer, NOW, lied=marked)[1] == "Mon, 04 Mar 2024 11:30:00 GMT"
+    assert make_validators(newer, NOW, distrusted=marked)[1] == "Mon, 04 Mar 2024 11:30:00 GMT"
 
 
 def test_conditions_of_a_request() -> None:
     """Both validators where there are both; nothing that would break the header; no date where all is wanted."""
     target = Target(1, 1, "http://a.test/", "a.test", etag='W/"1"', modified=HOUR_AGO)
-    assert conditions(target) == ('If-None-Match: W/"1"', f"If-Modified-Since: {HOUR_AGO}")
-    assert conditions(Target(1, 1, "http://a.test/", "a.test", etag='"\r\nX: y"', modified="a\nb")) == ()
-    assert conditions(Target(1, 1, "http://a.test/", "a.test", modified=HOUR_AGO, unconditional=True)) == ()
+    assert condition_headers(target) == ('If-None-Match: W/"1"', f"If-Modified-Since: {HOUR_AGO}")
+    assert condition_headers(Target(1, 1, "http://a.test/", "a.test", etag='"\r\nX: y"', modified="a\nb")) == ()
+    assert condition_headers(Target(1, 1, "http://a.test/", "a.test", modified=HOUR_AGO, unconditional=True)) == ()
 
 
 def test_how_long_a_page_was_quiet() -> None:

@@ -13,7 +13,7 @@ from support.make_collection import stock
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.output.atomic_file import whole_file
-from lycosa.output.export_folder import Tree, list_as, opened_tray
+from lycosa.output.export_folder import Tree, list_as, open_export_folder
 from lycosa.output.export_folder import write_folder as write_any
 
 
@@ -157,8 +157,8 @@ def test_a_request_to_end_leaves_nothing_behind(kind: str, number: signal.Signal
                     Path(path).write_text("half")
                     os.kill(os.getpid(), number)
             else:
-                with opened_tray(tmp_path / "x", list_as("test")) as tray:
-                    tray.add(b"half")
+                with open_export_folder(tmp_path / "x", list_as("test")) as export:
+                    export.add(b"half")
                     os.kill(os.getpid(), number)
         except SystemExit as ended:
             os._exit(int(ended.code or 0))
@@ -177,11 +177,11 @@ def test_a_file_keeps_its_readers(tmp_path: Path) -> None:
 
 def test_two_do_not_write_to_one_place(tmp_path: Path) -> None:
     """The second is told so, and leaves the first alone."""
-    with opened_tray(tmp_path / "out", list_as("test")) as tray:
-        part = tray.add(b"1")
+    with open_export_folder(tmp_path / "out", list_as("test")) as export:
+        part = export.add(b"1")
         with pytest.raises(UsageError, match="is being written by another lycosa"):
             write_folder(tmp_path / "out", [("b", b"2")])
-        tray.settle([(part, "a", "a\n")])
+        export.commit([(part, "a", "a\n")])
     assert held(tmp_path / "out") == {"a": b"1"}
     with whole_file(tmp_path / "x.csv") as path:
         Path(path).write_text("first")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from lycosa.parse import read
-from lycosa.parse.script_shell import is_hollow
+from lycosa.parse.script_shell import is_script_shell
 
 SCRIPT = '<script src="/app.js"></script>'
 
 
 def hollow(page: str) -> bool:
-    return is_hollow(read("http://a.test/", {"content-type": "text/html"}, page.encode()))
+    return is_script_shell(read("http://a.test/", {"content-type": "text/html"}, page.encode()))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_ordinary_pages(page: str) -> None:
 def test_other_kinds_are_no_shells() -> None:
     """Only HTML has scripts."""
     for kind, body in (("application/json", b"{}"), ("text/plain", b"<script></script>"), ("image/png", b"\x89PNG")):
-        assert not is_hollow(read("http://a.test/", {"content-type": kind}, body))
+        assert not is_script_shell(read("http://a.test/", {"content-type": kind}, body))
 
 
 def test_deep_and_wide_pages_end_the_search_early() -> None:

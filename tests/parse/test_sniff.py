@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.parse import read
-from lycosa.parse.charset import find_declared, resolve_label, settle
+from lycosa.parse.charset import decode_body, find_declared, resolve_label
 from lycosa.parse.mime import extract_mime, parse_mime
 from lycosa.parse.sniff import sniff
 
@@ -278,7 +278,7 @@ def test_declarations() -> None:
 )
 def test_encoding_is_settled(body: bytes, header: str, charset: str, text: str) -> None:
     """Mark, header, declaration, bytes: in this order, and a declaration that the bytes contradict is not believed."""
-    decoded = settle(body, header)
+    decoded = decode_body(body, header)
     assert (decoded.charset, decoded.text) == (charset, text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.parse.xml import build_tree
-from lycosa.parse.xml_tag_repair import mend_tags
+from lycosa.parse.xml_tag_repair import repair_tags
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from lycosa.parse.xml_tag_repair import mend_tags
 )
 def test_tags_are_written_as_they_were_meant(tag: bytes, meant: bytes) -> None:
     """Blanks, quotation marks and ends that are missing, and what may not stand in a value."""
-    data, changes = mend_tags(b"<r>\n" + tag + b"</r>")
+    data, changes = repair_tags(b"<r>\n" + tag + b"</r>")
     assert data == b"<r>\n" + meant + b"</r>" and changes == [("a", 2)]
 
 
@@ -37,7 +37,7 @@ def test_tags_are_written_as_they_were_meant(tag: bytes, meant: bytes) -> None:
 )
 def test_what_is_right_or_no_tag_stays(text: bytes) -> None:
     """Also what begins and never ends."""
-    assert mend_tags(text) == (text, [])
+    assert repair_tags(text) == (text, [])
 
 
 def test_a_tree_loses_nothing_behind_a_wrong_tag() -> None:

@@ -22,11 +22,11 @@ from lycosa.render.messages import (
     Drop,
     Forget,
     Hello,
+    PageContent,
     RenderJob,
     RenderResult,
     Resource,
-    Sheet,
-    ToHub,
+    ToBroker,
     _to_worker,
     listen,
     pack,
@@ -42,7 +42,7 @@ class Stage:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    async def render(self, url: str, sheet: Sheet, supply: Supply) -> RenderResult:
+    async def render(self, url: str, content: PageContent, supply: Supply) -> RenderResult:
         return RenderResult(0, json.dumps(await self.page(url, supply)).encode())
 
     async def watch(self) -> None:
@@ -50,7 +50,7 @@ class Stage:
 
 
 class Worker:
-    """A worker as the hub sees one: answers what it has, says `not-mine` of what it has not."""
+    """A worker as the broker sees one: answers what it has, says `not-mine` of what it has not."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, web: dict[str, Resource]) -> None:
         self.reader, self.writer, self.web = reader, writer, web
@@ -58,7 +58,7 @@ class Worker:
         self.forgotten: list[int] = []
         self.results: asyncio.Queue[RenderResult] = asyncio.Queue()
 
-    def say(self, message: ToHub) -> None:
+    def send(self, message: ToBroker) -> None:
         self.writer.write(pack(message))
 
     async def work(self) -> None:
@@ -66,7 +66,7 @@ class Worker:
             size = int.from_bytes(await self.reader.readexactly(HEAD), "big")
             message = _to_worker.decode(await self.reader.readexactly(size))
             if isinstance(message, Begin):
-                self.say(Sheet(message.job, 200, {}, b"<p>"))
+                self.send(PageContent(message.job, 200, {}, b"<p>"))
             elif isinstance(message, Forget):
                 self.forgotten.append(message.ticket)
             elif isinstance(message, RenderResult):
@@ -75,11 +75,11 @@ class Worker:
                 self.asked.append(message)
                 given = self.web.get(message.url, Resource(0, failure="not-mine"))
                 if given.failure != "silence":
-                    self.say(Resource(message.ticket, given.status, given.headers, given.body, given.failure))
+                    self.send(Resource(message.ticket, given.status, given.headers, given.body, given.failure))
 
     async def render(self, *urls: str) -> list[Any]:
         for job, url in enumerate(urls, 1):
-            self.say(RenderJob(job, url))
+            self.send(RenderJob(job, url))
         results = [await asyncio.wait_for(self.results.get(), 10) for _ in urls]
         return [json.loads(result.html or b"null") for result in sorted(results, key=lambda result: result.job)]
 
@@ -87,21 +87,21 @@ class Worker:
 def play(
     folder: Path, page: Page, scene: Callable[[Worker, Worker], Awaitable[None]], *webs: dict[str, Resource]
 ) -> None:
-    """A hub with two workers: the first owns hosts that begin with `a`, the second those that begin with `b`."""
+    """A broker with two workers: the first owns hosts that begin with `a`, the second those that begin with `b`."""
 
     async def run() -> None:
-        bounds = RenderLimits(RenderSettings(tabs=4), 1 << 20, "lycosa")
-        plan = BrokerSettings(
-            "", str(folder), bounds, redirects=2, part_of=lambda host: ord(host[0]), beat=lambda: None
+        limits = RenderLimits(RenderSettings(tabs=4), 1 << 20, "lycosa")
+        settings = BrokerSettings(
+            "", str(folder), limits, redirects=2, part_of=lambda host: ord(host[0]), beat=lambda: None
         )
-        hub = Broker(plan)
-        hub.studio._nowhere.close()
-        hub.studio = Stage(page)  # type: ignore[assignment]
-        serving = asyncio.create_task(hub.run(listen(str(folder / "hub"))))
+        broker = Broker(settings)
+        broker.browser_pool._nowhere.close()
+        broker.browser_pool = Stage(page)  # type: ignore[assignment]
+        serving = asyncio.create_task(broker.run(listen(str(folder / "broker"))))
         workers, working = [], []
         for slot, web in enumerate(webs):
-            worker = Worker(*await asyncio.open_unix_connection(str(folder / "hub")), web)
-            worker.say(Hello(slot, [ord("ab"[slot])]))
+            worker = Worker(*await asyncio.open_unix_connection(str(folder / "broker")), web)
+            worker.send(Hello(slot, [ord("ab"[slot])]))
             workers.append(worker)
             working.append(asyncio.create_task(worker.work()))
         try:
@@ -182,7 +182,7 @@ def test_a_host_that_changes_hands_is_asked_of_its_new_owner(tmp_path: Path) -> 
         assert len(two.asked) == 1
         two.writer.close()
         one.web["http://b.test/x"] = ok("taken over")
-        one.say(Hello(0, [ord("a"), ord("b")]))
+        one.send(Hello(0, [ord("a"), ord("b")]))
         assert await rendering == [[200, "taken over", ""]]
 
     play(tmp_path, page, scene, {}, {"http://b.test/x": Resource(0, failure="silence")})
@@ -195,10 +195,10 @@ def test_nobody_is_asked_for_a_page_that_is_not_wanted(tmp_path: Path) -> None:
         return await ask(supply, "http://b.test/x")
 
     async def scene(one: Worker, two: Worker) -> None:
-        one.say(RenderJob(1, "http://a.test/"))
+        one.send(RenderJob(1, "http://a.test/"))
         while not two.asked:
             await asyncio.sleep(0.01)
-        one.say(Drop(1))
+        one.send(Drop(1))
         while not two.forgotten:
             await asyncio.sleep(0.01)
         assert two.forgotten == [two.asked[0].ticket]

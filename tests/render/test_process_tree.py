@@ -48,8 +48,8 @@ def test_processes_below_are_found_and_measured() -> None:
 def test_nothing_is_left_below_an_adopter() -> None:
     """A process whose parent ended first is ended with the others."""
     reader, writer = os.pipe()
-    warden = os.fork()
-    if warden == 0:
+    reaper = os.fork()
+    if reaper == 0:
         try:
             process_tree.adopt_orphans()
             short, long = grow(0.3), grow(60)
@@ -59,7 +59,7 @@ def test_nothing_is_left_below_an_adopter() -> None:
             process_tree.end_below(os.getpid())
         finally:
             os._exit(0)
-    os.waitpid(warden, 0)
+    os.waitpid(reaper, 0)
     pids = [int(word) for word in os.read(reader, 100).split()]
     os.close(reader)
     os.close(writer)

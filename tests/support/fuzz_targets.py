@@ -217,7 +217,7 @@ def feed_charset(data: bytes, chance: random.Random, _folder: Path) -> None:
     header = chance.choice(
         ("", "utf-8", "ISO-8859-1", "utf-16", "gb18030", "x-user-defined", "big5", "iso-2022-jp", "no")
     )
-    found = charset.settle(data, header, url=PAGE)
+    found = charset.decode_body(data, header, url=PAGE)
     assert isinstance(found.text, str)
     found.text.encode("utf-8", "surrogatepass")
     charset.find_declared(data), charset.find_xml_encoding(data), charset.find_mark(data)
@@ -255,8 +255,8 @@ def feed_head(data: bytes, _chance: random.Random, _folder: Path) -> None:
     head = headers.parse_head(data)
     for name, value in [*head.fields.items(), ("", data[:20_000].decode("latin-1"))]:
         assert name == name.lower()
-        headers.parse_date(value), headers.retry_after(value, 1.7e9)
-        headers.link_header(value), mime.extract_mime(value).essence, parse_refresh(value[:8192])
+        headers.parse_date(value), headers.parse_retry_after(value, 1.7e9)
+        headers.parse_link_header(value), mime.extract_mime(value).essence, parse_refresh(value[:8192])
         parse_robots_header(value, "lycosa")
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lycosa.text.fingerprint import SIZE, SLOTS, Content, cut_runs, find_frame, read_lines, take_runs
+from lycosa.text.fingerprint import SIZE, SLOTS, Content, cut_runs, find_frame, make_fingerprint, read_lines
 
 WORDS = ["wolf", "spider", "hunts", "at", "night", "jumps", "far", "sees", "well", "lives", "in", "burrows", "young"]
 
@@ -19,7 +19,7 @@ def write(seed: int, words: int = 300) -> str:
 
 
 def alike(one: str, other: str) -> float:
-    return Content(take_runs(one)).compare(Content(take_runs(other)))
+    return Content(make_fingerprint(one)).compare(Content(make_fingerprint(other)))
 
 
 def test_lines_are_read_without_numbers() -> None:
@@ -55,13 +55,13 @@ def test_similarity_follows_what_is_shared() -> None:
         one, other = write(1, words).splitlines(), write(2, words).splitlines()
         mixed = "\n".join(one[: len(one) // 2] + other[len(other) // 2 :])
         assert 0.35 < alike(write(1, words), mixed) < 0.65
-        assert len(take_runs(mixed)) == min(SIZE, len(take_runs(mixed)))
+        assert len(make_fingerprint(mixed)) == min(SIZE, len(make_fingerprint(mixed)))
 
 
 def test_the_frame_of_a_site_is_left_out() -> None:
     """Pages that share most of their text with all others of their site are judged by the rest."""
     frame = write(99, 600)
-    pages = [take_runs(f"{frame}\n{write(seed, 60)}") for seed in range(20)]
+    pages = [make_fingerprint(f"{frame}\n{write(seed, 60)}") for seed in range(20)]
     assert Content(pages[0]).compare(Content(pages[1])) > 0.8
     found = find_frame(pages)
     assert Content(pages[0], found).compare(Content(pages[1], found)) < 0.3
@@ -70,7 +70,7 @@ def test_the_frame_of_a_site_is_left_out() -> None:
 
 def test_a_page_of_nothing_but_frame_is_compared_whole() -> None:
     """Pages of an endless calendar are their own frame."""
-    pages = [take_runs(f"{write(1, 200)}\n{day} March") for day in range(20)]
+    pages = [make_fingerprint(f"{write(1, 200)}\n{day} March") for day in range(20)]
     frame = find_frame(pages)
     one, other = Content(pages[0], frame), Content(pages[1], frame)
     assert one.bare and other.bare
@@ -80,11 +80,11 @@ def test_a_page_of_nothing_but_frame_is_compared_whole() -> None:
 
 def test_sketches_of_like_texts_agree() -> None:
     """Most of the 64 bytes for like texts, hardly any for others; few runs fill all slots."""
-    one, near, far = (Content(take_runs(text)) for text in (write(1), write(1) + "\nmore of it", write(2)))
+    one, near, far = (Content(make_fingerprint(text)) for text in (write(1), write(1) + "\nmore of it", write(2)))
     assert len(one.sketch) == SLOTS
     assert sum(a == b for a, b in zip(one.sketch, near.sketch, strict=True)) > SLOTS * 0.8
     assert sum(a == b for a, b in zip(one.sketch, far.sketch, strict=True)) < SLOTS * 0.2
-    assert len(Content(take_runs("a single line of text")).sketch) == SLOTS
+    assert len(Content(make_fingerprint("a single line of text")).sketch) == SLOTS
 
 
 def test_scripts_without_blanks_are_cut_by_characters() -> None:
@@ -97,5 +97,5 @@ def test_scripts_without_blanks_are_cut_by_characters() -> None:
 @pytest.mark.parametrize("text", ["", "   \n\t", "12 34\n5/6", "\ud800 \udfff", "x" * 3_000_000, "a/" * 2_000_000])
 def test_any_text_has_a_fingerprint(text: str) -> None:
     """Nothing, numbers alone, broken characters, megabytes without a blank: no error, no long wait."""
-    content = Content(take_runs(text))
+    content = Content(make_fingerprint(text))
     assert content.compare(content) in (0.0, 1.0)

@@ -12,13 +12,13 @@ from lycosa.text import sparql, thesaurus_library
 
 
 def ask(query: str, seconds: float = 20.0) -> list[tuple[sparql.Value, ...]]:
-    return list(sparql.select_rows(thesaurus_library.find_volume(), query, seconds=seconds).rows)
+    return list(sparql.select_rows(thesaurus_library.find_compiled(), query, seconds=seconds).rows)
 
 
 def test_answers_of_every_kind() -> None:
     """SELECT with names of columns, ASK, CONSTRUCT; common prefixes need no declaration; numbers are numbers."""
     found = sparql.select_rows(
-        thesaurus_library.find_volume(), "SELECT ?c ?l { ?c skos:prefLabel 'river'@en ; skos:prefLabel ?l }"
+        thesaurus_library.find_compiled(), "SELECT ?c ?l { ?c skos:prefLabel 'river'@en ; skos:prefLabel ?l }"
     )
     assert found.columns == ("c", "l")
     assert {row[1] for row in found.rows} == {"river", "río"}
@@ -27,7 +27,7 @@ def test_answers_of_every_kind() -> None:
     assert ask("SELECT ?c ?l { ?c skos:prefLabel 'beach'@en OPTIONAL { ?c skos:hiddenLabel ?l } }")[0][1] is None
     triples = ask("CONSTRUCT { ?c skos:altLabel ?l } WHERE { ?c skos:prefLabel 'lago'@es ; skos:altLabel ?l }")
     assert triples[0][1] == "http://www.w3.org/2004/02/skos/core#altLabel"
-    assert len(ask("SELECT * { ?a ?b ?c }")) == thesaurus_library.find_volume().header.statements
+    assert len(ask("SELECT * { ?a ?b ?c }")) == thesaurus_library.find_compiled().header.statements
 
 
 def test_a_query_ends_in_time() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lycosa.errors import UsageError
 from lycosa.text import Thesaurus, thesaurus_library
-from lycosa.text.compiled_thesaurus import open_volume, split_label, write_volume
+from lycosa.text.compiled_thesaurus import open_compiled, split_label, write_compiled
 
 PREFIXES = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -36,13 +36,13 @@ def compiled(folder: Path, text: str = RIVERS, *, languages: tuple[str, ...] = (
     source = folder / "source.ttl"
     source.write_text(text, encoding="utf-8")
     file = folder / "rivers.thesaurus"
-    write_volume(thesaurus_library.compile_files([source], name="rivers", languages=languages), file)
+    write_compiled(thesaurus_library.compile_files([source], name="rivers", languages=languages), file)
     return file
 
 
 @pytest.fixture
 def rivers(tmp_path: Path) -> Thesaurus:
-    return Thesaurus(open_volume(compiled(tmp_path)))
+    return Thesaurus(open_compiled(compiled(tmp_path)))
 
 
 def test_relevance_is_the_share_of_the_best_terms_that_the_thesaurus_has(rivers: Thesaurus) -> None:
@@ -51,11 +51,11 @@ def test_relevance_is_the_share_of_the_best_terms_that_the_thesaurus_has(rivers:
     assert rivers.relevance("cuenca", "es") == pytest.approx(1 / 3)
     assert rivers.relevance("zapatos y sombreros", "es") == 0.0
     assert rivers.relevance("", "es") == 0.0
-    reading = rivers.read("Los ríos y la cuenca del agua", "es")
-    assert {weight.term: weight.strength for weight in reading.weights} == {
+    report = rivers.explain("Los ríos y la cuenca del agua", "es")
+    assert {weight.term: weight.strength for weight in report.weights} == {
         "ríos": 1.0, "cuenca": pytest.approx(1 / 3), "agua": 1.0,
     }  # fmt: skip
-    assert reading.relevance == pytest.approx(rivers.relevance("Los ríos y la cuenca del agua", "es"))
+    assert report.relevance == pytest.approx(rivers.relevance("Los ríos y la cuenca del agua", "es"))
 
 
 def test_labels_count_in_the_language_of_the_page(rivers: Thesaurus) -> None:
@@ -76,7 +76,7 @@ def test_short_texts_are_covered_by_labels_of_several_words(rivers: Thesaurus) -
 
 def test_themes_restrict(tmp_path: Path) -> None:
     """By whole name, by a word of it, by URI; groups within groups belong to them."""
-    volume = open_volume(compiled(tmp_path))
+    volume = open_compiled(compiled(tmp_path))
     for name in ("wet things", "Cosas mojadas", "wet", "http://example.org/wet"):
         themed = Thesaurus(volume, themes=[name])
         assert themed.relevance("river road basin", "en") == pytest.approx((1 + 0 + 1 / 3) / 3), name
@@ -89,9 +89,9 @@ def test_themes_restrict(tmp_path: Path) -> None:
 
 def test_languages_restrict(tmp_path: Path) -> None:
     """At import labels are left out; later other languages do not count."""
-    volume = open_volume(compiled(tmp_path, languages=("es",)))
+    volume = open_compiled(compiled(tmp_path, languages=("es",)))
     assert volume.header.languages == ["es"]
-    whole = open_volume(compiled(tmp_path))
+    whole = open_compiled(compiled(tmp_path))
     assert Thesaurus(whole, languages=["es"]).relevance("water agua", "ca") == 0.5
     with pytest.raises(UsageError, match="no labels in fr; allowed: en, es"):
         Thesaurus(whole, languages=["fr"])
@@ -99,7 +99,7 @@ def test_languages_restrict(tmp_path: Path) -> None:
 
 def test_what_people_ask_for_is_kept(tmp_path: Path) -> None:
     """Concepts with their relations, groups with all their members, and every statement."""
-    volume = open_volume(compiled(tmp_path))
+    volume = open_compiled(compiled(tmp_path))
     concepts = {concept.label(): concept for concept in volume.read_concepts()}
     numbers = {concept.uri: number for number, concept in enumerate(volume.read_concepts())}
     assert concepts["river"].labels["en"] == ["river", "watercourse"]
@@ -121,14 +121,14 @@ def test_a_damaged_file_is_told(tmp_path: Path, harm: str) -> None:
         data[-20] ^= 1
     file.write_bytes({"cut": data[:-9], "flip": data, "short": data[:4], "other": b"x" * 1000}[harm])
     with pytest.raises(UsageError, match=r"damaged; import it again|no compiled thesaurus"):
-        open_volume(file)
+        open_compiled(file)
 
 
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thesaurus is found by its name in the user's folder, or by its path; the starter is always there."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert thesaurus_library.names() == ["starter"]
-    write_volume(compiled(tmp_path).read_bytes(), thesaurus_library.path_of("mine"))
+    write_compiled(compiled(tmp_path).read_bytes(), thesaurus_library.path_of("mine"))
     assert thesaurus_library.names() == ["starter", "mine"]
     assert thesaurus_library.find("mine").relevance("agua") == 1.0
     assert thesaurus_library.find(str(tmp_path / "rivers.thesaurus")).name == "rivers"
@@ -140,7 +140,7 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_starter_vocabulary() -> None:
     """Spanish and English, geography and environment, with themes; every concept has a label in both and a theme."""
-    volume = thesaurus_library.find_volume()
+    volume = thesaurus_library.find_compiled()
     concepts = volume.read_concepts()
     assert 150 <= len(concepts) <= 300
     assert all(concept.labels.keys() == {"en", "es"} for concept in concepts)
@@ -168,4 +168,4 @@ def test_relevance_is_between_nothing_and_all(text: str, language: str) -> None:
     starter = thesaurus_library.find()
     for value in (starter.relevance(text, language), starter.relevance_short(text, language)):
         assert 0.0 <= value <= 1.0
-    assert starter.relevance(text, language) == pytest.approx(starter.read(text, language).relevance)
+    assert starter.relevance(text, language) == pytest.approx(starter.explain(text, language).relevance)

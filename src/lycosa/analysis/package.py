@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 from lycosa.disk import make_fault
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.output.atomic_file import whole_file
-from lycosa.output.export_folder import Listing, Place, opened_tray
+from lycosa.output.export_folder import Listing, Place, open_export_folder
 
 INDEX = "_INDEX_METADATA"
 _HEAD = f"# {INDEX}: file name = address\n"
@@ -108,10 +108,10 @@ def _describe_tar(name: str, body: bytes) -> tarfile.TarInfo:
 
 @contextmanager
 def _opened_folder(folder: Path) -> Iterator[Put]:
-    with opened_tray(folder, _LISTING) as tray:
+    with open_export_folder(folder, _LISTING) as export:
         places: list[Place] = []
-        yield lambda name, body, line: places.append((tray.add(body), name, line))
-        tray.settle(places)
+        yield lambda name, body, line: places.append((export.add(body), name, line))
+        export.commit(places)
 
 
 def _read_key(line: str) -> str:

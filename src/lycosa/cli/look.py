@@ -98,4 +98,4 @@ def _ask_thesaurus(sparql: str, name: str, seconds: float) -> Answer:
     from lycosa.text import thesaurus_library
     from lycosa.text.sparql import select_rows
 
-    return select_rows(thesaurus_library.find_volume(name), sparql, seconds=seconds)
+    return select_rows(thesaurus_library.find_compiled(name), sparql, seconds=seconds)

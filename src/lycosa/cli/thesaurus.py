@@ -49,7 +49,7 @@ def thesaurus() -> None:
 def import_files(words: tuple[str, ...], name: str, languages: str, output: str | None) -> None:
     """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
     from lycosa.text import thesaurus_library
-    from lycosa.text.compiled_thesaurus import SUFFIX, open_volume, write_volume
+    from lycosa.text.compiled_thesaurus import SUFFIX, open_compiled, write_compiled
 
     began = time.monotonic()
     codes = [code for code in re.split(r"[,\s]+", languages.lower()) if code]
@@ -61,14 +61,17 @@ def import_files(words: tuple[str, ...], name: str, languages: str, output: str 
     if output and not output.endswith(SUFFIX):
         raise UsageError(f"{output}: the file of a thesaurus ends in {SUFFIX}.")
     data = thesaurus_library.compile_files(
-        list(thesaurus_library.gather(words)), name=name, languages=codes, tell=lambda text: click.echo(text, err=True)
+        list(thesaurus_library.find_skos_files(words)),
+        name=name,
+        languages=codes,
+        tell=lambda text: click.echo(text, err=True),
     )
     known = file.exists()
     try:
-        write_volume(data, file)
+        write_compiled(data, file)
     except OSError as problem:
         raise UsageError(f"{file} cannot be written: {problem.strerror}.") from None
-    header = open_volume(file).header
+    header = open_compiled(file).header
     languages = ", ".join(header.languages) or "no language"
     click.echo(
         f"{name}: {counted(header.concepts, 'concept')}, {counted(header.labels, 'label')} in {languages},"
@@ -88,7 +91,7 @@ def list_all(form: str | None, output: str) -> None:
     rows: list[tuple[Value, ...]] = []
     for name in thesaurus_library.names():
         try:
-            volume = thesaurus_library.find_volume(name)
+            volume = thesaurus_library.find_compiled(name)
         except UsageError as problem:
             rows.append((name, str(problem), "", None, None, None, str(thesaurus_library.path_of(name))))
             continue
@@ -112,7 +115,7 @@ def themes(name: str, language: str, kind: str, form: str | None, output: str) -
     from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
-    groups = thesaurus_library.find_volume(name).read_groups()
+    groups = thesaurus_library.find_compiled(name).read_groups()
     if kind and kind not in (kinds := list(dict.fromkeys(group.kind for group in groups))):
         raise UsageError(f'There are no groups of the kind "{kind}"; allowed: {", ".join(kinds)}.')
     rows: list[tuple[Value, ...]] = [
@@ -135,7 +138,7 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
     from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
-    volume = thesaurus_library.find_volume(name)
+    volume = thesaurus_library.find_compiled(name)
     concepts, groups = volume.read_concepts(), volume.read_groups()
     whole, parts = volume.find(term, language)
     found = whole or parts or [place for place, concept in enumerate(concepts) if concept.uri == term]

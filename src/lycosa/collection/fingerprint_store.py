@@ -18,7 +18,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.collection.side_database import open_versioned, translated
-from lycosa.text.fingerprint import Runs, hash_text, read_lines, take_runs
+from lycosa.text.fingerprint import Fingerprint, hash_text, make_fingerprint, read_lines
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -97,12 +97,12 @@ class FingerprintStore:
                 tell(f"{changed:,} new fingerprints, up to page {last:,}")
         return changed + self._take({}, after=last, upto=1 << 62)
 
-    def __iter__(self) -> Iterator[tuple[int, int, Runs]]:
+    def __iter__(self) -> Iterator[tuple[int, int, Fingerprint]]:
         """Row number, hash of the title and fingerprint of each page, in the order of their numbers."""
         for n, title, runs in self.database.execute("SELECT n, title, runs FROM print ORDER BY n"):
             yield n, title, array("I", runs)
 
-    def runs(self, n: int) -> Runs:
+    def runs(self, n: int) -> Fingerprint:
         """The fingerprint of one page."""
         return array("I", self.database.execute("SELECT runs FROM print WHERE n = ?", (n,)).get or b"")
 
@@ -126,4 +126,4 @@ class FingerprintStore:
         if page is None:
             return n, digest, 0, b""
         doc = page.doc
-        return n, digest, hash_text("\n".join(read_lines(doc.title))), take_runs(doc.text).tobytes()
+        return n, digest, hash_text("\n".join(read_lines(doc.title))), make_fingerprint(doc.text).tobytes()

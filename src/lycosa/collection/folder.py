@@ -8,7 +8,7 @@ from pathlib import Path
 from lycosa.config.settings import Mission
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, UsageError
-from lycosa.output.atomic_file import CRAWL_MAKES, refuse_own
+from lycosa.output.atomic_file import CRAWL_MAKES, refuse_collection_path
 
 
 def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
@@ -57,7 +57,7 @@ def check_targets(mission: Mission) -> None:
             raise UsageError(f"{key} is {name}, which cannot be: {place} is a file; allowed: the path of a {kind}.")
         if not os.access(place, os.W_OK):
             raise CollectionError(f"{key} is {name}, which cannot be written: no permission to write to {place}.")
-        refuse_own(name, new=mission.keep.collection, log=key == "log.file")
+        refuse_collection_path(name, new=mission.keep.collection, log=key == "log.file")
 
 
 def _is_collection(folder: Path) -> bool:

@@ -1,12 +1,12 @@
-"""The older `Crawler.conf` form (T1): text in, the values given in it with their lines out.
+"""Reader of `Crawler.conf`, the older form of missions: the values that a text gives, with their lines.
 
     <crawler-options>
     starting-points = { "http://www.example.org/", };   # a list may span lines
     scope = domain-scope;
 
-Sections only group: a key means the same in each. What has no place in a mission of ours is derived: `repository` is
-the mirror's folder, with `index.txt` and the collection (`.lycosa`) in it; `threads` is the number of downloads at a
-time in all, hence one worker.
+Sections only group: a key means the same in each. Two keys mean more than one setting: `repository` is the mirror's
+folder, with `index.txt` and the collection (`.lycosa`) in it; `threads` is the number of downloads at a time in all,
+hence one worker.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ KEYS: dict[str, Path] = {
 }
 _LISTS = ("starting-points", "accept-list", "reject-list")
 
-#: More of them than anybody reads; a file of another kind should not be gone through to its end.
-_ENOUGH = 20
+#: Problems after which reading ends: nobody reads more, and a file of another kind would be full of them.
+_MAX_PROBLEMS = 20
 
 _SPACE = re.compile(r"(?>(?:[\s\ufeff]|#[^\n]*)*)")
 _END = re.compile(r";")
@@ -52,7 +52,7 @@ _UNLIKE_TOML = re.compile(r"""[^="'#]*+=\s*+(?:(?:"[^"]*+"|'[^']*+'|\{[^}]*+\}|[
 
 
 class _Malformed(Exception):
-    """A place from which the file cannot be read on; the text tells what stands there."""
+    """A syntax error, behind which the file cannot be read; the text says what stands there."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -67,15 +67,15 @@ class _Assignment(Struct, gc=False):
 
 
 class _Cursor:
-    """A place in the text, and its line."""
+    """A position in the text, and its line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.line = 1
 
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What the pattern matches here, if it does; the cursor then stands behind it."""
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What the pattern matches here, if it does; the cursor moves behind it."""
         match = pattern.match(self.text, self.at)
         if match:
             self.line += self.text.count("\n", self.at, match.end())
@@ -84,7 +84,7 @@ class _Cursor:
 
     def next(self) -> str:
         """The next character that is neither space nor comment, or nothing at the end."""
-        self.take(_SPACE)
+        self.match(_SPACE)
         return self.text[self.at : self.at + 1]
 
     def shown(self) -> str:
@@ -121,7 +121,7 @@ def read(text: str, source: str) -> tuple[list[GivenValue], list[Problem]]:
             else:
                 given += _given(name, line, found.items, source)
             first.setdefault(name, line)
-            if len(problems) >= _ENOUGH:
+            if len(problems) >= _MAX_PROBLEMS:
                 break
     except _Malformed as malformed:
         problems.append(Problem(source, malformed.line, str(malformed)))
@@ -149,9 +149,9 @@ def _assignments(cursor: _Cursor) -> Iterator[_Assignment]:
     while mark := cursor.next():
         line = cursor.line
         if mark == "<":
-            _pass_tag(cursor)
-        elif not cursor.take(_END):
-            key = cursor.take(_KEY)
+            _skip_tag(cursor)
+        elif not cursor.match(_END):
+            key = cursor.match(_KEY)
             if not key:
                 raise _Malformed(line, f"found {cursor.shown()}; allowed: key = value; or <section> or # comment")
             name = key[0][:60]
@@ -164,9 +164,9 @@ def _assignments(cursor: _Cursor) -> Iterator[_Assignment]:
             yield _Assignment(key[0], line, items, braces)
 
 
-def _pass_tag(cursor: _Cursor) -> None:
+def _skip_tag(cursor: _Cursor) -> None:
     line, shown = cursor.line, cursor.shown()
-    tag = cursor.take(_TAG)
+    tag = cursor.match(_TAG)
     if not tag:
         raise _Malformed(line, f"found {shown}, a section that is not ended by >")
     name = tag[1].strip().removeprefix("/").strip()
@@ -180,7 +180,7 @@ def _read_value(cursor: _Cursor) -> tuple[list[tuple[str, int]], bool]:
         return _read_list(cursor), True
     if mark in ('"', "'"):
         return [_read_string(cursor)], False
-    line, bare = cursor.line, cursor.take(_BARE)
+    line, bare = cursor.line, cursor.match(_BARE)
     return [(bare[0].strip() if bare else "", line)], False
 
 
@@ -202,7 +202,7 @@ def _read_list(cursor: _Cursor) -> list[tuple[str, int]]:
         if mark in ('"', "'"):
             items.append(_read_string(cursor))
         else:
-            line, bare = cursor.line, cursor.take(_BARE_ITEM)
+            line, bare = cursor.line, cursor.match(_BARE_ITEM)
             items.append((bare[0].strip() if bare else "", line))
     cursor.at += 1
     return items
@@ -210,7 +210,7 @@ def _read_list(cursor: _Cursor) -> list[tuple[str, int]]:
 
 def _read_string(cursor: _Cursor) -> tuple[str, int]:
     line, shown = cursor.line, cursor.shown()
-    string = cursor.take(_STRING)
+    string = cursor.match(_STRING)
     if not string:
         raise _Malformed(line, f"found {shown}, a text whose quote is not closed on its line")
     return string[2] if string[1] is None else string[1].replace('\\"', '"'), line

@@ -1,6 +1,6 @@
-"""The settings as a flat table: the structs of `settings` go in, one `Field` a path that takes a value comes out.
+"""The table of settings: one `Field` per path that takes a value, made from the structs of `settings`.
 
-A path is a tuple (`("limits", "pages")`); `dotted` and `split` turn it into what people write and back. `GivenValue`
+A path is a tuple (`("limits", "pages")`); `dotted` and `split` convert it to what people write and back. `GivenValue`
 is a value as one source gave it, before anything was checked.
 """
 
@@ -49,7 +49,7 @@ _SPLIT = r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([^.]+)'
 
 
 class Field(Struct, frozen=True):
-    """One setting: what may stand there."""
+    """One setting: its type, its default and its range."""
 
     name: str
     kind: Literal["whole", "number", "yes-no", "text", "choice", "list"]
@@ -83,12 +83,12 @@ class GivenValue(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it stands: `mission.toml:12`, `LYCOSA_SCOPE`, `--limit`."""
+        """The source, with the line if it has lines: `mission.toml:12`, `LYCOSA_SCOPE`, `--limit`."""
         return f"{self.source}:{self.line}" if self.line else self.source
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong, and where."""
+    """A mistake in a source, and where it stands."""
 
     source: str
     line: int  # 0 where there are no lines
@@ -205,7 +205,7 @@ def nearest_key(path: Path) -> str:
 
 
 def section_hint(path: Path) -> str:
-    """Who gives a value to a section may mean a setting of that name elsewhere."""
+    """The setting that was meant where a section was given a value: one of that name elsewhere, if there is one."""
     meant = [dotted(known) for known in all_fields() if known[-1:] == path and known != path]
     return f" (did you mean {meant[0]}?)" if meant else ""
 
@@ -218,7 +218,7 @@ def unknown_part(path: Path) -> Path:
 
 
 def unknown_key(path: Path) -> str:
-    """What to tell about a key that is none of ours."""
+    """The error text for a key that is none of ours."""
     if is_table(path):
         allowed = ", ".join(dotted((*path, name)) for name in names_at(path) or ["NAME"])
         return f"{dotted(path)} is a section{section_hint(path)}; allowed: {allowed}"

@@ -1,6 +1,6 @@
-"""Layers of settings: defaults < file < environment < command line become one `Mission`, with the origin of each value.
+"""Loading of missions: defaults < file < environment < command line, layered, with the origin of each value.
 
-All that is wrong is told at once, in one `UsageError`; nothing else is raised, whatever the file holds.
+One `UsageError` names all problems at once; nothing else is raised, whatever the file holds.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from lycosa.config.fields import (
 from lycosa.config.mission_table import known
 from lycosa.config.secrets import MASK, is_secret, mask
 from lycosa.config.settings import Mission
-from lycosa.config.validation import read, settle, split_list
+from lycosa.config.validation import parse, split_list, validate
 from lycosa.config.value_parsers import Wrong, check_host, check_token
 from lycosa.errors import UsageError
 
-#: Variables that begin as ours do and are no settings.
+#: Environment variables with our prefix that are no settings.
 NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV"})
 
 #: The option of `lycosa crawl` for a setting, which is then named as the value's origin.
@@ -100,7 +100,7 @@ def load(
     sets: Sequence[str] = (),
     text: str = "",
 ) -> LoadedMission:
-    """The mission that file, environment and command line make; None in `overrides` is an option not given.
+    """The mission that file, environment and command line give; None in `overrides` is an option not given.
 
     `text` stands for a file, as `to_toml` wrote it.
     """
@@ -125,12 +125,12 @@ def load(
     origin = {dotted(path): "default" for path in all_fields()}
     for item in given:
         try:
-            path = _settle_path(item.path)
-            value = {} if is_table(path) else read(path, str(item.value)) if item.is_text else settle(path, item.value)
+            path = _resolve_path(item.path)
+            value = _read_value(path, item)
         except Wrong as wrong:
-            problems += [_complain(item, one) for one in (wrong, *wrong.others)]
+            problems += [_describe_problem(item, one) for one in (wrong, *wrong.others)]
             continue
-        _plant(tree, path, value)
+        _insert(tree, path, value)
         origin[dotted(path)] = item.place
     if problems:
         problems.sort(key=lambda problem: problem.line or sys.maxsize)
@@ -145,17 +145,17 @@ def load(
         raise UsageError(f"the mission does not hold together: {error}") from None
 
 
-def describe(settled: LoadedMission) -> list[SettingRow]:
+def describe(loaded: LoadedMission) -> list[SettingRow]:
     """Every setting with its value, its origin and its meaning; secrets are masked."""
     from lycosa.config.setting_docs import meanings
 
     known = meanings()
     rows = []
-    for path in [*all_fields(), *_host_paths(settled.mission)]:
+    for path in [*all_fields(), *_host_paths(loaded.mission)]:
         key = dotted(path)
         general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
-        origin = settled.origin.get(key, "default")
-        rows.append(SettingRow(key, _shown(path, _value_at(settled.mission, path)), origin, known[dotted(general)]))
+        origin = loaded.origin.get(key, "default")
+        rows.append(SettingRow(key, _shown(path, _value_at(loaded.mission, path)), origin, known[dotted(general)]))
     return rows
 
 
@@ -219,7 +219,7 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[GivenValue], li
         elif not field:
             problems.append(Problem(name, 0, unknown_key(path) if path else "found no key"))
         elif field.kind == "list":
-            texts = [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
+            texts = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
             items = [item for text in texts for item in split_list(path, str(text))]
             given.append(GivenValue(path, items, name))
         else:
@@ -248,8 +248,14 @@ def _read_hosts(text: str, name: str) -> tuple[list[GivenValue], list[Problem]]:
     return [replace(item, line=0) for item in given], []
 
 
-def _settle_path(path: Path) -> Path:
-    """The path with a host's name in the form that URLs have it in."""
+def _read_value(path: Path, item: GivenValue) -> object:
+    if is_table(path):
+        return {}
+    return parse(path, str(item.value)) if item.is_text else validate(path, item.value)
+
+
+def _resolve_path(path: Path) -> Path:
+    """The path with a host's name in the form that it has in URLs."""
     if path[0] != "hosts" or len(path) < 2:
         return path
     part = path[-1]
@@ -264,7 +270,7 @@ def _settle_path(path: Path) -> Path:
         raise Wrong(wrong.allowed, part=part) from None
 
 
-def _complain(item: GivenValue, wrong: Wrong) -> Problem:
+def _describe_problem(item: GivenValue, wrong: Wrong) -> Problem:
     value = item.value
     if wrong.item is not None and isinstance(value, list | tuple):
         value = value[wrong.item]
@@ -274,7 +280,7 @@ def _complain(item: GivenValue, wrong: Wrong) -> Problem:
     return Problem(item.source, item.line_of(wrong.item), text)
 
 
-def _plant(tree: dict[str, Any], path: Path, value: object) -> None:
+def _insert(tree: dict[str, Any], path: Path, value: object) -> None:
     for part in path[:-1]:
         tree = tree.setdefault(part, {})
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Mission files: a name or a path goes in, the values that the file gives come out.
+"""Mission files: the values that a file gives, found by its path or by the name of a built-in mission.
 
-Which of the two forms a file has is told by its content. Missions that are installed are called by their names, also
+The content of a file tells which of the two forms it has. Missions that are installed are called by their names, also
 several at once, with commas between them.
 """
 
@@ -69,7 +69,7 @@ def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
 
 
 def _refuse_other(text: str, file: Path) -> None:
-    """Name what a file is that was taken for a mission: a list of seeds, or a page."""
+    """Refuse a file that is no mission and say what it is: a list of seeds, or a page."""
     lines = (line.strip() for line in text.split("\n", 1000)[:1000])
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if re.match(r"(?i)https?://\S+$|https?://\S+\s+#", first):
@@ -83,7 +83,7 @@ def _refuse_other(text: str, file: Path) -> None:
 
 
 def _anchored(item: GivenValue, folder: Path) -> GivenValue:
-    """A quarry's file is looked up from the mission's folder, where it lies beside it."""
+    """The value with a quarry's file looked up from the mission's folder, where it lies beside the mission."""
     if item.path != ("quarry",) or not isinstance(item.value, str):
         return item
     return replace(item, value=anchor_quarry(item.value, folder))

@@ -1,4 +1,4 @@
-"""What must not be shown or written down: passwords, cookies, credentials in headers and in URLs."""
+"""Secrets in settings: passwords, cookies, credentials in headers and URLs, which are neither shown nor written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lycosa.config.settings import HostRule, Mission
 MASK = "•••"
 
 #: Header fields that carry credentials, by the words their names are made of (X-Api-Key, Private-Token…).
-_TELLING = r"(?i)auth|cookie|token|key|secret|session|passw|credential"
+_CREDENTIAL = r"(?i)auth|cookie|token|key|secret|session|passw|credential"
 _USERINFO = r"^((?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//|)[^/?#\s]*@"
 
 
@@ -20,11 +20,11 @@ def is_secret(path: Path) -> bool:
     """Whether the whole value at this path is a secret."""
     if path[:1] != ("hosts",) or len(path) < 3:
         return False
-    return path[2] in ("password", "cookies") or (path[2] == "headers" and bool(re.search(_TELLING, path[-1])))
+    return path[2] in ("password", "cookies") or (path[2] == "headers" and bool(re.search(_CREDENTIAL, path[-1])))
 
 
 def mask(path: Path, text: str) -> str:
-    """The text as it may be shown."""
+    """The text with secrets masked, so that it can be shown."""
     if is_secret(path):
         return MASK
     return re.sub(_USERINFO, rf"\1{MASK}@", text) if path[-1] in ("proxy", "seeds") else text
@@ -32,17 +32,19 @@ def mask(path: Path, text: str) -> str:
 
 def has_secrets(rule: HostRule) -> bool:
     """Whether requests to this rule's hosts are made in somebody's name."""
-    return bool(rule.user or rule.password or rule.cookies) or any(re.search(_TELLING, name) for name in rule.headers)
+    return bool(rule.user or rule.password or rule.cookies) or any(
+        re.search(_CREDENTIAL, name) for name in rule.headers
+    )
 
 
 def make_public(rule: HostRule) -> HostRule:
-    """A rule whose requests are made in nobody's name."""
-    headers = {name: text for name, text in rule.headers.items() if not re.search(_TELLING, name)}
+    """The rule without credentials, so that its requests are made in nobody's name."""
+    headers = {name: text for name, text in rule.headers.items() if not re.search(_CREDENTIAL, name)}
     return replace(rule, user="", password="", cookies={}, headers=headers)
 
 
 def without_secrets(mission: Mission) -> Mission:
-    """The mission as it may be written down."""
+    """The mission without secrets, so that it can be written to disk."""
     hosts = {
         host: replace(
             make_public(rule),
@@ -60,7 +62,7 @@ def hidden_names(host: str, mission: Mission) -> list[str]:
     rule = mission.hosts.get(host, HostRule())
     names = ["password"] if rule.password else []
     names += [f"cookies.{name}" for name in rule.cookies]
-    names += [f"headers.{name}" for name in rule.headers if re.search(_TELLING, name)]
+    names += [f"headers.{name}" for name in rule.headers if re.search(_CREDENTIAL, name)]
     if rule.proxy and re.match(_USERINFO, rule.proxy):
         names.append("user and password of proxy")
     return names

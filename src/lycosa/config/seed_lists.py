@@ -1,6 +1,6 @@
-"""Lists of addresses in files: text, CSV, sitemaps, each also compressed by gzip; a path goes in, entries come out.
+"""Seed lists: the addresses in a file of text, CSV or a sitemap, each also compressed by gzip.
 
-Nothing is checked here but the file's form. Every kind but the sitemap, whose size is capped, is read as a stream.
+Only the form of the file is checked here. Every kind but the sitemap, whose size is capped, is read as a stream.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _COLUMN_NAMES = (
 
 
 class ListedSeed(Struct, frozen=True, order=True, gc=False):
-    """One address as written, and where."""
+    """One address as written, and where it stands."""
 
     text: str
     source: str = ""  # a file; empty for the command line
@@ -49,7 +49,7 @@ class ListedSeed(Struct, frozen=True, order=True, gc=False):
 
 
 def read_list(name: str, *, column: str = "", stdin: BinaryIO) -> Iterator[ListedSeed]:
-    """The addresses in a file (`-`: stdin), whatever of the known kinds it is."""
+    """The addresses in a file (`-`: stdin) of any of these kinds."""
     path, column = _split_column(name, column)
     source = "stdin" if path == "-" else path
     import zlib
@@ -207,6 +207,8 @@ def _read_sitemap(data: bytes, source: str) -> Iterator[ListedSeed]:
 
 
 class _SitemapWalk:
+    """The handlers of an expat parser that collects the addresses of a sitemap."""
+
     def __init__(self, parser: Any, source: str) -> None:
         self.parser = parser
         self.source = source

@@ -1,7 +1,7 @@
-"""Seeds (T2): the addresses at which a crawl begins, from the command line, a mission, and lists of several kinds.
+"""Seeds: the addresses at which a crawl begins, from the command line, a mission, and lists of several kinds.
 
-Words and files go in, normalised http(s) URLs come out, each once and in order; or one `UsageError` that names all that
-are none. A list is read as a stream, so that a sample of a huge one (`--sample`) takes no more memory than the sample.
+`read_seeds` returns normalised http(s) URLs, each once and in order, or raises one `UsageError` that names all words
+that are none. A list is read as a stream, so that a sample of a huge one (`--sample`) needs only its own memory.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ class Seeds(Struct, frozen=True):
     written: dict[str, str] = {}  # by URL, how it was written where that differs
 
 
-class _Chosen(Struct, frozen=True, order=True, gc=False):
-    rank: int  # negative hash: the heap's first is the one to give up next
+class _Sampled(Struct, frozen=True, order=True, gc=False):
+    """A member of the sample; the first of the heap is the next to be replaced."""
+
+    rank: int  # negative hash
     order: int
     entry: ListedSeed
 
@@ -52,8 +54,8 @@ def read_seeds(
     entries = _entries(words, files, column, stdin or sys.stdin.buffer)
     if sample:
         chosen, read = _sample(entries, sample, sample_seed)
-        return _settle(chosen, read)
-    return _settle(entries, None)
+        return _resolve(chosen, read)
+    return _resolve(entries, None)
 
 
 def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: BinaryIO) -> Iterator[ListedSeed]:
@@ -67,13 +69,13 @@ def _entries(words: Iterable[str], files: Sequence[str], column: str, stdin: Bin
 
 
 def _sample(entries: Iterable[ListedSeed], size: int, seed: int) -> tuple[list[ListedSeed], int]:
-    """Those entries whose seeded hashes are smallest: uniform, each text once, the same again for the same list.
+    """The entries whose seeded hashes are smallest: uniform, each text once, the same for the same list.
 
-    A reservoir of random draws would choose anew when a crawl is continued by the same command; this does not.
+    A reservoir of random draws would choose others when the same command continues a crawl; this does not.
     """
     from xxhash import xxh3_64_intdigest
 
-    heap: list[_Chosen] = []
+    heap: list[_Sampled] = []
     held: set[int] = set()
     count = 0
     for count, entry in enumerate(entries, 1):  # noqa: B007
@@ -82,13 +84,13 @@ def _sample(entries: Iterable[ListedSeed], size: int, seed: int) -> tuple[list[L
             continue
         held.add(rank)
         if len(heap) < size:
-            heappush(heap, _Chosen(rank, count, entry))
+            heappush(heap, _Sampled(rank, count, entry))
         else:
-            held.discard(heapreplace(heap, _Chosen(rank, count, entry)).rank)
+            held.discard(heapreplace(heap, _Sampled(rank, count, entry)).rank)
     return [chosen.entry for chosen in sorted(heap, key=lambda chosen: chosen.order)], count
 
 
-def _settle(entries: Iterable[ListedSeed], read: int | None) -> Seeds:
+def _resolve(entries: Iterable[ListedSeed], read: int | None) -> Seeds:
     urls: dict[str, str] = {}
     bad: list[str] = []
     count = bad_count = 0
@@ -98,7 +100,7 @@ def _settle(entries: Iterable[ListedSeed], read: int | None) -> Seeds:
         except Wrong as wrong:
             bad_count += 1
             if bad_count <= _SHOWN:
-                bad.append(_complain(entry, wrong))
+                bad.append(_describe_problem(entry, wrong))
     if bad:
         more = f"\n… and {bad_count - _SHOWN} more" if bad_count > _SHOWN else ""
         verb = "seed is no address" if bad_count == 1 else "seeds are no addresses"
@@ -108,7 +110,7 @@ def _settle(entries: Iterable[ListedSeed], read: int | None) -> Seeds:
     return Seeds(tuple(urls), count if read is None else read, written)
 
 
-def _complain(entry: ListedSeed, wrong: Wrong) -> str:
+def _describe_problem(entry: ListedSeed, wrong: Wrong) -> str:
     place = f"{entry.source}:{entry.line}: " if entry.source else ""
     found = mask(("seeds",), entry.text.strip())
     shown = found if len(found) <= 80 else found[:80] + "…"

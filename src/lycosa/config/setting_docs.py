@@ -1,9 +1,8 @@
-"""What each setting means: the docstrings of `settings` by dotted key, and the table of them in `docs/settings.md`."""
+"""Documentation of the settings: the docstrings of `settings` by dotted key, and their table in `docs/settings.md`."""
 
 from __future__ import annotations
 
 import ast
-import re
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +16,7 @@ _WORDS = {
     "text": "text",
     "list": "list of texts",
 }
+_TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
 
 
 @cache
@@ -24,21 +24,19 @@ def meanings() -> dict[str, str]:
     """The meaning of each setting; a section's own stands under its name, a host's under `hosts.`"""
     structs = _docstrings()
     found = {name: text for name, text in structs["Mission"].items() if name}
-    for section in [*sections(), "hosts"]:
+    for section in [*filter(None, sections()), "hosts"]:
         struct = "HostRule" if section == "hosts" else f"{section.removesuffix('s').capitalize()}Settings"
-        for name, text in structs[struct].items() if section else ():
+        for name, text in structs[struct].items():
             found[f"{section}.{name}" if name else section] = text
     return found
 
 
 def table() -> str:
-    """The settings as Markdown: one table a section."""
+    """The settings as Markdown, one table per section."""
     known = meanings()
     out = []
     for section, members in [*sections().items(), ("hosts", host_fields())]:
-        title = (
-            f"`[{section}]`" if section not in ("", "hosts") else section and '`[hosts."example.org"]`' or "At the top"
-        )
+        title = _TITLES.get(section, f"`[{section}]`")
         out += [f"### {title}", ""]
         out += [known[section], ""] if section else []
         out += ["| setting | value | default | meaning |", "| --- | --- | --- | --- |"]
@@ -58,7 +56,7 @@ def _docstrings() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for struct in tree.body:
         if isinstance(struct, ast.ClassDef):
-            texts = found[struct.name] = {"": re.sub(r" \([A-Z][0-9, A-Z]+\)", "", ast.get_docstring(struct) or "")}
+            texts = found[struct.name] = {"": ast.get_docstring(struct) or ""}
             for before, node in zip(struct.body, struct.body[1:], strict=False):
                 if isinstance(before, ast.AnnAssign) and isinstance(node, ast.Expr):
                     assert isinstance(before.target, ast.Name) and isinstance(node.value, ast.Constant)
@@ -71,8 +69,12 @@ def _kind(field: Field | None) -> str:
         return "table of texts"
     if field.kind == "choice":
         return ", ".join(f"`{choice}`" for choice in field.choices)
-    low = f" from {field.low}" if field.low is not None else f" above {field.above}" if field.above is not None else ""
-    return _WORDS[field.kind] + low + (f" to {field.high}" if field.high is not None else "")
+    text = _WORDS[field.kind]
+    if field.low is not None:
+        text += f" from {field.low}"
+    elif field.above is not None:
+        text += f" above {field.above}"
+    return text if field.high is None else f"{text} to {field.high}"
 
 
 def _default(field: Field) -> str:

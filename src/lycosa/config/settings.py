@@ -1,4 +1,4 @@
-"""Every setting of a mission, with its default: one frozen struct a section.
+"""Every setting of a mission, with its default: one frozen struct per section.
 
 The names here are the names in a TOML mission (`[limits] pages = 100`), in the environment (`LYCOSA_LIMITS_PAGES`) and
 after `--set` (`limits.pages=100`). The docstring under each field is what `docs/settings.md` and `lycosa check` show;
@@ -27,7 +27,7 @@ MIB = 1 << 20
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a crawl stops (T5). Zero or a negative number: no limit; but a depth of 0 means the seeds alone, and the
+    """Where a crawl stops. Zero or a negative number: no limit; but a depth of 0 means the seeds alone, and the
     size of an answer always has a bound."""
 
     pages: int = 0
@@ -57,7 +57,7 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which link is next when the order is best (G3, G4, G8): by which policy, and what counts as relevant."""
+    """Which link is next when the order is best: by which policy, and what counts as relevant."""
 
     name: Literal["quarry", "bfs", "fish", "shark", "terms", "learn"] = "quarry"
     """quarry: the score that the quarry gives; any other one settles the order as well"""
@@ -84,7 +84,7 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How the crawler names itself (T13)."""
+    """How the crawler names itself."""
 
     name: str = "lycosa"
     """product token: the name robots.txt groups are looked up by"""
@@ -95,7 +95,7 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How answers are got, and when they are given up (T12, T13, T16)."""
+    """How answers are got, and when they are given up."""
 
     delay_s: Seconds = 1.0
     """seconds between two requests to one host"""
@@ -152,7 +152,7 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Pages that need a browser (T20): how long, how much and with what they are rendered."""
+    """Pages that need a browser: how long, how much and with what they are rendered."""
 
     browser: str = ""
     """program to use; empty: chromium, google-chrome… as found on PATH"""
@@ -179,7 +179,7 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which addresses count as one (T11)."""
+    """Which addresses count as one."""
 
     drop_session: bool = False
     """remove session ids (jsessionid, PHPSESSID, sid…)"""
@@ -192,7 +192,7 @@ class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds against endless sites (T19). Zero: no bound."""
+    """Bounds against endless sites. Zero: no bound."""
 
     url_length: Count = 2083
     """characters of a URL"""
@@ -217,7 +217,7 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What lasts (T8, T9, T10)."""
+    """What lasts."""
 
     collection: str = "collection"
     """folder of the collection"""
@@ -244,7 +244,7 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is written down of the crawl (T15)."""
+    """What is written down of the crawl."""
 
     file: str = ""
     """log file, in JSON if its name ends in .jsonl; empty: logs/crawl.log in the collection; - for the screen"""
@@ -253,7 +253,7 @@ class LogSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a page is fetched again (T14)."""
+    """When a page is fetched again."""
 
     period_h: Annotated[float, Meta(ge=0)] = 0.0
     """hours from the start of one round to the start of the next, which the program waits for; 0: one round"""

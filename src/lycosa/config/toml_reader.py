@@ -1,6 +1,6 @@
-"""Missions as TOML: text in, the values given in it with their lines out.
+"""Reader of missions in TOML: the values that a text gives, with their lines.
 
-`tomllib` decides what is valid; it keeps no positions, so `find_lines` walks the text a second time for them.
+`tomllib` decides what is valid; it keeps no positions, so `find_lines` scans the text a second time for them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _TOKEN = re.compile(
     |(?P<mark>[\[\]{},=.])|(?P<word>[^\s\[\]{},=."'\#]+)""",
     re.VERBOSE | re.DOTALL,
 )
-_TELLING = r"(?i)((?:passw|auth|cookie|token|secret|key)[^=]*=).*"
-#: A key of more parts than any setting has; the standard library's reader takes the square of them in time.
+_CREDENTIAL = r"(?i)((?:passw|auth|cookie|token|secret|key)[^=]*=).*"
+#: A key of more parts than any setting has; the time of the standard library's reader grows with their square.
 _DEEP_KEY = re.compile(
     r"""(?:^[ \t]*+\[{0,2}|[{,])[ \t]*+(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
     re.MULTILINE,
@@ -94,7 +94,7 @@ def find_lines(text: str) -> dict[Place, int]:
 
 
 class _Walk:
-    """Where in the document a token stands: the table, the key, and the lists and inline tables that are open."""
+    """The position of a token in the document: the table, the key, and the lists and inline tables that are open."""
 
     def __init__(self, lines: dict[Place, int]) -> None:
         self.lines = lines
@@ -180,7 +180,7 @@ def _syntax_problem(text: str, source: str, error: ValueError) -> Problem:
     line = int(where[1]) if where and where[1] else text.rstrip().count("\n") + 1
     column = f", column {where[2]}" if where and where[2] else ""
     rows = text.split("\n")
-    found = re.sub(_TELLING, r"\1•••", rows[line - 1].strip())[:100] if line <= len(rows) else ""
+    found = re.sub(_CREDENTIAL, r"\1•••", rows[line - 1].strip())[:100] if line <= len(rows) else ""
     hint = ""
     if "'\\\\'" in reason or "escape" in reason.lower():
         hint = r"; put a pattern with backslashes between single quotes: '\.html$'"

@@ -1,4 +1,4 @@
-"""A settled mission as TOML text that loads as the same mission again, for the collection it makes."""
+"""Writer of missions in TOML, for the collection that a crawl makes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lycosa.config.settings import Mission
 
 def to_toml(mission: Mission) -> str:
     """The mission as a TOML file that loads as the same mission; secrets are left out, and a comment says so."""
-    open_mission = without_secrets(mission)
+    public_mission = without_secrets(mission)
     out = ["# Settled by lycosa. Secrets (passwords, cookies, credentials in headers and proxies) are left out.", ""]
-    out += [f"{name} = {_value(getattr(open_mission, name))}" for name in sections()[""]]
+    out += [f"{name} = {_value(getattr(public_mission, name))}" for name in sections()[""]]
     for section, members in sections().items():
         if section:
             out += ["", f"[{section}]"]
-            out += [f"{name} = {_value(getattr(getattr(open_mission, section), name))}" for name in members]
-    for host, rule in open_mission.hosts.items():
+            out += [f"{name} = {_value(getattr(getattr(public_mission, section), name))}" for name in members]
+    for host, rule in public_mission.hosts.items():
         out += ["", f"[{dotted(('hosts', host))}]"]
         if hidden := hidden_names(host, mission):
             out.append(f"# left out: {', '.join(hidden)}")

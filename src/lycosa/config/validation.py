@@ -1,7 +1,7 @@
-"""Checking of values: a setting's path and what was given for it go in, the value that the mission holds comes out.
+"""Validation of settings: the value that a mission holds, from a setting's path and what was given for it.
 
-`read` is for text (environment, command line, Crawler.conf), whose type the setting decides; `settle` for values that
-have a type already (TOML). Both raise `Wrong`, whose text says what is allowed.
+`parse` is for text (environment, command line, Crawler.conf), whose type the setting decides; `validate` for values
+that have a type already (TOML). Both raise `Wrong`, whose text says what is allowed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,10 @@ from lycosa.config import value_parsers
 from lycosa.config.fields import Field, Path, field_at, nearest
 from lycosa.config.value_parsers import Wrong
 
-#: The names that earlier crawlers gave to what we have (T6, T7).
+#: What earlier crawlers call our choices.
 ALIASES: dict[Path, dict[str, str]] = {
     ("scope",): {"free-spanning": "free", "domain-scope": "domain", "host-scope": "host", "path-scope": "path"},
-    ("order",): {
-        "breadth-first": "bfs",
-        "depth-first": "dfs",
-        "best-first": "best",
-    },
+    ("order",): {"breadth-first": "bfs", "depth-first": "dfs", "best-first": "best"},
 }
 
 #: What each text, or each item of a list, must be beyond its type.
@@ -52,7 +48,7 @@ _HOST_CHECKS: dict[str, Callable[[str], str]] = {
     "cookies": value_parsers.check_cookie,
 }
 
-#: Where one text holds a whole list: what stands between its items. A pattern may hold anything but a line break.
+#: The separators of lists that are given in one text. A pattern may hold anything but a line break.
 _SEPARATORS: dict[Path, str] = {("accept",): r"\n", ("reject",): r"\n", ("seeds",): r"\s+", ("themes",): r"\s*,\s*"}
 
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
@@ -61,41 +57,41 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _LARGEST = 2**53
 
 
-def settle(path: Path, value: object) -> object:
+def validate(path: Path, value: object) -> object:
     """The value as the mission holds it."""
     field = field_at(path)
     assert field is not None, path
     if field.kind == "whole":
-        return _settle_whole(field, value)
+        return _validate_whole(field, value)
     if field.kind == "number":
-        return _settle_number(field, value)
+        return _validate_number(field, value)
     if field.kind == "yes-no":
         if not isinstance(value, bool):
             raise Wrong("true or false")
         return value
     if field.kind == "choice":
-        return _settle_choice(path, field, value)
+        return _validate_choice(path, field, value)
     check = _HOST_CHECKS.get(path[2]) if path[0] == "hosts" else CHECKS.get(path)
     if field.kind == "text":
-        return _settle_text(value, check)
+        return _validate_text(value, check)
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         raise Wrong("a list of texts")
-    return _settle_items(items, check)
+    return _validate_items(items, check)
 
 
-def read(path: Path, text: str) -> object:
+def parse(path: Path, text: str) -> object:
     """The value that a text stands for, typed by the setting and checked."""
     field = field_at(path)
     assert field is not None, path
     if field.kind == "list":
-        return settle(path, split_list(path, text))
+        return validate(path, split_list(path, text))
     if field.kind in ("text", "choice"):
-        return settle(path, text)
+        return validate(path, text)
     if field.kind == "yes-no":
         word = text.strip().lower()
-        return settle(path, word in _YES if word in _YES | _NO else text)
-    return settle(path, _as_number(text))
+        return validate(path, word in _YES if word in _YES | _NO else text)
+    return validate(path, _as_number(text))
 
 
 def split_list(path: Path, text: str) -> list[str]:
@@ -113,7 +109,7 @@ def split_list(path: Path, text: str) -> list[str]:
     return [item for item in re.split(_SEPARATORS.get(path, r"[,\s]\s*"), word) if item]
 
 
-def _settle_whole(field: Field, value: object) -> int:
+def _validate_whole(field: Field, value: object) -> int:
     if isinstance(value, str) and field.unit == "bytes":
         value = value_parsers.parse_size(value)
     if not isinstance(value, int) or isinstance(value, bool) or not _within(field, value):
@@ -123,7 +119,7 @@ def _settle_whole(field: Field, value: object) -> int:
     return value
 
 
-def _settle_number(field: Field, value: object) -> float:
+def _validate_number(field: Field, value: object) -> float:
     if isinstance(value, str) and field.unit:
         value = _as_number(value)
     if isinstance(value, str) and field.unit:
@@ -134,7 +130,7 @@ def _settle_number(field: Field, value: object) -> float:
     return float(value)
 
 
-def _settle_choice(path: Path, field: Field, value: object) -> str:
+def _validate_choice(path: Path, field: Field, value: object) -> str:
     aliases = ALIASES.get(path, {})
     word = value.strip().lower() if isinstance(value, str) else ""
     word = aliases.get(word, word)
@@ -145,7 +141,7 @@ def _settle_choice(path: Path, field: Field, value: object) -> str:
     return word
 
 
-def _settle_text(value: object, check: Callable[[str], str] | None) -> str:
+def _validate_text(value: object, check: Callable[[str], str] | None) -> str:
     if not isinstance(value, str):
         raise Wrong("a text in quotes")
     if "\0" in value:
@@ -157,12 +153,12 @@ def _settle_text(value: object, check: Callable[[str], str] | None) -> str:
     return check(value) if check else value
 
 
-def _settle_items(items: Iterable[object], check: Callable[[str], str] | None) -> tuple[str, ...]:
+def _validate_items(items: Iterable[object], check: Callable[[str], str] | None) -> tuple[str, ...]:
     good: list[str] = []
     bad: list[Wrong] = []
     for at, item in enumerate(items):
         try:
-            text = _settle_text(item, check)
+            text = _validate_text(item, check)
             if not text.strip():
                 raise Wrong("a text that is not empty")
             good.append(text)
@@ -174,7 +170,7 @@ def _settle_items(items: Iterable[object], check: Callable[[str], str] | None) -
 
 
 def _as_number(text: str) -> object:
-    """The number that a text without a unit is, or the text."""
+    """The number that a text without a unit stands for, or else the text."""
     word = text.strip()
     if re.fullmatch(r"[+-]?\d{1,100}", word, re.ASCII):
         return int(word)

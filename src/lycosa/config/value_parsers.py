@@ -1,7 +1,7 @@
-"""The forms in which single values are written: durations, sizes, patterns, networks, addresses, headers.
+"""Parsers of single values: durations, sizes, patterns, networks, addresses, headers.
 
-Text goes in; the value comes out, or `Wrong` with what is allowed there. The parsers that a later stage needs as well
-(`parse_connect_to`) are public, so that a form is understood in one place only.
+Each takes a text and returns the value, or raises `Wrong` with what is allowed there. Later stages use them as well
+(`parse_connect_to`), so that only one place knows a form.
 """
 
 from __future__ import annotations
@@ -134,19 +134,19 @@ def check_pattern(text: str) -> str:
 
 def check_term(text: str) -> str:
     """A key term, and after `=` how often it counts."""
-    if not _is_weighed(text):
+    if not _is_weighted(text):
         raise Wrong('a term such as "web services", or "capabilities=10" for one that counts ten times')
     return text
 
 
 def check_hint(text: str) -> str:
     """A key term of one word."""
-    if not _is_weighed(text) or not re.fullmatch(r"\s*\w{2,}\s*", text.partition("=")[0]):
+    if not _is_weighted(text) or not re.fullmatch(r"\s*\w{2,}\s*", text.partition("=")[0]):
         raise Wrong('a single word such as "geoportal", or "geoportal=2" for one that counts twice')
     return text
 
 
-def _is_weighed(text: str) -> bool:
+def _is_weighted(text: str) -> bool:
     """Whether a text is a term, alone or with a number behind `=`."""
     name, equals, weight = text.partition("=")
     try:
@@ -174,9 +174,7 @@ def check_proxy(text: str) -> str:
 
 
 def check_file(text: str) -> str:
-    """The path of a file that is there; nothing stays nothing."""
-    import os
-
+    """The path of a file that exists; an empty text stays empty."""
     if text and not os.path.isfile(text):
         kind = "that is a folder" if os.path.isdir(text) else "there is none of that name"
         raise Wrong(f"the path of a file ({kind}, looked up from {os.getcwd()})")
@@ -234,7 +232,7 @@ def check_quarry(text: str) -> str:
 
 
 def anchor_quarry(text: str, folder: Path) -> str:
-    """The same name as a file in `folder` means it, where files are looked up from that folder."""
+    """The name of a quarry's class, its file looked up from `folder`."""
     return str(folder / text.strip()) if re.fullmatch(_FILE_CLASS, text.strip()) else text
 
 
@@ -258,7 +256,7 @@ def check_cookie(text: str) -> str:
 
 
 def check_host(text: str) -> str:
-    """A host's name in the one form that URLs carry it in, perhaps behind `*.`; or `*` for every host."""
+    """A host's name in the form that it has in URLs, perhaps behind `*.`; or `*` for every host."""
     from lycosa.urls import host_of, normalise
 
     if text == "*":

@@ -60,7 +60,7 @@ class Browsers:
         shared, keeper = self._shared, self._keeper
         if keeper is not None and not shared.browserless:
             rendered = int(shared.total(Cell.RENDERED))
-            keeper.mind(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
+            keeper.supervise(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
             if keeper.problem:
                 shared.give_up_browser()
                 return f"Pages that need a browser are kept as they came: {keeper.problem}."

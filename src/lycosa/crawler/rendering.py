@@ -35,11 +35,11 @@ from lycosa.render.messages import (
     Drop,
     Forget,
     Hello,
+    PageContent,
     RenderJob,
     RenderResult,
     Resource,
-    Sheet,
-    ToHub,
+    ToBroker,
     ToWorker,
     WorkerConnection,
 )
@@ -206,7 +206,7 @@ class Rendering:
         if self._line is not None:
             try:
                 self._line.flush()
-                for message in self._line.hear():
+                for message in self._line.receive():
                     self._hear(message)
                 if self._line.waiting != self._full:
                     self._full = self._line.waiting
@@ -262,7 +262,7 @@ class Rendering:
                 held.begun = clock.now()
                 answer = held.answer
                 body = _decode(answer, limit=self._mission.limits.html_bytes).body
-                self._say(Sheet(message.job, answer.status, answer.headers, body))
+                self._say(PageContent(message.job, answer.status, answer.headers, body))
         else:
             self._finish(message)
 
@@ -299,10 +299,10 @@ class Rendering:
         self._told = list(self._partitions.parts)
         self._say(Hello(self._slot, self._told))
 
-    def _say(self, message: ToHub) -> None:
+    def _say(self, message: ToBroker) -> None:
         if self._line is not None:
             try:
-                self._line.say(message)
+                self._line.send(message)
             except OSError:
                 self._hang_up()
 

@@ -12,7 +12,7 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.fetch.robots import Robots, decision
+from lycosa.fetch.robots import Robots, robots_from_answer
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
 from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
@@ -70,7 +70,7 @@ class RecordedRobots:
             return Robots.everything()
         origin = urls.origin_of(target.url)
         self.row = next(self._rows("SELECT fetched_at, status, body FROM robots WHERE origin = ?", [origin]), None)
-        return decision(self.row[1], self.row[2] or b"") if self.row is not None else None
+        return robots_from_answer(self.row[1], self.row[2] or b"") if self.row is not None else None
 
 
 class RulesAgain:
@@ -144,7 +144,7 @@ class RulesAgain:
             origin = urls.origin_of(url)
             return Ruling("robots", None, f"no robots.txt of {origin} is held; it is asked for before the first page")
         self.robots_at, self.robots_status, body = self._robots.row
-        wanted = decision(self.robots_status, body or b"").crawl_delay(self._mission.agent.name)
+        wanted = robots_from_answer(self.robots_status, body or b"").crawl_delay(self._mission.agent.name)
         if wanted is not None:
             self.delay_s = max(self.delay_s, min(wanted, self._mission.fetch.crawl_delay_max_s))
         return Ruling("robots", verdict.ok, verdict.detail)

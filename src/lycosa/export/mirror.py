@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from lycosa.export.file_types import type_of
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
-from lycosa.output.export_folder import Listing, Place, opened_tray
+from lycosa.output.export_folder import Listing, Place, open_export_folder
 from lycosa.output.wording import counted
 
 MANIFEST = "~urls.tsv"
@@ -105,10 +105,10 @@ class MirrorPlan:
 def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> MirrorCount:
     """Write (url, mime, decoded body) pages below a folder, in place of what an earlier mirror left there."""
     size = moved = 0
-    with opened_tray(folder, _LISTING, shared=True) as tray:
-        plan = MirrorPlan(str(tray.parts / "plan.db"))  # where a page stands is known only when all pages are
+    with open_export_folder(folder, _LISTING, shared=True) as export:
+        plan = MirrorPlan(str(export.parts / "plan.db"))  # where a page stands is known only when all pages are
         for url, mime, body in pages:
-            plan.add(url, mime, part=tray.add(body))
+            plan.add(url, mime, part=export.add(body))
             size += len(body)
 
         def places() -> Iterator[Place]:
@@ -117,6 +117,6 @@ def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> Mirro
                 moved += is_moved
                 yield part, path, f"{path}\t{' '.join(url.split())}\n"
 
-        files = tray.settle(places())
+        files = export.commit(places())
         plan.close()
     return MirrorCount(files, size, moved)

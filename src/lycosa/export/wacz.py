@@ -25,7 +25,7 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.surt import surt_of
 from lycosa.output.atomic_file import whole_file
-from lycosa.output.export_folder import ExportFolder, Place, list_as, opened_tray
+from lycosa.output.export_folder import ExportFolder, Place, list_as, open_export_folder
 from lycosa.output.wording import counted
 
 WaczPath = tuple[Path, int]
@@ -95,8 +95,8 @@ def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
     """Copy archive files, into one if `to` is named *.warc.gz, else into a folder of that name; gives their number."""
     try:
         if not to.name.endswith(".warc.gz"):
-            with opened_tray(to, list_as("warc"), shared=True) as tray:
-                return tray.settle(_copy_each(warcs, tray))
+            with open_export_folder(to, list_as("warc"), shared=True) as export:
+                return export.commit(_copy_each(warcs, export))
         count = 0
         to.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(to) as part, open(part, "wb") as out:
@@ -108,10 +108,10 @@ def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
         raise make_fault(error, f"The copy {to}") from error
 
 
-def _copy_each(warcs: Iterable[WaczPath], tray: ExportFolder) -> Iterator[Place]:
+def _copy_each(warcs: Iterable[WaczPath], export: ExportFolder) -> Iterator[Place]:
     for path, size in warcs:
-        part = tray.new()
-        with open(tray.at(part), "wb") as out:
+        part = export.new()
+        with open(export.at(part), "wb") as out:
             _copy(path, size, out)
         yield part, path.name, f"{path.name}\n"
 

@@ -1,7 +1,8 @@
-"""The one gate to the network: which schemes and which addresses may be reached.
+"""Address guard: which schemes and which IP addresses may be reached.
 
-A host name says nothing about where it leads, so the address is checked when a socket is opened, for every connection,
-redirects and robots.txt included: a name that changes its address between two look-ups (DNS rebinding) gains nothing.
+A host name says nothing about where it leads, so the guard checks the address when a socket is opened, for every
+connection, redirects and robots.txt included: a name that changes its address between two look-ups (DNS rebinding)
+gains nothing.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from lycosa.errors import UsageError
 SCHEMES = ("http", "https")
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-#: All that was ever given to the open IPv6 internet. The ipaddress module calls other ranges global that are not, such
-#: as the old site-local one, and the documentation's second range before Python 3.13.
+#: All addresses that were ever allocated to the open IPv6 internet. The ipaddress module calls more ranges global,
+#: such as the old site-local one, and the documentation's second range before Python 3.13.
 _UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _Network = IPv4Network | IPv6Network
 _Address = IPv4Address | IPv6Address
 
 
-def curl_option(detour: ConnectTo) -> str:
+def curl_option(rule: ConnectTo) -> str:
     """A connect-to rule as libcurl's CONNECT_TO option spells it: an empty host is every host."""
-    host = "" if detour.host == "*" else detour.host
-    address = f"[{detour.address}]" if ":" in detour.address else detour.address
-    return f"{host}:{detour.port or ''}:{address}:{detour.address_port}"
+    host = "" if rule.host == "*" else rule.host
+    address = f"[{rule.address}]" if ":" in rule.address else rule.address
+    return f"{host}:{rule.port or ''}:{address}:{rule.address_port}"
 
 
 class AddressGuard:
-    """Decides about one address at a time; holds what the user opened by seed, `allow_private` and `connect_to`."""
+    """Decides which addresses a host may have; knows what the user opened by seed, `allow_private` and `connect_to`."""
 
     def __init__(
         self, *, allow_private: Iterable[str] = (), connect_to: Iterable[str] = (), seed_hosts: Iterable[str] = ()
@@ -59,7 +60,7 @@ class AddressGuard:
         return known
 
     def refuse_url(self, url: str, host: str) -> str:
-        """The same for a host that is written as an address, before any connection (a proxy would hide it)."""
+        """`refuse_address` for a host that is written as an address, before any connection (a proxy would hide it)."""
         if not host or not (host[-1].isdigit() or ":" in host):
             return ""
         try:

@@ -1,7 +1,8 @@
-"""Targets in, answers out: libcurl's multi interface on our own epoll loop, many transfers in one thread.
+"""HTTP client: libcurl's multi interface on our own epoll loop, many transfers in one thread.
 
 `Client.start` begins a transfer, `Client.poll` returns those that ended. Redirects are not followed here (each hop is a
-decision of its own), bodies are not decoded (the archive keeps them as received), and every socket passes the gate.
+decision of its own), bodies are not decoded (the archive keeps them as received), and the address guard
+checks every socket.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from lycosa.config.host_rules import HostRules
 from lycosa.config.secrets import has_secrets, make_public
 from lycosa.config.settings import FetchSettings, HostRule, LimitSettings, Mission
 from lycosa.fetch.address_guard import SCHEMES, AddressGuard
-from lycosa.fetch.curl_handle import KEEP, NAMES_S, SWEEP_S, apply_rule, make_handle, share_cookies
+from lycosa.fetch.curl_handle import DNS_CACHE_S, DNS_KEEP, DNS_SWEEP_S, apply_rule, make_handle, share_cookies
 from lycosa.fetch.headers import parse_head
 from lycosa.fetch.system_network import has_ipv6, read_hosts_file
-from lycosa.fetch.validators import conditions
+from lycosa.fetch.validators import condition_headers
 from lycosa.model import Answer, Target
 from lycosa.version import __version__
 
@@ -74,29 +75,23 @@ _POLL_MASK = {
 class _Transfer:
     """One reusable libcurl handle and what its present transfer has received."""
 
-    __slots__ = (
-        "curl", "target", "head", "chunks", "size", "limit", "spool", "failure", "detail", "began",
-        "headers", "rule", "request", "settings", "limits", "gate", "folder", "family",
-        "names_s", "forgets", "again", "sockets",
-    )  # fmt: skip
-
-    def __init__(self, mission: Mission, gate: AddressGuard, folder: str) -> None:
+    def __init__(self, mission: Mission, address_guard: AddressGuard, folder: str) -> None:
         self.settings: FetchSettings = mission.fetch
         self.limits: LimitSettings = mission.limits
-        self.gate = gate
+        self.address_guard = address_guard
         self.folder = folder
         self.headers: tuple[str, ...] = ()
         self.rule: HostRule | None = None
         self.family = pycurl.IPRESOLVE_WHATEVER
-        self.names_s = KEEP
-        self.forgets = False
-        self.again = False
+        self.dns_cache_s = DNS_KEEP
+        self.drops_dns_entry = False
+        self.is_retry = False
         self.request = b""
         self.sockets: list[socket.socket] = []
-        self.curl = make_handle(mission, gate)
+        self.curl = make_handle(mission, address_guard)
         self.head: list[bytes] = []
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)  # libcurl itself refuses more than 300 KB
-        self.curl.setopt(pycurl.WRITEFUNCTION, self.take_body)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self.receive_body)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self.open_socket)
         self.clear()
 
@@ -114,14 +109,14 @@ class _Transfer:
         self.began = 0.0
 
     def open_socket(self, _purpose: int, address: Any) -> Any:
-        """Called by libcurl with the address it is about to connect to: the check that rebinding cannot pass."""
+        """Called by libcurl with the address that it is about to connect to: here rebinding is refused."""
         family, kind, protocol, where = address
         assert self.target is not None
         if family not in (socket.AF_INET, socket.AF_INET6):
             self.failure, self.detail = "address", "not an internet address"
             return pycurl.SOCKET_BAD
         if not self.is_proxied():
-            refusal = self.gate.refuse_address(self.target.host, where[0], where[1])
+            refusal = self.address_guard.refuse_address(self.target.host, where[0], where[1])
             if refusal:
                 self.failure, self.detail = "address", refusal
                 return pycurl.SOCKET_BAD
@@ -132,10 +127,11 @@ class _Transfer:
         return opened
 
     def is_proxied(self) -> bool:
-        """The peer is then the proxy, whom the user named."""
+        """Whether the peer is a proxy, which the user named."""
         return bool(self.rule.proxy if self.rule is not None and self.rule.proxy is not None else self.settings.proxy)
 
-    def take_body(self, chunk: bytes) -> int | None:
+    def receive_body(self, chunk: bytes) -> int | None:
+        """Called by libcurl with a part of the body; 0 ends the transfer."""
         if self.limit < 0:
             self.limit = self._find_limit()
         self.size += len(chunk)
@@ -185,20 +181,28 @@ class _Transfer:
             self.spool.close()
             spool = self.spool.name
         return Answer(
-            target=self.target, status=parsed.status, failure=self.failure or failure, detail=self.detail or detail,
-            head=head, headers=parsed.fields, body=b"".join(self.chunks) if len(self.chunks) != 1 else self.chunks[0],
-            spool=spool, size=self.size, request=self.request,
+            target=self.target,
+            status=parsed.status,
+            failure=self.failure or failure,
+            detail=self.detail or detail,
+            head=head,
+            headers=parsed.fields,
+            body=b"".join(self.chunks) if len(self.chunks) != 1 else self.chunks[0],
+            spool=spool,
+            size=self.size,
+            request=self.request,
             address=self.curl.getinfo(pycurl.PRIMARY_IP) or "" if head else "",
-            began=self.began, took_s=now - self.began,
-        )  # fmt: skip
+            began=self.began,
+            took_s=now - self.began,
+        )
 
 
 class Client:
-    """At most `mission.fetch.connections` transfers at once. Not thread-safe; make it after forking."""
+    """Runs at most `mission.fetch.connections` transfers at once. Not thread-safe; make it after forking."""
 
-    def __init__(self, mission: Mission, gate: AddressGuard, *, spool_folder: str) -> None:
+    def __init__(self, mission: Mission, address_guard: AddressGuard, *, spool_folder: str) -> None:
         self._mission = mission
-        self._gate = gate
+        self._address_guard = address_guard
         self._folder = spool_folder
         self._free: list[_Transfer] = []
         self._busy: dict[pycurl.Curl, _Transfer] = {}
@@ -216,9 +220,9 @@ class Client:
         self._families = read_hosts_file()
         self._host_rules = HostRules(mission)
         self._trusted: dict[str, HostRule] = {}  # by origin, where a rule has secrets
-        self._sweep_at = 0.0  # when a transfer is to forget old addresses of hosts
-        self._nameless: set[str] = set()  # hosts of which libcurl remembers that they have no address
-        self._watched: set[int] = set()  # files that are not ours: they only end the waiting
+        self._sweep_at = 0.0  # when a transfer is to drop old addresses from the DNS cache
+        self._unresolved: set[str] = set()  # hosts that libcurl's DNS cache holds as without an address
+        self._watched: set[int] = set()  # files of the caller: they only end the waiting
 
     @property
     def spool_folder(self) -> str:
@@ -234,10 +238,10 @@ class Client:
         return self._mission.fetch.connections - len(self._busy)
 
     def _rule_at(self, target: Target) -> HostRule | None:
-        """The same for one address: secrets are for the schemes and ports of the host's seeds, and for https.
+        """The host rule for one address: its secrets are for the schemes and ports of the host's seeds, and for https.
 
-        Without a seed they are for the default ports. Who can put up a server on another port of the host, or listen
-        to what is not encrypted, gets them by no link and no redirect.
+        Without a seed they are for the default ports. No link and no redirect gives them to somebody who can put up a
+        server on another port of the host, or listen to what is not encrypted.
         """
         rule = self._host_rules.find(target.host)
         if rule is None or not has_secrets(rule):
@@ -254,7 +258,7 @@ class Client:
 
     def start(self, target: Target) -> Answer | None:
         """Begin a transfer; an answer at once only if the request may not be made at all."""
-        refusal = self._gate.refuse_url(target.url, target.host)
+        refusal = self._address_guard.refuse_url(target.url, target.host)
         if refusal:
             return Answer(target=target, failure="address", detail=refusal, began=clock.now())
         if target.url.partition(":")[0] not in SCHEMES:
@@ -323,7 +327,7 @@ class Client:
         self._epoll.close()
 
     def _new_transfer(self) -> _Transfer:
-        transfer = _Transfer(self._mission, self._gate, self._folder)
+        transfer = _Transfer(self._mission, self._address_guard, self._folder)
         transfer.curl.setopt(pycurl.USERAGENT, self._agent)
         if self._share is not None:
             transfer.curl.setopt(pycurl.SHARE, self._share)
@@ -333,29 +337,29 @@ class Client:
     def _prepare(self, transfer: _Transfer, target: Target) -> None:
         curl = transfer.curl
         curl.setopt(pycurl.URL, target.url)
-        again = target.retries > 0
-        if again != transfer.again:
-            # A new try takes a new connection: on an old one libcurl itself tries twice. And it does without HTTP/2,
+        retry = target.retries > 0
+        if retry != transfer.is_retry:
+            # A retry takes a new connection: on an old one libcurl itself tries twice. And it does without HTTP/2,
             # which some servers offer and cannot speak.
-            curl.setopt(pycurl.FRESH_CONNECT, int(again))
-            curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if again else pycurl.CURL_HTTP_VERSION_2TLS)
-            transfer.again = again
+            curl.setopt(pycurl.FRESH_CONNECT, int(retry))
+            curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if retry else pycurl.CURL_HTTP_VERSION_2TLS)
+            transfer.is_retry = retry
         family = pycurl.IPRESOLVE_V6 if ":" in target.host else self._families.get(target.host, self._family)
         if family != transfer.family:
             curl.setopt(pycurl.IPRESOLVE, family)
             transfer.family = family
-        names_s = KEEP if transfer.began < self._sweep_at else NAMES_S
-        if names_s != transfer.names_s:
-            curl.setopt(pycurl.DNS_CACHE_TIMEOUT, names_s)
-            transfer.names_s = names_s
-            self._sweep_at = transfer.began + SWEEP_S
-        nameless = target.host in self._nameless
-        if nameless or transfer.forgets:
-            curl.setopt(pycurl.RESOLVE, [f"-{_socket_name(target.url)}"] if nameless else [])
-            transfer.forgets = nameless
-            self._nameless.discard(target.host)
+        dns_cache_s = DNS_KEEP if transfer.began < self._sweep_at else DNS_CACHE_S
+        if dns_cache_s != transfer.dns_cache_s:
+            curl.setopt(pycurl.DNS_CACHE_TIMEOUT, dns_cache_s)
+            transfer.dns_cache_s = dns_cache_s
+            self._sweep_at = transfer.began + DNS_SWEEP_S
+        unresolved = target.host in self._unresolved
+        if unresolved or transfer.drops_dns_entry:
+            curl.setopt(pycurl.RESOLVE, [f"-{_host_and_port(target.url)}"] if unresolved else [])
+            transfer.drops_dns_entry = unresolved
+            self._unresolved.discard(target.host)
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
-        sent = headers = usual + conditions(target)
+        sent = headers = usual + condition_headers(target)
         rule = self._rule_at(target)
         if rule is not transfer.rule:
             apply_rule(curl, rule, self._mission.fetch)
@@ -397,10 +401,10 @@ class Client:
             failure = "connect-timeout"
         if failure in ("connect", "connect-timeout") and transfer.is_proxied():
             failure = "proxy"
-        elif failure == "dns" and transfer.target is not None:  # that may pass: the next request is to ask anew
-            if len(self._nameless) > 100_000:
-                self._nameless.clear()
-            self._nameless.add(transfer.target.host)
+        elif failure == "dns" and transfer.target is not None:  # may pass: the next request resolves the name again
+            if len(self._unresolved) > 100_000:
+                self._unresolved.clear()
+            self._unresolved.add(transfer.target.host)
         answer = transfer.answer(failure, detail, now)
         self._multi.remove_handle(curl)
         transfer.clear()
@@ -408,7 +412,7 @@ class Client:
         return answer
 
     def _on_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
-        """Wait for what libcurl wants; a connection without work stays registered, as most get some again soon."""
+        """Wait for the events that libcurl wants; an idle connection stays registered, as most get work again soon."""
         if what == pycurl.POLL_REMOVE:
             self._idle.add(fd)
         elif fd in self._idle:
@@ -424,7 +428,7 @@ class Client:
                 self._epoll.modify(fd, _POLL_MASK[what])
 
     def _drop(self, fd: int) -> None:
-        """A connection without work was ended by its peer, or something came that nobody asked for."""
+        """Unregister an idle connection that its peer ended, or on which something came that nobody asked for."""
         self._idle.discard(fd)
         with contextlib.suppress(OSError):  # libcurl may have closed it already
             self._epoll.unregister(fd)
@@ -435,7 +439,7 @@ class Client:
 
 
 def agent_header(mission: Mission) -> str:
-    """The User-Agent header: name, version and contact (T13)."""
+    """The User-Agent header: name, version and contact."""
     agent = mission.agent
     if agent.header:
         return agent.header
@@ -443,8 +447,7 @@ def agent_header(mission: Mission) -> str:
     return f"{agent.name}/{__version__}{contact}"
 
 
-def _socket_name(url: str) -> str:
-    """Host and port of a URL."""
+def _host_and_port(url: str) -> str:
     scheme, _, rest = url.partition("://")
     authority = rest.partition("/")[0]
     return authority if ":" in authority else f"{authority}:{443 if scheme == 'https' else 80}"
@@ -463,9 +466,9 @@ def _last_head(head: bytes) -> bytes:
 
 
 def _end_if_unasked(fd: int) -> None:
-    """End a connection on which an answer came without a question: libcurl would take it for that to the next one.
+    """End a connection on which an answer came without a request: libcurl would take it for that to the next one.
 
-    It looks at a connection again only when the last use was more than a second ago. What TLS carries may be in order.
+    libcurl checks a connection only when its last use was more than a second ago. What TLS carries may be in order.
     """
     with socket.socket(fileno=os.dup(fd)) as peer:
         first = peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)

@@ -1,4 +1,4 @@
-"""The mission's settings in, libcurl handles out that obey them."""
+"""libcurl handles that obey the mission's settings."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from lycosa.config.settings import FetchSettings, HostRule, Mission
 from lycosa.fetch.address_guard import AddressGuard, curl_option
 from lycosa.fetch.system_network import find_authorities
 
-NAMES_S, KEEP = 300, -1  # for how long a host's address is believed; most transfers drop none that is older, because
-SWEEP_S = 30.0  # libcurl then looks through all of them: 20 µs for each thousand hosts. One transfer in this time does
+#: For how long a host's address is cached. Most transfers drop no older ones (DNS_KEEP), because libcurl then scans
+#: all of them, at 20 µs per thousand hosts: one transfer in DNS_SWEEP_S seconds does.
+DNS_CACHE_S, DNS_KEEP = 300, -1
+DNS_SWEEP_S = 30.0
 
 
 def share_cookies() -> pycurl.CurlShare:
-    """One jar for all handles."""
+    """One cookie jar for all handles."""
     share = pycurl.CurlShare()
     share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
     return share
 
 
-def make_handle(mission: Mission, gate: AddressGuard) -> pycurl.Curl:
-    """A handle for one transfer after the other; redirects and decoding are not left to libcurl."""
+def make_handle(mission: Mission, address_guard: AddressGuard) -> pycurl.Curl:
+    """A handle for one transfer after the other; redirects and content decoding are done elsewhere."""
     fetch = mission.fetch
     curl = pycurl.Curl()
     options: list[tuple[int, Any]] = [
@@ -44,10 +46,10 @@ def make_handle(mission: Mission, gate: AddressGuard) -> pycurl.Curl:
         (pycurl.PROXY, fetch.proxy),  # an empty one keeps the environment's proxy variables out
         (pycurl.NOPROXY, ""),  # nor may it name hosts that would be reached past the user's proxy
         (pycurl.NETRC, 0),
-        (pycurl.DNS_CACHE_TIMEOUT, KEEP),
+        (pycurl.DNS_CACHE_TIMEOUT, DNS_KEEP),
     ]
-    if gate.connect_to:
-        options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in gate.connect_to]))
+    if address_guard.connect_to:
+        options.append((pycurl.CONNECT_TO, [curl_option(rule) for rule in address_guard.connect_to]))
     if fetch.verify:
         options.append((pycurl.CAINFO, os.fsencode(fetch.ca or find_authorities())))
     for option, value in options:
@@ -56,7 +58,7 @@ def make_handle(mission: Mission, gate: AddressGuard) -> pycurl.Curl:
 
 
 def apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: FetchSettings) -> None:
-    """Put one host's credentials on a handle, and take the last host's off it."""
+    """Set one host's credentials and proxy on a handle, in place of the last host's."""
     for option in (pycurl.USERPWD, pycurl.COOKIE, pycurl.PROXY):
         curl.unsetopt(option)
     proxy = fetch.proxy

@@ -1,7 +1,7 @@
-"""Content codings undone: a body as received flows in, the body as meant flows out, never more than a given size.
+"""Content codings (gzip, deflate, br, zstd): decodes a body as received, never to more than a given size.
 
 A body may be a bomb, cut, damaged, or not encoded at all although the header says so. So everything is inflated in
-small steps that stop at the limit, and what can be had is given, with a reason code for what was wrong:
+small steps that stop at the limit, and whatever can be decoded is given, with a reason code for what was wrong:
 
     too-large          cut at the limit
     truncated          the stream ends too early; what was inflated is given
@@ -74,8 +74,8 @@ def decode_file(path: str | Path, content_encoding: str, *, limit: int, head: in
     return DecodedBody(found.body, found.problem or problem)
 
 
-class _Tap:
-    """Bytes in chunks, taken in any other sizes."""
+class _ByteReader:
+    """Reads a sequence of chunks in any other sizes."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -83,7 +83,7 @@ class _Tap:
         self._at = 0
         self._read = 0
 
-    def more(self, most: int = _READ) -> bytes:
+    def read_some(self, most: int = _READ) -> bytes:
         """The next bytes, `most` or fewer; none at the end."""
         if self._at >= len(self._held):
             self._held, self._at = next(self._chunks, b""), 0
@@ -92,18 +92,18 @@ class _Tap:
         self._at += len(data)
         return data
 
-    def take(self, size: int) -> bytes:
+    def read(self, size: int) -> bytes:
         """Just `size` bytes; fewer at the end."""
-        data = self.more(size)
+        data = self.read_some(size)
         while len(data) < size:
-            rest = self.more(size - len(data))
+            rest = self.read_some(size - len(data))
             if not rest:
                 break
             data += rest
         return data
 
-    def give(self, data: bytes) -> None:
-        """Put the bytes that were taken last back."""
+    def unread(self, data: bytes) -> None:
+        """Put back the bytes that were read last."""
         if data:
             self._held, self._at = data + self._held[self._at :], 0
 
@@ -112,31 +112,31 @@ class _Tap:
         self._at = 0
         return self._read <= 1
 
-    def pass_line(self) -> bool:
+    def skip_string(self) -> bool:
         """Skip past the next NUL; whether there was one."""
-        while data := self.more():
+        while data := self.read_some():
             before, nul, after = data.partition(b"\0")
             if nul:
-                self.give(after)
+                self.unread(after)
                 return True
         return False
 
 
 # A stage reads encoded bytes, yields decoded ones, and appends to the list what was wrong.
-_Stage = Callable[[_Tap, list[str]], Iterator[bytes]]
+_Stage = Callable[[_ByteReader, list[str]], Iterator[bytes]]
 
 
 class _Inflate:
     """A bare deflate stream, in steps; `problem` is set at its end."""
 
-    def __init__(self, tap: _Tap) -> None:
-        self._tap = tap
+    def __init__(self, source: _ByteReader) -> None:
+        self._source = source
         self.problem = ""
         self.any = False
 
     def __iter__(self) -> Iterator[bytes]:
         engine = zlib.decompressobj(-15)  # isal works ahead of what it gives, and fails before it gives
-        data = self._tap.more()
+        data = self._source.read_some()
         try:
             while True:
                 out = engine.decompress(data, _STEP)
@@ -144,11 +144,11 @@ class _Inflate:
                     self.any = True
                     yield out
                 if engine.eof:
-                    self._tap.give(engine.unused_data)
+                    self._source.unread(engine.unused_data)
                     return
                 data = engine.unconsumed_tail
                 if not data and len(out) < _STEP:
-                    data = self._tap.more()
+                    data = self._source.read_some()
                     if not data:
                         self.problem = "truncated"
                         return
@@ -156,27 +156,27 @@ class _Inflate:
             self.problem = "corrupt"
 
 
-def _gunzip(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+def _gunzip(source: _ByteReader, problems: list[str]) -> Iterator[bytes]:
     """One gzip member after the other (RFC 1952); what follows them and is none is ignored."""
     first = True
     idle = 0
-    while head := tap.take(10):
+    while head := source.read(10):
         if not head.startswith(b"\x1f\x8b"):
             if first:
-                tap.give(head)
-                yield from _untouched(tap, problems)
+                source.unread(head)
+                yield from _untouched(source, problems)
             return
-        if len(head) < 10 or not _pass_gzip_fields(tap, head[3]):
+        if len(head) < 10 or not _skip_gzip_fields(source, head[3]):
             if first:
                 problems.append("truncated")
             return
-        inflate = _Inflate(tap)
+        inflate = _Inflate(source)
         crc = size = 0
         for chunk in inflate:
             crc = zlib.crc32(chunk, crc)
             size += len(chunk)
             yield chunk
-        trailer = tap.take(8)
+        trailer = source.read(8)
         if inflate.problem:
             problems.append(inflate.problem)
             return
@@ -189,36 +189,36 @@ def _gunzip(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
         first = False
 
 
-def _pass_gzip_fields(tap: _Tap, flags: int) -> bool:
+def _skip_gzip_fields(source: _ByteReader, flags: int) -> bool:
     """Skip the optional fields of a gzip header; whether they were whole."""
     if flags & 4:
-        size = int.from_bytes(tap.take(2), "little")
-        if len(tap.take(size)) < size:
+        size = int.from_bytes(source.read(2), "little")
+        if len(source.read(size)) < size:
             return False
-    if flags & 8 and not tap.pass_line():  # file name
+    if flags & 8 and not source.skip_string():  # file name
         return False
-    if flags & 16 and not tap.pass_line():  # comment
+    if flags & 16 and not source.skip_string():  # comment
         return False
-    return not flags & 2 or len(tap.take(2)) == 2
+    return not flags & 2 or len(source.read(2)) == 2
 
 
-def _undeflate(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+def _undeflate(source: _ByteReader, problems: list[str]) -> Iterator[bytes]:
     """A zlib stream (RFC 1950), or the bare deflate stream that some servers send instead."""
-    head = tap.take(2)
+    head = source.read(2)
     wrapped = _is_zlib(head)
     if not wrapped:
-        tap.give(head)
-    inflate = _Inflate(tap)
+        source.unread(head)
+    inflate = _Inflate(source)
     adler = 1
     for chunk in inflate:
         adler = zlib.adler32(chunk, adler)
         yield chunk
-    if inflate.problem == "corrupt" and not wrapped and not inflate.any and tap.rewind():
-        yield from _untouched(tap, problems)
+    if inflate.problem == "corrupt" and not wrapped and not inflate.any and source.rewind():
+        yield from _untouched(source, problems)
     elif inflate.problem:
         problems.append(inflate.problem)
     elif wrapped:
-        trailer = tap.take(4)
+        trailer = source.read(4)
         if len(trailer) == 4 and trailer != adler.to_bytes(4, "big"):
             problems.append("corrupt")
 
@@ -234,12 +234,12 @@ def _is_zlib(head: bytes) -> bool:
     )
 
 
-def _unbrotli(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+def _unbrotli(source: _ByteReader, problems: list[str]) -> Iterator[bytes]:
     """A brotli stream (RFC 7932)."""
     engine = brotli.Decompressor()
     any_yet = False
     try:
-        while data := tap.more(_BROTLI_READ):
+        while data := source.read_some(_BROTLI_READ):
             out = engine.process(data, output_buffer_limit=_READ)
             while out:
                 any_yet = True
@@ -249,29 +249,29 @@ def _unbrotli(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
                 return
         problems.append("truncated")
     except brotli.error:
-        if not any_yet and tap.rewind():
-            yield from _untouched(tap, problems)
+        if not any_yet and source.rewind():
+            yield from _untouched(source, problems)
         else:
             problems.append("corrupt")
 
 
-def _unzstd(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
+def _unzstd(source: _ByteReader, problems: list[str]) -> Iterator[bytes]:
     """One Zstandard frame after the other (RFC 8878); what follows them and is none is ignored.
 
     The library bounds the output of no call. But no block gives more than 128 KiB, so it is fed block by block.
     """
     frames = 0
-    while magic := tap.take(4):
+    while magic := source.read(4):
         problem = ""
         if magic == _ZSTD_MAGIC:
-            problem = yield from _zstd_frame(tap)
+            problem = yield from _zstd_frame(source)
         elif _ZSTD_SKIPPABLE.match(magic):
-            _skip(tap, int.from_bytes(tap.take(4), "little"))
+            _skip(source, int.from_bytes(source.read(4), "little"))
         elif frames:
             return
         else:
-            tap.give(magic)
-            yield from _untouched(tap, problems)
+            source.unread(magic)
+            yield from _untouched(source, problems)
             return
         frames += 1
         if problem or frames > MAX_IDLE:
@@ -279,27 +279,27 @@ def _unzstd(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
             return
 
 
-def _zstd_frame(tap: _Tap) -> Generator[bytes, None, str]:
+def _zstd_frame(source: _ByteReader) -> Generator[bytes, None, str]:
     """The blocks of a frame whose magic number was read, and in the end what was wrong with it."""
-    head = _ZSTD_MAGIC + tap.take(14)
+    head = _ZSTD_MAGIC + source.read(14)
     try:
         size = zstandard.frame_header_size(head) if len(head) >= 5 else 5
         if len(head) < size:
             return "truncated"
-        tap.give(head[size:])
+        source.unread(head[size:])
         checked = zstandard.get_frame_parameters(head).has_checksum
         engine = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         fed, bound, idle, last = [head[:size]], 0, 0, False
         while not last:
-            header = tap.take(3)
+            header = source.read(3)
             word = int.from_bytes(header, "little")
             last, kind, length = bool(word & 1), word >> 1 & 3, word >> 3
-            content = tap.take(1 if kind == 1 else min(length, _ZSTD_BLOCK))
+            content = source.read(1 if kind == 1 else min(length, _ZSTD_BLOCK))
             fed += header, content
             bound += length if kind < 2 else _ZSTD_BLOCK
             cut = len(header) < 3 or len(content) < (1 if kind == 1 else length)
             if last and checked and not cut:
-                fed.append(tap.take(4))
+                fed.append(source.read(4))
             if last or cut or bound >= _ZSTD_BLOCK:
                 out = engine.decompress(b"".join(fed))
                 fed, bound = [], 0
@@ -313,15 +313,15 @@ def _zstd_frame(tap: _Tap) -> Generator[bytes, None, str]:
     return ""
 
 
-def _skip(tap: _Tap, size: int) -> None:
-    while size > 0 and (data := tap.more(min(size, _READ))):
+def _skip(source: _ByteReader, size: int) -> None:
+    while size > 0 and (data := source.read_some(min(size, _READ))):
         size -= len(data)
 
 
-def _untouched(tap: _Tap, problems: list[str]) -> Iterator[bytes]:
-    """Everything as it came."""
+def _untouched(source: _ByteReader, problems: list[str]) -> Iterator[bytes]:
+    """The body as it came."""
     problems.append("not-encoded")
-    while data := tap.more():
+    while data := source.read_some():
         yield data
 
 
@@ -348,7 +348,7 @@ def _stages(content_encoding: str) -> tuple[list[_Stage], str]:
 
 
 def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
-    """A small and faultless body; None if it is anything else."""
+    """A small and faultless body, decoded in one call; None if it is anything else."""
     try:
         if stage is _unbrotli:
             engine = brotli.Decompressor()
@@ -356,7 +356,10 @@ def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
             return whole if engine.is_finished() and len(whole) <= limit else None
         if stage is _unzstd:
             return None
-        wbits = 31 if stage is _gunzip else 15 if _is_zlib(body[:2]) else -15
+        if stage is _gunzip:
+            wbits = 31
+        else:
+            wbits = 15 if _is_zlib(body[:2]) else -15
         engine = isal_zlib.decompressobj(wbits)
         whole = engine.decompress(body, limit + 1)
         return whole if engine.eof and not engine.unused_data and len(whole) <= limit else None
@@ -373,7 +376,7 @@ def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> Decode
         return DecodedBody(b"")  # an empty body needs no coding
     flow = chain([first], flow)
     for stage in stages:
-        flow = stage(_Tap(flow), problems)
+        flow = stage(_ByteReader(flow), problems)
     kept = BytesIO()  # gives its bytes away without a copy
     room = limit
     for chunk in flow:
@@ -381,5 +384,5 @@ def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> Decode
             kept.write(chunk[:room])
             return DecodedBody(kept.getvalue(), "too-large")
         room -= kept.write(chunk)
-    # The first stage to fail is the one that the others suffered from.
+    # The first stage to fail made the others fail.
     return DecodedBody(kept.getvalue(), problems[0] if problems else "")

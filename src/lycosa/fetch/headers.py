@@ -1,6 +1,6 @@
-"""Header fields read: the bytes of an answer's head flow in, names, dates and links flow out.
+"""HTTP header fields: parses the head of an answer, and the dates and links in its fields.
 
-Servers break every rule of this format. What can be understood is, the rest is left out; nothing here raises, and the
+Servers break every rule of this format. What cannot be understood is left out; nothing here raises, and the
 time is linear in the size of what came.
 """
 
@@ -20,12 +20,10 @@ _STATUS = re.compile(r"[^\s:]+[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.ASCII)
 _FOLD = re.compile(r"(?<=[^\n])\n[ \t]+")  # RFC 9112, 5.2
 _LATER_HEAD = re.compile(r"\n\n(?=HTTP/[0-9.]+[ \t])")
 
-
-#: Rows read lately: servers say the same in every answer.
+#: Rows parsed lately: servers say the same in every answer.
 _recent: dict[str, tuple[str, str]] = {}
 _RECENT_MAX = 4096
 _RECENT_CHARS = 128
-
 
 #: Fields that have one value: where a proxy repeats them, a list of two would be no address and no date.
 _SINGLE = frozenset({"date", "etag", "last-modified", "location", "refresh", "retry-after"})
@@ -66,7 +64,9 @@ def parse_head(raw: bytes) -> ParsedHead:
             count += 1
     if len(fields) < count:
         fields = _join(rows)
-    return ParsedHead(int(match[1]) if match else 0, match[2].strip() if match else "", fields)
+    if match is None:
+        return ParsedHead(0, "", fields)
+    return ParsedHead(int(match[1]), match[2].strip(), fields)
 
 
 def _read_row(row: str) -> tuple[str, str] | None:
@@ -141,7 +141,7 @@ def _parse_parts(text: str) -> float | None:
 
 
 def _offset_s(text: str, start: int) -> int:
-    """Seconds that a date's clock is ahead of Greenwich, found after `start`; 0 when it does not say."""
+    """The offset of a date from UTC in seconds, found after `start`; 0 when there is none."""
     match = _OFFSET.search(text, start)
     if match:
         return int(match[1] + "1") * (int(match[2]) * 3600 + int(match[3]) * 60)
@@ -166,7 +166,7 @@ def _timestamp(year: int, month: int, day: int, clock: tuple[int, int, int], off
 _SECONDS = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(?:[,;s]|$)", re.ASCII)
 
 
-def retry_after(value: str, now: float, *, date: str = "") -> float | None:
+def parse_retry_after(value: str, now: float, *, date: str = "") -> float | None:
     """Seconds to wait by a Retry-After header, never negative; None when it says nothing.
 
     `date` is the server's own (`Date`): a time that it gives is a time of its clock, which need not be right.
@@ -182,7 +182,7 @@ _LINK = re.compile(r'<([^<>]*)>((?>(?:[^",]++|"(?>(?:[^"\\]|\\.)*)"?)*))', re.DO
 _LINK_PARAMETER = re.compile(r';\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?>(?:[^"\\]|\\.)*))"?|([^\s;,"]*)))?', re.DOTALL)
 
 
-def link_header(value: str) -> list[tuple[str, str]]:
+def parse_link_header(value: str) -> list[tuple[str, str]]:
     """The links of a Link header (RFC 8288) as (address as written, relation in lower case), one for each relation.
 
     A link without a relation has "". Links that speak about another page (`anchor`) are left out.

@@ -1,4 +1,4 @@
-"""The body of an answer as it was received goes in, its content as the author wrote it and what that tells come out."""
+"""Content of an answer: its body with the content coding undone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def read_content(answer: Answer, limits: LimitSettings, *, whole: bool = False) 
         listing = (
             whole or "xml" in kind or answer.target.via == "sitemap" or answer.target.url.endswith((".xml", ".xml.gz"))
         )
-        head = limits.html_bytes if html else LIST_HEAD if listing else TEXT_HEAD
+        if html:
+            head = limits.html_bytes
+        else:
+            head = LIST_HEAD if listing else TEXT_HEAD
         decoded = decode_file(answer.spool, coding, limit=limits.body_bytes, head=head)
     elif coding:
         decoded = decode(answer.body, coding, limit=limits.html_bytes if html else limits.body_bytes)

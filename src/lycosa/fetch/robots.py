@@ -1,12 +1,12 @@
-"""What a site's robots.txt permits: the answer to `GET /robots.txt` flows in, yes or no for each URL flows out.
+"""Robots exclusion: what a site's robots.txt permits.
 
 RFC 9309, read as Google's published matcher reads it: the longest rule decides, allow wins a tie, groups for one agent
 are merged, frequent misspellings count. We differ where a site's owner would want us to: a needlessly escaped
 Disallow (`/%7Ejoe`) also holds for the plain path, escapes compare in either case, UTF-16 files are read, and a
 crawler whose name has digits is found by its whole name.
 
-Only the body is kept. Rules are picked out and compiled for an agent when it is first asked about, since a crawl asks
-for one agent and a file may have groups for hundreds.
+Only the body is kept. The rules for an agent are compiled when they are first asked for, since a crawl asks for one
+agent and a file may have groups for hundreds.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MAX_SITEMAPS = 1000
 #: A Crawl-delay above this says nothing more.
 MAX_DELAY_S = 1e9
 
-#: Characters of all rules with wildcards, times those of a path; a path with which it is more counts as disallowed.
-#: A hostile file would otherwise cost 0.3 s a URL. The largest of 2,162 real files stays below with 1,000 characters.
+#: Characters of all rules with wildcards, times those of a path; where the product is larger, the path is disallowed.
+#: A hostile file would otherwise cost 0.3 s per URL. The largest of 2,162 real files stays below with 1,000 characters.
 _MAX_WORK = 1 << 26
 _TOO_MUCH = 0
 
@@ -58,8 +58,8 @@ class _Rule(NamedTuple):
     pattern: str  # escaped: ASCII only
 
 
-class _Chosen(NamedTuple):
-    """The rules that bind one agent, and whose group they stand in: "" when there is none."""
+class _AgentRules(NamedTuple):
+    """The rules that bind one agent, and the group that they stand in: "" when there is none."""
 
     group: str
     rules: list[_Rule]
@@ -67,7 +67,7 @@ class _Chosen(NamedTuple):
 
 
 class Robots:
-    """A site's rules for crawlers."""
+    """The rules of one site for crawlers, by agent."""
 
     __slots__ = ("_body", "_groups", "_sitemaps", "reason", "temporary")
 
@@ -76,7 +76,7 @@ class Robots:
         self._groups: dict[str, _Group] = {}
         self._sitemaps: tuple[str, ...] | None = None
         self.reason = reason  # why the file did not decide, for people; empty when it does
-        self.temporary = temporary  # the site could not be asked: ask again soon
+        self.temporary = temporary  # the site did not answer: fetch it again soon
 
     @classmethod
     def parse(cls, body: bytes) -> Robots:
@@ -125,30 +125,30 @@ class Robots:
             return f"{allowed}: robots.txt itself always is"
         if self.reason:
             return f"{allowed}: {self.reason}"
-        chosen = _choose(self._body, _name(agent))
-        if not chosen.group:
+        agent_rules = _read_rules(self._body, _name(agent))
+        if not agent_rules.group:
             return f"{allowed}: robots.txt has no group for {_show(agent)} or *"
         if self._group(agent).strongest(path) == _TOO_MUCH:
             return f"{allowed}: robots.txt has too many rules with * to try on so long an address"
         best, rule = 1, None
-        for candidate in chosen.rules:
+        for candidate in agent_rules.rules:
             for key, pattern in _variants(candidate):
                 if key > best and _matches(pattern, path):
                     best, rule = key, candidate
         if rule is None:
-            return f"{allowed}: no rule of the group for {_show(chosen.group)} matches"
+            return f"{allowed}: no rule of the group for {_show(agent_rules.group)} matches"
         text = f"{'Allow' if rule.allow else 'Disallow'}: {_show(rule.pattern)}"
-        return f"{allowed} by line {rule.line} of robots.txt, {text} (group {_show(chosen.group)})"
+        return f"{allowed} by line {rule.line} of robots.txt, {text} (group {_show(agent_rules.group)})"
 
     def _group(self, agent: str) -> _Group:
-        group = self._groups[agent] = _Group(_choose(self._body, _name(agent)))
+        group = self._groups[agent] = _Group(_read_rules(self._body, _name(agent)))
         return group
 
 
 def condense(body: bytes) -> bytes:
     """What is worth keeping of a file: a long one without its comments and its thousands of sitemaps.
 
-    So its rules count although they stand far down; line numbers stay as they are.
+    So rules that stand far down still count; line numbers stay as they are.
     """
     if len(body) <= MAX_BYTES or body[:2] in _UTF16:
         return body[: 2 * MAX_BYTES]
@@ -162,11 +162,11 @@ def condense(body: bytes) -> bytes:
     return _SURPLUS.sub(keep, body)[: 2 * MAX_BYTES]
 
 
-def decision(status: int, body: bytes = b"") -> Robots:
+def robots_from_answer(status: int, body: bytes = b"") -> Robots:
     """The rules that follow from the answer to a request for robots.txt (RFC 9309, 2.3.1).
 
     `status` is that of the last answer after at most five redirects, 0 when there was none. The result is `temporary`
-    when the site could not be asked.
+    when the site did not answer.
     """
     if 200 <= status < 300:
         return Robots.parse(body)
@@ -180,7 +180,7 @@ def decision(status: int, body: bytes = b"") -> Robots:
 
 
 class _Wildcard(NamedTuple):
-    """A pattern taken apart at its stars: the first piece is bound to the start, the last to the end if `closed`."""
+    """A pattern split at its stars: the first piece is bound to the start, the last to the end if `closed`."""
 
     first: str
     middle: tuple[str, ...]
@@ -192,12 +192,12 @@ class _Wildcard(NamedTuple):
         first, *middle, last = pattern.removesuffix("$").split("*")
         return cls(first, tuple(piece for piece in middle if piece), last, pattern.endswith("$"))
 
-    def needle(self) -> str:
-        """The longest piece: seldom in a path, so it refuses cheaply."""
+    def longest_piece(self) -> str:
+        """The piece that is seldom in a path, so that most patterns are refused cheaply."""
         return max((self.first, self.last, *self.middle), key=len)
 
-    def fits(self, path: str) -> bool:
-        """Whether the pattern matches; to take each piece at its first place is enough, so the time is linear."""
+    def matches(self, path: str) -> bool:
+        """Whether the pattern matches; each piece is tried at its first place only, so the time is linear."""
         first, middle, last, closed = self
         if not path.startswith(first):
             return False
@@ -220,12 +220,12 @@ class _Group:
 
     __slots__ = ("_exact", "_keys", "_longest", "_parents", "_prefixes", "_wildcards", "delay_s", "open")
 
-    def __init__(self, chosen: _Chosen) -> None:
-        self.delay_s = chosen.delay_s
+    def __init__(self, agent_rules: _AgentRules) -> None:
+        self.delay_s = agent_rules.delay_s
         self._exact: dict[str, int] = {}
         wildcards: dict[str, int] = {}
         prefixes: dict[str, int] = {}
-        for rule in chosen.rules:
+        for rule in agent_rules.rules:
             for key, pattern in _variants(rule):
                 plain = pattern.rstrip("*")
                 if "*" in plain:
@@ -236,10 +236,10 @@ class _Group:
                     kind = prefixes
                 kind[plain] = max(key, kind.get(plain, 0))
         parted = ((key, _Wildcard.read(pattern)) for pattern, key in wildcards.items())
-        self._wildcards = sorted(((key, rule.needle(), rule) for key, rule in parted), reverse=True)
+        self._wildcards = sorted(((key, rule.longest_piece(), rule) for key, rule in parted), reverse=True)
         self._longest = _MAX_WORK // (sum(map(len, wildcards)) or 1)
         self._chain(prefixes)
-        self.open = not any(rule.pattern and not rule.allow for rule in chosen.rules)
+        self.open = not any(rule.pattern and not rule.allow for rule in agent_rules.rules)
 
     def _chain(self, prefixes: dict[str, int]) -> None:
         """Sort the prefixes and link each to the longest other one that it begins with.
@@ -274,7 +274,7 @@ class _Group:
         for key, needle, rule in self._wildcards:
             if key <= best:
                 break
-            if needle in path and rule.fits(path):
+            if needle in path and rule.matches(path):
                 return key
         return best
 
@@ -298,7 +298,7 @@ def _variants(rule: _Rule) -> Iterator[tuple[int, str]]:
 
 def _matches(pattern: str, path: str) -> bool:
     if "*" in pattern:
-        return _Wildcard.read(pattern).fits(path)
+        return _Wildcard.read(pattern).matches(path)
     return path == pattern[:-1] if pattern.endswith("$") else path.startswith(pattern)
 
 
@@ -317,7 +317,7 @@ def _trim(body: bytes) -> bytes:
 
 
 def _directives(body: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield line number, key and value of each line that says something."""
+    """Line number, key and value of each line with a key that counts."""
     for number, line in enumerate(body.splitlines(), 1):
         line = line[:MAX_LINE].partition(b"#")[0].partition(b"\0")[0].strip()
         key, colon, value = line.partition(b":")
@@ -333,8 +333,8 @@ def _directives(body: bytes) -> Iterator[tuple[int, int, bytes]]:
                 break
 
 
-def _choose(body: bytes, name: str) -> _Chosen:
-    """Pick the rules of all groups for `name`, or of those for * if there is none."""
+def _read_rules(body: bytes, name: str) -> _AgentRules:
+    """The rules of all groups for `name`, or of those for * if there is none."""
     own: list[_Rule] = []
     general: list[_Rule] = []
     delays: dict[str, float] = {}
@@ -362,8 +362,8 @@ def _choose(body: bytes, name: str) -> _Chosen:
             rules = general if group == "*" else own
             rules.append(_Rule(line, key == _ALLOW, _escape(value)))
     if name and name in seen:
-        return _Chosen(name, own, delays.get(name))
-    return _Chosen("*" if "*" in seen else "", general, delays.get("*"))
+        return _AgentRules(name, own, delays.get(name))
+    return _AgentRules("*" if "*" in seen else "", general, delays.get("*"))
 
 
 def _addressee(value: bytes) -> tuple[str, ...]:
@@ -399,5 +399,5 @@ def _path(url: str) -> str:
 
 
 def _show(text: str) -> str:
-    """Network text made harmless for a terminal."""
+    """Text of the network, harmless for a terminal."""
     return text.encode("unicode_escape").decode("ascii")

@@ -1,4 +1,4 @@
-"""What this machine has: its way to IPv6, its hosts file, its certificate authorities."""
+"""Network of this machine: its IPv6 route, its hosts file, its certificate authorities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AUTHORITIES = (
 
 
 def has_ipv6() -> bool:
-    """Whether this machine has a way to IPv6 addresses; without one, asking for them only costs a look-up a host."""
+    """Whether this machine has a route to IPv6 addresses; without one, asking for them costs a look-up per host."""
     try:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
             probe.connect(("2001:db8::1", 53))  # a datagram socket sends nothing by connecting
@@ -28,7 +28,7 @@ def has_ipv6() -> bool:
 
 
 def read_hosts_file(path: str = "/etc/hosts") -> dict[str, int]:
-    """The names that the hosts file gives IPv4 addresses alone: no name server need be asked for the others.
+    """The names with nothing but IPv4 addresses in the hosts file: no name server need be asked for IPv6 ones.
 
     libcurl asks for both families at once, and a question about a local name may go unanswered for seconds.
     """

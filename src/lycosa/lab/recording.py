@@ -19,7 +19,7 @@ from lycosa.archive.reader import iter_records
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
-from lycosa.fetch.robots import decision
+from lycosa.fetch.robots import robots_from_answer
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, overrides
@@ -67,7 +67,7 @@ class Recording:
         self._scores = quarry is not None and overrides(quarry, "score")
         self.seeds = collection.seeds()
         self.sitemaps = {
-            urls.host_of(origin + "/"): decision(status, body or b"").sitemaps
+            urls.host_of(origin + "/"): robots_from_answer(status, body or b"").sitemaps
             for origin, status, body in collection.rows("SELECT origin, status, body FROM robots")
         }
         self._weigh = weigh

@@ -1,4 +1,4 @@
-"""Report: what was found goes in, one page for people comes out: HTML that needs nothing beside it.
+"""Output for people and programs: tables, HTML pages and charts, files and folders that appear whole, progress lines.
 
-`page` puts sections, tables and figures together, `charts` draws. Whatever text comes from the network is escaped here.
+Text from the network is escaped here: a terminal gets no control characters, a page no markup.
 """

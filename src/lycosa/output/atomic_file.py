@@ -1,7 +1,6 @@
-"""Where a command's output may go: a path goes in, a path to write to comes out, or a refusal.
+"""Atomic output files: a file gets its name when it is whole; until then the old file is there.
 
-A file gets its name when it is whole; until then there is what was there before. Nothing that belongs to a collection
-is ever written over, whichever collection is meant: its archive cannot be brought back by anything.
+Nothing that belongs to a collection, whichever it is, is ever written over: its archive cannot be brought back.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from pathlib import Path
 from lycosa.disk import is_full, make_fault
 from lycosa.errors import UsageError
 
-#: Where bodies lie while they come in. It is removed with all that is in it, so it has a name that nobody else gives.
+#: The folder of bodies that are being received. It is removed with all that is in it, so its name is one of our own.
 SPOOL = "lycosa.tmp"
-#: What a crawl makes in its folder, so that one that was killed before it had a database is known for what it is; the
-#: first versions had their spool in tmp.
+#: What a crawl makes in its folder, by which a crawl that was killed before it had a database is recognised; the first
+#: versions had their spool in tmp.
 CRAWL_MAKES = frozenset({"archive", "damaged", "lock", "logs", "lycosa.toml", "lycosa.toml.new", SPOOL, "tmp"})
 #: How databases end that stand beside that of the crawl, made by other verbs and by missions.
 _DATABASES = (".db", ".db-wal", ".db-shm")
 
 
-def refuse_own(output: str | os.PathLike[str], *, new: str = "", log: bool = False) -> None:
+def refuse_collection_path(output: str | os.PathLike[str], *, new: str = "", log: bool = False) -> None:
     """Refuse a path that is a collection, or something of one that lycosa itself made and needs.
 
-    A folder that is to become a collection is one already, if it is `new`; a `log` may be where logs are.
+    The folder `new`, which is to become a collection, counts as one; a `log` may be where logs are.
     """
     place = Path(os.path.realpath(output))
     unborn = Path(os.path.realpath(new)) if new else None
@@ -54,7 +53,7 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
     if os.path.exists(output) and not os.path.isfile(output):
         yield os.fspath(output)  # a device or a pipe, whose place no file may take: /dev/null
         return
-    refuse_own(output)
+    refuse_collection_path(output)
     place = os.path.realpath(output)  # what a link points to is written, the link stays
     part = f"{place}.lycosa-part"
     try:
@@ -62,11 +61,11 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
     except OSError as problem:
         raise make_fault(problem, str(output)) from None
     try:
-        claim(handle, output)
+        lock_exclusively(handle, output)
         try:
             with suppress(OSError):  # who may read it stays as it was
                 os.fchmod(handle, stat.S_IMODE(os.stat(place).st_mode))
-            with ending():
+            with exit_on_signals():
                 yield part
             os.replace(part, place)
         except BaseException as problem:
@@ -80,8 +79,8 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
 
 
 @contextmanager
-def ending() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what is under way as Ctrl-C does, so that what is half done is removed."""
+def exit_on_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise as Ctrl-C does, so that half-written files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -104,8 +103,8 @@ def ending() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def claim(handle: int, output: str | os.PathLike[str]) -> None:
-    """Have an open file or folder for oneself; refuse where another process writes there at this moment."""
+def lock_exclusively(handle: int, output: str | os.PathLike[str]) -> None:
+    """Lock an open file or folder; refuse where another process writes there at this moment."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

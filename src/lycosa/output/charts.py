@@ -1,6 +1,6 @@
-"""Numbers go in, drawings come out as SVG within HTML: bars, stacked bars, histograms.
+"""Charts as SVG within HTML: bars, stacked bars, histograms.
 
-Colours are those of the page (classes c1 to c6), so that they follow its light or dark face. Every mark has a title
+Colours are those of the page (classes c1 to c6), so that they follow its light or dark theme. Every mark has a title
 that a pointer or a screen reader finds.
 """
 
@@ -96,7 +96,7 @@ def _legend(series: Sequence[str], colours: Sequence[int]) -> str:
 
 
 def _text(text: str) -> str:
-    """What may stand in HTML: no markup, and no control characters, which it does not allow."""
+    """The text escaped for HTML, without control characters, which HTML does not allow."""
     return escape("".join(mark if mark.isprintable() else " " for mark in text))
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
 from lycosa.errors import Partial, UsageError
-from lycosa.output.atomic_file import refuse_own, whole_file
+from lycosa.output.atomic_file import refuse_collection_path, whole_file
 from lycosa.output.table import FORMATS, Format
 
 _ALIASES = {"ndjson": "jsonl", "tab": "tsv"}
@@ -64,7 +64,7 @@ def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = Fal
     promised = next((ending for ending in _PROMISES if output.lower().endswith(f".{ending}")), "")
     if not promised or promised in endings or output == "-" or os.path.isdir(output):
         return
-    refuse_own(output)  # which matters more
+    refuse_collection_path(output)  # which matters more
     known = ", ".join(f".{ending}" for ending in endings if ending not in _ALIASES)
     named = f"a file that ends in {known}{', or a format with --format' * choice}" if endings else "a folder"
     raise UsageError(f"{output} ends in .{promised}, which this does not write: name {named}.")
@@ -78,7 +78,7 @@ def check_form(output: str, form: str | None) -> None:
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
     if output == "-" or suffix not in LISTS or _ALIASES.get(suffix, suffix) == form or os.path.isdir(output):
         return
-    refuse_own(output)
+    refuse_collection_path(output)
     raise UsageError(f"{output} ends in .{suffix}, and --format is {form}: name another file, or leave --format out.")
 
 
@@ -91,7 +91,7 @@ def check_place(output: str, form: str | None = None) -> None:
         raise UsageError(f"{output} is a folder; name a file.")
     if os.path.exists(output) and not os.path.isfile(output):
         return
-    refuse_own(output)
+    refuse_collection_path(output)
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
         raise UsageError(f"{output} cannot be written: there is no folder {folder}.")

@@ -1,9 +1,9 @@
-"""Files with names of our own go in; a folder comes out that holds them, and still holds whatever others put there.
+"""Export folders: a folder that is filled with our files and keeps whatever others put there.
 
-What was written is listed in the folder itself, so that the next export replaces that and nothing else. New files wait
-in the folder until all are there. Then, if a file, a link or a folder of somebody else stands where one of them must
-go, nothing is changed and the export is refused. Else the list names the old and the new files before the first of
-them is touched: whenever a kill ends it, the next export knows what is ours.
+A list in the folder names the files that we wrote, so that the next export replaces those and nothing else. New files
+wait in the folder until all are there. Then, if a file, a link or a folder of somebody else stands where one of them
+must go, nothing is changed and the export is refused. Else the list names the old and the new files before the first
+of them is touched: whenever a kill ends an export, the next one knows what is ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import apsw
 
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
-from lycosa.output.atomic_file import claim, ending, refuse_own
+from lycosa.output.atomic_file import exit_on_signals, lock_exclusively, refuse_collection_path
 
 _PARTS = "~lycosa-parts"
 _PART_FOLDER = 1000  # files in one folder of parts
@@ -34,40 +34,40 @@ Place = tuple[int, str, str]
 
 
 class Listing(NamedTuple):
-    """The file that lists what is ours."""
+    """The file that lists what we wrote."""
 
     name: str
-    read: Callable[[str], str]  # from a line the path, or nothing
+    read: Callable[[str], str]  # the path in a line, or nothing
     head: str = ""
 
 
 def list_as(kind: str) -> Listing:
-    """The list of one kind of export: another kind that is led here by mistake replaces nothing of it."""
+    """The list of one kind of export: another kind that is written here by mistake replaces nothing of it."""
     return Listing(f"~{kind}.txt", lambda line: line)
 
 
 def write_folder(folder: Path, files: Iterable[tuple[str, bytes]], *, kind: str) -> int:
     """Write files below a folder in place of those that an earlier export of this kind left; returns how many."""
-    with opened_tray(folder, list_as(kind)) as tray:
-        return tray.settle((tray.add(data), name, f"{name}\n") for name, data in files)
+    with open_export_folder(folder, list_as(kind)) as export:
+        return export.commit((export.add(data), name, f"{name}\n") for name, data in files)
 
 
 @contextmanager
-def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iterator[ExportFolder]:
+def open_export_folder(folder: Path, listing: Listing, *, shared: bool = False) -> Iterator[ExportFolder]:
     """A folder to be filled; one that is not empty must have been filled by us before, unless it is `shared`."""
     place = Path(os.path.realpath(folder))  # what a link points to is filled, the link stays
-    refuse_own(folder)
+    refuse_collection_path(folder)
     if place.exists() and not place.is_dir():
         raise UsageError(f"{folder} is a file; name a folder.")
     is_new = not place.exists()
     try:
         place.mkdir(parents=True, exist_ok=True)
         with Tree(place) as tree:
-            claim(tree.root, folder)
+            lock_exclusively(tree.root, folder)
             held = sorted(name for name in os.listdir(place) if name != _PARTS)
             if held and not shared and not _is_file(place / listing.name):
                 raise UsageError(f"{folder} holds {_name_some(held)} and was not made by such an export: name another.")
-            with _opened_parts(place / _PARTS), ending():
+            with _opened_parts(place / _PARTS), exit_on_signals():
                 yield ExportFolder(folder, place, listing, tree, is_empty=not held)
     except (OSError, apsw.FullError) as error:
         cause = error if isinstance(error, OSError) else OSError(errno.ENOSPC, str(error))
@@ -80,7 +80,7 @@ def opened_tray(folder: Path, listing: Listing, *, shared: bool = False) -> Iter
 
 @contextmanager
 def _opened_parts(parts: Path) -> Iterator[None]:
-    """A folder for what waits, in place of one that a kill left."""
+    """A folder for the waiting files, in place of one that a kill left."""
     try:
         shutil.rmtree(parts, ignore_errors=True)
         parts.mkdir()
@@ -90,7 +90,7 @@ def _opened_parts(parts: Path) -> Iterator[None]:
 
 
 class ExportFolder:
-    """Files that wait for their names."""
+    """A folder that is being filled: files wait in it under numbers until `commit` gives them their names."""
 
     def __init__(self, folder: Path, place: Path, listing: Listing, tree: Tree, *, is_empty: bool) -> None:
         self.parts = place / _PARTS
@@ -118,7 +118,7 @@ class ExportFolder:
         """Where a part lies."""
         return self.parts / str(part // _PART_FOLDER) / str(part)
 
-    def settle(self, places: Iterable[Place]) -> int:
+    def commit(self, places: Iterable[Place]) -> int:
         """Give every part its name, in place of what an earlier export left; returns how many there are."""
         new, order = self.parts / "new", self.parts / "order"
         count = 0
@@ -159,7 +159,7 @@ class ExportFolder:
             self._tree.remove(path)
 
     def _list_both(self) -> None:
-        """List old and new files."""
+        """Write a list that names the old and the new files."""
         both = self.parts / "both"
         with open(both, "wb") as out:
             for path in (self._place / self._listing.name, self.parts / "new"):
@@ -181,7 +181,7 @@ class ExportFolder:
         return self._find_within(path, names)
 
     def _find_within(self, folder: str, names: apsw.Connection) -> str:
-        """What a folder that a file must replace holds of others."""
+        """What a folder that a file must replace holds and is not ours; empty: nothing."""
         for root, folders, files in os.walk(self._place / folder):
             for name in (*folders, *files):
                 path = Path(root, name)
@@ -210,7 +210,7 @@ class ExportFolder:
 
 
 class Tree:
-    """A folder that is only ever entered part by part, so that no symbolic link in it leads elsewhere."""
+    """A folder whose paths are opened part by part, so that no symbolic link in it leads elsewhere."""
 
     def __init__(self, root: Path) -> None:
         self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -228,7 +228,7 @@ class Tree:
             os.rename(source, name, dst_dir_fd=parent)
 
     def remove(self, path: str) -> None:
-        """Remove a file, and the folders that this leaves empty; a path that leads out, or to no file, is nothing."""
+        """Remove a file, and the folders that this leaves empty; a path that leads out, or to no file, is ignored."""
         parts = path.split("/")
         if any(part in ("", ".", "..") or "\0" in part for part in parts):
             return
@@ -244,7 +244,7 @@ class Tree:
             return
 
     def _enter(self, folders: list[str], *, make: bool) -> int:
-        """Open a folder below the root, link by link."""
+        """Open a folder below the root, one path part after the other."""
         shared = 0
         for (name, _), wanted in zip(self._open, folders, strict=False):
             if name != wanted:

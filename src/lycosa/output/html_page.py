@@ -1,6 +1,6 @@
-"""Sections go in, one HTML page comes out: its style and its script are in it, and it asks the network for nothing.
+"""HTML pages in one file: style and script are in it, and it asks the network for nothing.
 
-It opens from a file, follows the reader's light or dark face, sorts its tables by a click, and can be printed.
+A page opens from a file, follows the reader's light or dark theme, sorts its tables by a click, and can be printed.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | TableLink]], *,
         f'<th{" class=n" if number else ""}><button type="button">{clean(name)}</button></th>'
         for name, number in zip(columns, numbers, strict=True)
     )
-    told = f"<caption>{clean(caption)}</caption>" if caption else ""
-    return f'<div class="wide"><table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    titled = f"<caption>{clean(caption)}</caption>" if caption else ""
+    return f'<div class="wide"><table>{titled}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def fold(summary: str, inner: str) -> str:
-    """What is shown when it is asked for."""
+    """HTML that a click on its summary unfolds."""
     return f"<details><summary>{clean(summary)}</summary>{inner}</details>" if inner else ""
 
 
 def clean(words: str) -> str:
-    """Text of anybody, as HTML holds it: no markup, no control or direction characters."""
+    """The text escaped for HTML, without control and direction characters; it may come from anybody."""
     return escape("".join(mark if mark.isprintable() else " " for mark in words))
 
 

@@ -1,4 +1,4 @@
-"""Series of points go in, a picture of their curves comes out as one SVG file that needs nothing else."""
+"""Line charts: the curves of several series of points, as one SVG file that needs nothing else."""
 
 from __future__ import annotations
 

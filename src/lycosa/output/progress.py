@@ -12,7 +12,7 @@ PIPE_S = 60.0
 
 
 class ProgressLine:
-    """Writes to one stream; silent when told to be quiet."""
+    """The progress of one job on one stream; silent if it is `quiet`."""
 
     def __init__(self, output: TextIO, *, quiet: bool) -> None:
         self._output = output
@@ -40,13 +40,13 @@ class ProgressLine:
         self._drawn = self._live
 
     def clear(self) -> None:
-        """Take the live line away."""
+        """Erase the live line."""
         if self._drawn:
             self._drawn = False
             self._write("\r\x1b[2K")
 
     def _write(self, text: str) -> None:
-        """A stream that is gone must not end the work: it goes on in silence."""
+        """Write; a stream that is gone must not end the work, which goes on in silence."""
         if self.quiet:
             return
         try:

@@ -1,4 +1,4 @@
-"""Rows in, text out: the four formats of every listing (jsonl, csv, tsv, table).
+"""Listings: rows as jsonl, csv, tsv or an aligned table.
 
 What is shown may come from a hostile page. A terminal never gets control characters, and a spreadsheet never a cell
 that it would take for a formula, unless the caller asks for raw values.
@@ -113,8 +113,8 @@ def _comma_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
 def _tab_writer(out: TextIO) -> Callable[[Sequence[object]], object]:
     """Write fields between tabs, as `cut` and `awk` split them: white space is folded, so that nothing needs quotes.
 
-    But for a field that begins with one: readers of CSV would take it for the beginning of a quotation, and rows to
-    its end for one field.
+    Only a field that begins with a quote is quoted: readers of CSV would take it, and the rows up to the next quote,
+    for one field.
     """
     fold = str.maketrans("\t\r\n", "   ")
 

@@ -1,4 +1,4 @@
-"""A number and a noun go in, words out that a person would say: `1 page`, `2 pages are`, `3,000 copies`."""
+"""Counted nouns in English, as a person would say them: `1 page`, `2 pages are`, `3,000 copies`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def plural(noun: str) -> str:
 
 
 def counted(number: int, noun: str, verb: str = "") -> str:
-    """A number of things; and what they do, given as of one: `is`, `was`, `has`, `fits`."""
+    """A number of things, with a verb given in the singular: `is`, `was`, `has`, `fits`."""
     if number == 1:
         return f"1 {noun} {verb}".rstrip()
     return f"{number:,} {plural(noun)} {_VERBS.get(verb, verb.removesuffix('s'))}".rstrip()

@@ -1,4 +1,4 @@
-"""Which encoding a body is in: bytes and what was declared flow in, a WHATWG encoding name and the text flow out.
+"""Character encodings: which one a body is in, by its WHATWG name, and its text.
 
 A byte-order mark wins, then the header, then what the document says of itself. A declaration that the bytes contradict
 is not believed, unless header and document agree; and nothing here fails: what cannot be decoded becomes U+FFFD.
@@ -16,9 +16,9 @@ from turbohtml.detect import Detection, detect  # importing it registers the wha
 
 from lycosa import urls
 
-#: The window in which the HTML standard looks for a declaration (13.2.3.2).
+#: Where the HTML standard looks for a declaration (13.2.3.2).
 _PRESCAN_BYTES = 1024
-#: How much of a body is looked at when the encoding must be guessed: detection costs 35 ns a byte.
+#: How much of a body is looked at when the encoding must be guessed: detection costs 35 ns per byte.
 _SAMPLE_BYTES = 65536
 #: A body is UTF-8 with a few broken bytes as long as fewer than one in this many of its high bytes are broken;
 #: single-byte text read as UTF-8 breaks at nearly every one, East Asian text at more than four of five.
@@ -78,7 +78,7 @@ def find_declared(body: bytes) -> str | None:
     head = body[:_PRESCAN_BYTES].lower()
     at = head.find(b"charset")
     if at >= 0 and not _UTF8.match(head, at):
-        # Only the declaration may speak: high bytes are masked, and the added "é" makes UTF-8 the answer for "none".
+        # Only the declaration may count: high bytes are masked, and the added "é" makes UTF-8 the answer for "none".
         found = detect(head.translate(_ASCII_ONLY) + b"\xc3\xa9").encoding
         if found and found != "UTF-8":
             return found.lower()
@@ -126,8 +126,8 @@ def decode(body: bytes, charset: str) -> str:
     return body.decode(_PYTHON_NAMES.get(charset) or f"whatwg-{charset}", "replace")
 
 
-def settle(body: bytes, header: str, *, url: str = "") -> DecodedText:
-    """Decode `body`, believing its mark, the header's charset, its own declaration, then its bytes.
+def decode_body(body: bytes, header: str, *, url: str = "") -> DecodedText:
+    """Decode `body` by its mark, else by the header's charset, its own declaration, or its bytes.
 
     The country in the address helps the guess when nothing was declared.
     """
@@ -145,7 +145,7 @@ def settle(body: bytes, header: str, *, url: str = "") -> DecodedText:
         except UnicodeDecodeError as error:
             if header and declared == "utf-8" and _UTF8.search(body[:_PRESCAN_BYTES].lower()):
                 return DecodedText(declared, body.decode("utf-8", "replace"))  # the author and the server agree
-            return _settle_broken(body, declared, error.start, url)
+            return _decode_broken(body, declared, error.start, url)
         if declared == "windows-1252" and not text.isascii():
             return DecodedText("utf-8", text, "charset: declared windows-1252, is utf-8")
         if declared is None and "\x1b" in text:
@@ -154,7 +154,7 @@ def settle(body: bytes, header: str, *, url: str = "") -> DecodedText:
     return DecodedText(declared, decode(body, declared))
 
 
-def _settle_broken(body: bytes, declared: str | None, start: int, url: str) -> DecodedText:
+def _decode_broken(body: bytes, declared: str | None, start: int, url: str) -> DecodedText:
     """Decode what is not valid UTF-8 from byte `start` on."""
     if declared == "windows-1252":
         return DecodedText(declared, decode(body, declared))

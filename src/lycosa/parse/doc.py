@@ -1,4 +1,4 @@
-"""A document as every later stage sees it: an answer's headers and decoded body flow in, a `Doc` flows out.
+"""The document as every later stage sees it, made from the headers and the decoded body of an answer.
 
 Nothing here raises on content: what is wrong with a document stands in its `problem`.
 """
@@ -134,7 +134,7 @@ class Doc:
         if self._tree is not None:
             return html.read_text(self._tree)
         if self.kind in _TEXT_KINDS or self.mime == sniff.DTD:
-            return charsets.settle(self.body, self._header_charset).text
+            return charsets.decode_body(self.body, self._header_charset).text
         if self.pdf is not None:
             text = "\n".join(self.pdf)
             self.problem = self.problem or self.pdf.problem
@@ -145,7 +145,7 @@ class Doc:
         return " ".join(" ".join(part.split()) for part in tree.itertext() if not part.isspace())
 
     def read_list(self) -> None:
-        """Take the lines of a text for links: it was named as a sitemap."""
+        """Read the lines of a text as links: it was named as a sitemap."""
         self.listed = self._tree is None
         if self.kind == "text" or self.mime == "application/gzip":
             _read_sitemap(self)
@@ -168,8 +168,8 @@ def read(
 ) -> Doc:
     """Read an answer: `headers` have lower-case names, `body` is content-decoded, `agent` is our name for robots.
 
-    Of `links_per_page` 0 means all.
-    `read_pdf` (parse.pdf.Pdf) is for a process that may be killed; without it a PDF has no text.
+    A `links_per_page` of 0 means all. `read_pdf` (parse.pdf.Pdf) is for a process that may be killed; without it a PDF
+    has no text.
     """
     links_per_page = links_per_page or _NO_BOUND
     mime = extract_mime(headers.get("content-type", ""))
@@ -205,7 +205,7 @@ def read(
 
 def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
     """Fill in what an HTML page holds; returns its directives for robots."""
-    decoded = charsets.settle(doc.body, doc._header_charset, url=doc.url)
+    decoded = charsets.decode_body(doc.body, doc._header_charset, url=doc.url)
     page = html.read_html(decoded, doc.body, agent=agent, max_links=max_links, xhtml=doc.kind == "xhtml")
     doc._tree = page.tree
     doc._anchors = page.anchors
@@ -218,21 +218,21 @@ def _read_html(doc: Doc, max_links: int, agent: str) -> tuple[str, ...]:
     if page.base:
         doc.base = urls.normalise(page.base, doc.url) or doc.url
         if doc.base != doc.url:
-            _lead_to_base(doc)
+            _resolve_to_base(doc)
     if page.canonical:
         doc.canonical = urls.normalise(page.canonical, doc.base) or ""
     return page.robots
 
 
-def _lead_to_base(doc: Doc) -> None:
-    """Write out what is a part of the page itself elsewhere, and of the base where that is another address."""
+def _resolve_to_base(doc: Doc) -> None:
+    """Resolve empty links and fragments, which lead to the base where that is not the page itself."""
     for link in doc.links:
         if link.href[:1] in ("", "#"):
             link.href = doc.base
 
 
 def _read_xml(doc: Doc, max_links: int) -> None:
-    """Fill in what an XML document tells of itself, and the links of sitemaps and feeds."""
+    """Fill in the root of an XML document, and the links of sitemaps and feeds."""
     doc.charset = xml.find_charset(doc.body, doc._header_charset)
     if doc.mime == sniff.DTD:
         return
@@ -252,7 +252,7 @@ def _read_sitemap(doc: Doc) -> None:
 
 
 def _read_gzip(doc: Doc) -> None:
-    """A gzip file is an archive, unless it holds a sitemap."""
+    """Read a gzip file if it holds a sitemap; any other is an archive."""
     start, _ = sitemap.inflate(doc.body[:_PEEK_BYTES], _PEEK_BYTES)
     kind, _ = sniff.sniff("", start)
     if kind in ("sitemap", "sitemap-index"):
@@ -264,7 +264,7 @@ def _read_gzip(doc: Doc) -> None:
 
 def _find_text_charset(doc: Doc) -> str:
     """The encoding of plain text as far as its start tells; the text itself is decoded when it is asked for."""
-    return charsets.settle(doc.body[:_PEEK_BYTES], doc._header_charset, url=doc.url).charset
+    return charsets.decode_body(doc.body[:_PEEK_BYTES], doc._header_charset, url=doc.url).charset
 
 
 def parse_robots_header(value: str, agent: str) -> tuple[str, ...]:

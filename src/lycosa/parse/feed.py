@@ -1,4 +1,4 @@
-"""RSS and Atom feeds: UTF-8 bytes flow in, the links of their entries flow out."""
+"""RSS and Atom feeds: the links of their entries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lycosa.parse import xml
 _MAX_TEXT = 500
 _DATES = frozenset({"pubDate", "date", "updated", "published", "modified"})
 _FRAMES = frozenset({"feed", "rss", "channel", "RDF"})
-#: Atom relations that lead to the feed's own machinery.
-_PLUMBING = frozenset({"self", "edit", "edit-media", "hub", "search", "http://schemas.google.com/g/2005#post"})
+#: Atom relations that lead to the feed itself and its services.
+_SERVICE_RELATIONS = frozenset({"self", "edit", "edit-media", "hub", "search", "http://schemas.google.com/g/2005#post"})
 
 
 class FeedResult(Struct):
@@ -64,7 +64,7 @@ class _Items:
         if self._depth > 1:
             return False
         if name == "link":
-            return self._take_link(attributes, base)
+            return self._read_link(attributes, base)
         if name == "enclosure":
             self._add(attributes.get("url", ""), name, base)
         elif name == "content":
@@ -72,13 +72,13 @@ class _Items:
         # A guid that is no permanent link is read all the same: it is the only address of some entries.
         return name == "title" or name == "guid" or name in _DATES
 
-    def _take_link(self, attributes: dict[str, str], base: str) -> bool:
-        """Take an Atom link; True when it is an RSS link, whose address is its text."""
+    def _read_link(self, attributes: dict[str, str], base: str) -> bool:
+        """Add an Atom link; True when it is an RSS link, whose address is its text."""
         href = attributes.get("href")
         if not href:
             return True
         rel = attributes.get("rel", "alternate").lower()
-        if rel not in _PLUMBING:
+        if rel not in _SERVICE_RELATIONS:
             self._add(href, rel, base)
         return False
 
@@ -127,7 +127,7 @@ class _Items:
 
 
 def _join(base: str, href: str) -> str:
-    """An address as it is meant below a base, which may be relative itself: to the address of the feed."""
+    """An address joined to a base, which may itself be relative to the address of the feed."""
     try:
         return urljoin(base, href) if base else href
     except ValueError:

@@ -1,4 +1,4 @@
-"""Content-Type headers as the WHATWG reads them: a header value flows in, an essence and its parameters flow out."""
+"""Media types: Content-Type headers as the WHATWG reads them, as essence and parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-#: Longer values are cut: no real type is longer, and what is remembered must stay small.
+#: Longer values are cut: no real type is longer, and what is cached must stay small.
 _MAX_CHARS = 1000
 
 _WHITESPACE = "\t\n\r "

@@ -1,4 +1,4 @@
-"""The bytes of a PDF go in, the text of its pages comes out, each page when it is first asked for.
+"""PDF documents: the text of their pages, each read when it is first asked for.
 
 PDFium is native code that hostile files have brought down: only processes that may be killed use this module.
 What is wrong with a file stands in `problem`; nothing here raises on content.
@@ -15,7 +15,7 @@ CHARS_MAX = 10_000_000
 
 
 class Pdf:
-    """One document; its first pages cost what the first pages cost, however long it is."""
+    """One document; only the pages that are asked for are read, however long it is."""
 
     def __init__(self, body: bytes) -> None:
         import pypdfium2

@@ -1,8 +1,8 @@
-"""A document that was read goes in; out comes whether it is an empty shell, a page whose content only scripts make.
+"""Script shells: pages that are empty until scripts make their content.
 
-Asked of every page, so the cheap questions come first: an ordinary page has links and is done within a microsecond.
-A page that merely has little on it is none: there must be scripts, hardly a word or a link that a reader would see, and
-a sign that scripts fill it in.
+Every page is checked, so the cheap checks come first: an ordinary page has links and is done within a microsecond. A
+page that merely has little on it is no shell: there must be scripts, hardly a word or a link that a reader would see,
+and a sign that scripts fill it in.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WANTS_SCRIPTS = re.compile(r"java\s?script", re.IGNORECASE)
 _RUNS = frozenset({"", "module", "text/javascript", "application/javascript", "text/ecmascript", "text/babel"})
 
 
-class _Sight:
+class _VisibleContent:
     """What a reader without scripts finds in a body."""
 
     __slots__ = ("chars", "last", "links", "pictures", "rooted", "scripts", "wants")
@@ -50,17 +50,17 @@ class _Sight:
         self.wants = False  # <noscript> asks for JavaScript
 
 
-def is_hollow(doc: Doc) -> bool:
+def is_script_shell(doc: Doc) -> bool:
     """Whether scripts would have to run before there is anything to read or to follow."""
     links = doc.links
     # The <link>s of the head come first: a page whose middle and last link are anchors has many.
     if len(links) > 4 * _LINKS and links[len(links) // 2].kind == "a" and links[-1].kind == "a":
         return False
-    seen = 0
+    anchors = 0
     for link in links:
         if link.kind in _LINK_KINDS:
-            seen += 1
-            if seen > 2 * _LINKS:  # as many again may stand in <noscript>
+            anchors += 1
+            if anchors > 2 * _LINKS:  # as many again may stand in <noscript>
                 return False
     if doc.tree is None or doc.refresh is not None or len(doc.body) > _BYTES:
         return False
@@ -69,19 +69,19 @@ def is_hollow(doc: Doc) -> bool:
     root = doc.tree.root
     if root is None:
         return False
-    observation = _look(root)
-    if observation is None or not observation.scripts or observation.links > _LINKS:
+    content = _read_visible(root)
+    if content is None or not content.scripts or content.links > _LINKS:
         return False
-    if observation.rooted or observation.wants:
-        return observation.chars <= _CHARS
-    if observation.links or observation.pictures:
+    if content.rooted or content.wants:
+        return content.chars <= _CHARS
+    if content.links or content.pictures:
         return False
-    return not observation.chars or (observation.chars <= _FEW_CHARS and observation.last.endswith(_COMING))
+    return not content.chars or (content.chars <= _FEW_CHARS and content.last.endswith(_COMING))
 
 
-def _look(root: Element) -> _Sight | None:
-    """Walk over the page; None as soon as it is plain that it has content of its own."""
-    observation = _Sight()
+def _read_visible(root: Element) -> _VisibleContent | None:
+    """What the page shows; None as soon as it is plain that it has content of its own."""
+    content = _VisibleContent()
     nodes = 0
     stack = [root]
     while stack:
@@ -92,34 +92,34 @@ def _look(root: Element) -> _Sight | None:
         for child in element.children:
             if type(child) is Text:
                 if not child.data.isspace():
-                    observation.last = " ".join(child.data[: 4 * _CHARS].split())
-                    observation.chars += len(observation.last)
-                    if observation.chars > _CHARS:
+                    content.last = " ".join(child.data[: 4 * _CHARS].split())
+                    content.chars += len(content.last)
+                    if content.chars > _CHARS:
                         return None
             elif type(child) is Element:
                 tag = child.tag
                 if tag == "script":
-                    observation.scripts += (child.attr("type") or "").strip().lower() in _RUNS
+                    content.scripts += (child.attr("type") or "").strip().lower() in _RUNS
                 elif tag == "noscript":
-                    observation.wants = observation.wants or _WANTS_SCRIPTS.search(child.text[:2000]) is not None
+                    content.wants = content.wants or _WANTS_SCRIPTS.search(child.text[:2000]) is not None
                 elif tag == "head":
-                    observation.scripts += _count_scripts(child)
+                    content.scripts += _count_scripts(child)
                 elif tag not in _UNSEEN:
-                    _note(child, tag, observation)
+                    _count_element(child, tag, content)
                     stack.append(child)
-    return observation
+    return content
 
 
-def _note(element: Element, tag: str, observation: _Sight) -> None:
-    """Count what an element shows, and see whether something could be built in it."""
+def _count_element(element: Element, tag: str, content: _VisibleContent) -> None:
+    """Count what an element shows, and check whether a framework would build in it."""
     if tag == "a" or tag == "area" or tag == "iframe" or tag == "frame":
-        observation.links += element.attr("href") is not None or element.attr("src") is not None
+        content.links += element.attr("href") is not None or element.attr("src") is not None
     elif tag in _PICTURES:
-        observation.pictures += 1
-    elif not observation.rooted:
+        content.pictures += 1
+    elif not content.rooted:
         # A custom element (its name has a hyphen) shows nothing before a script defines it.
         name = element.attr("id")
-        observation.rooted = (name is not None and name.strip().lower() in _ROOTS) or "-" in tag or _is_angular(element)
+        content.rooted = (name is not None and name.strip().lower() in _ROOTS) or "-" in tag or _is_angular(element)
 
 
 def _is_angular(element: Element) -> bool:

@@ -1,4 +1,4 @@
-"""Sitemaps: the bytes of an answer flow in, the addresses they name flow out.
+"""Sitemaps: the addresses that they name, with their dates.
 
 Sitemap files and indexes with any namespace, RSS and Atom feeds, lists of addresses, each gzipped or not.
 """
@@ -88,7 +88,7 @@ class _Entries:
         self._depth = max(0, self._depth - 1)
 
     def close(self) -> None:
-        """Take the entry that was begun, if it has an address."""
+        """Add the entry that was begun, if it has an address."""
         if self._href:
             if self._count >= self._limit:
                 self.cut = True
@@ -149,8 +149,8 @@ def read_time(text: str) -> float | None:
 
 
 def _read_lines(body: bytes, max_urls: int) -> SitemapResult:
-    """A list of addresses, one a line."""
-    text = charsets.settle(body, "").text
+    """A list of addresses, one per line."""
+    text = charsets.decode_body(body, "").text
     links: list[Link] = []
     rubbish, cut = 0, False
     for line in text.splitlines():

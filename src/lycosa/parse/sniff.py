@@ -1,7 +1,7 @@
-"""What a body is: the announced media type and the bytes flow in, a kind and the settled media type flow out.
+"""MIME sniffing: the kind and the media type of a body, by its bytes and the announced media type.
 
-The bytes decide wherever they speak (MIME Sniffing Standard in spirit); the announced type decides the rest. Unlike
-there, HTML or XML that is announced as plain text, or as anything else, is recognised.
+The bytes decide wherever they tell (in the spirit of the MIME Sniffing Standard); the announced type decides the rest.
+Unlike there, HTML or XML that is announced as plain text, or as anything else, is recognised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HEAD_BYTES = 2048
 _WHITESPACE = b"\t\n\x0c\r "
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:!doctype[\t\n\f\r ]+html|html)[\t\n\f\r >]", re.IGNORECASE)
-#: What careless programs put before XML: blanks, a late byte-order mark, header fields.
+#: What faulty programs put before XML: blanks, a late byte-order mark, header fields.
 _JUNK = re.compile(rb"(?>(?:[\t\n\f\r ]|\xef\xbb\xbf|[A-Za-z][A-Za-z-]{2,40}:[^\n<]{0,200}\n)*)(?=<\?xml\s)")
 _PROLOG = re.compile(
     rb"(?>(?>[\t\n\f\r ]+|<!--.*?-->|<\?(?!xml\s).*?\?>|<\?(?P<xml>xml)\s.*?\?>"
@@ -23,7 +23,7 @@ _PROLOG = re.compile(
     rb"|<(?:(?P<prefix>[\w.\-\x80-\xff]++):)?(?P<name>[A-Za-z_\x80-\xff][\w.\-\x80-\xff]*+)(?P<rest>[^<>]*+))?",
     re.DOTALL | re.IGNORECASE,
 )
-#: What XML keeps apart from its elements: a page that is quoted there makes no page of the document.
+#: Comments, CDATA and instructions of XML: a page that is quoted there does not make the document a page.
 _ASIDE = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _TAG = re.compile(
     rb"(?P<doctype><!doctype\s+html[\s>])|<(?P<end>/?)(?P<name>[a-z_\x80-\xff][^\s<>/]*+)(?P<rest>[^<>]*+)>",
@@ -174,10 +174,10 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
 def _is_page(lead: bytes) -> bool:
     """Whether what looks like XML and was announced as HTML is a page, as every browser would read it.
 
-    It is where no XML could be: `<!doctype html` behind the first element (<esi:include/>, a drawing), or <html> or
-    <body> as a second root. It also is where <html> stands right inside the root (<f:view>): deeper it belongs to a
-    template (XSLT) or to documentation (schemas), and a <body> in the root also other vocabularies have (OPML, JATS).
-    A root like <my-app>, with no sign of XML, makes a page where any tag of pages follows.
+    It is a page where it cannot be XML: `<!doctype html` behind the first element (<esi:include/>, a drawing), or
+    <html> or <body> as a second root. It also is one where <html> stands right inside the root (<f:view>): deeper it
+    belongs to a template (XSLT) or to documentation (schemas), and other vocabularies have a <body> in the root as well
+    (OPML, JATS). A root like <my-app>, with no sign of XML, makes a page where any tag of pages follows.
     """
     if not _PAGE_TAG.search(lead):
         return False
@@ -295,7 +295,7 @@ def _sniff_text(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
 def _looks_json(essence: str, lead: bytes, body: bytes) -> bool:
     """Whether text is JSON: scripts and style sheets also begin with brackets, so only vague types are doubted.
 
-    What was announced as HTML is a page when it has tags elsewhere than in strings.
+    A body that was announced as HTML is a page when it has tags outside of strings.
     """
     if essence not in _VAGUE and essence != "text/html" and essence != "text/plain" and not is_xml(essence):
         return False

@@ -1,7 +1,7 @@
-"""XML read safely: bytes flow in; the root's name, a tree, or a walk over elements flow out.
+"""XML, read safely: the name of the root, a tree, or a walk over the elements.
 
 Expat gets whole buffers (chunks make it quadratic) and no entity is ever expanded unless it is short, flat and
-internal. What expat refuses is walked once more by a reader that forgives everything.
+internal. A lenient reader walks what expat refuses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.parsers import expat
 
 from lycosa.parse import charset as charsets
-from lycosa.parse.xml_tag_repair import mend_tags
+from lycosa.parse.xml_tag_repair import repair_tags
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -78,7 +78,7 @@ def transcode(body: bytes, charset: str) -> bytes:
         try:
             body.decode()
         except UnicodeDecodeError:
-            body = charsets.settle(body, "utf-8").text.encode("utf-8", "replace")
+            body = charsets.decode_body(body, "utf-8").text.encode("utf-8", "replace")
     return body[max(0, body.find(b"<")) :]
 
 
@@ -109,7 +109,7 @@ def read_root(body: bytes, charset: str) -> tuple[Root | None, str]:
 
 
 def _parse_root(data: bytes) -> tuple[Root | None, str]:
-    """What expat says of the root."""
+    """The root as expat reads it, and what is wrong with the document so far."""
     parser = open_parser(namespaces=True)
     found: list[str] = []
     entities = 0
@@ -144,7 +144,7 @@ def _parse_root(data: bytes) -> tuple[Root | None, str]:
 
 
 def guess_root(data: bytes) -> tuple[Root, dict[str, str]] | None:
-    """The root and its attributes as the start tag is written, for documents that expat does not read so far."""
+    """The root and its attributes as its start tag is written, for documents that expat cannot read that far."""
     tag = _ROOT_TAG.match(data)
     if tag is None:
         return None
@@ -159,7 +159,7 @@ def parse_attributes(text: str) -> dict[str, str]:
 
 
 def _expand(text: str) -> str:
-    """Text with what its references stand for: those of XML and HTML that are written out."""
+    """The text with its references to characters replaced, by number or by a name of HTML."""
     return _REFERENCE.sub(_resolve, text) if "&" in text else text
 
 
@@ -175,14 +175,14 @@ def build_tree(body: bytes, charset: str) -> tuple[etree._Element | None, str]:
     data = _SURROGATE.sub(b"&#xfffd;", transcode(body, charset))
     tree, fault = _recover_tree(data)
     if fault:
-        mended, changes = mend_tags(data)
-        if changes:  # else libxml2 drops these tags, and what stands in them closes what is around
-            tree, _ = _recover_tree(mended)
+        repaired, changes = repair_tags(data)
+        if changes:  # else libxml2 drops these tags, and their end tags close the elements around them
+            tree, _ = _recover_tree(repaired)
     return tree, f"xml: {fault}" if fault else ""
 
 
 def _recover_tree(data: bytes) -> tuple[etree._Element | None, str]:
-    """What libxml2 makes of a document, and the first thing that it complains of."""
+    """What libxml2 makes of a document, and the first error that it reports."""
     from lxml import etree  # a crawl that builds no tree does not wait for it
 
     parser = etree.XMLParser(
@@ -203,11 +203,11 @@ def _recover_tree(data: bytes) -> tuple[etree._Element | None, str]:
 
 
 class Walker(Protocol):
-    """What is told of a document's elements, by local names.
+    """Receives the elements of a document, by local names.
 
     `start` says whether the element's text is wanted; `end` then gets it. `entries` are the elements that hold one
-    item each; when a document breaks off inside one, `restart` is to forget that one, or the `whole` when there was
-    none: it is read once more.
+    item each; when a document breaks off inside one, `restart` forgets that one, or the `whole` when there was none:
+    it is read once more.
     """
 
     entries: frozenset[str]
@@ -220,7 +220,7 @@ class Walker(Protocol):
 
 
 class Full(_Stop):
-    """A walker has all that it takes."""
+    """A walker has as many entries as it wants."""
 
 
 class Excess(_Stop):
@@ -228,9 +228,9 @@ class Excess(_Stop):
 
 
 def walk(data: bytes, walker: Walker) -> str:
-    """Lead `walker` through UTF-8 bytes; returns what is wrong with them (empty: nothing).
+    """Pass the elements in UTF-8 bytes to `walker`; returns what is wrong with them (empty: nothing).
 
-    Names are told without their prefix: sitemaps and feeds are found with every namespace, right or wrong.
+    Names are passed without their prefix: sitemaps and feeds are found with every namespace, right or wrong.
     """
     parser = open_parser(namespaces=False)
     parts: list[str] = []
@@ -274,14 +274,14 @@ def walk(data: bytes, walker: Walker) -> str:
     if not ended:
         walker.restart(whole=not mark)
         try:
-            _forgive(data[mark:].decode("utf-8", "replace"), walker)
+            _walk_leniently(data[mark:].decode("utf-8", "replace"), walker)
         except (Full, Excess):
             pass
     return problem
 
 
 def _run(parser: expat.XMLParserType, data: bytes) -> tuple[str, bool]:
-    """Parse, and tell what was wrong and whether the walk came to its end."""
+    """Parse; returns what was wrong, and whether the walk came to its end."""
     try:
         parser.Parse(data, True)
     except Full:
@@ -295,8 +295,8 @@ def _run(parser: expat.XMLParserType, data: bytes) -> tuple[str, bool]:
     return "", True
 
 
-def _forgive(text: str, walker: Walker) -> None:
-    """Lead `walker` through markup of any quality, in time linear in its length."""
+def _walk_leniently(text: str, walker: Walker) -> None:
+    """Pass the elements in markup of any quality to `walker`, in time linear in its length."""
     parts: list[str] = []
     at = count = 0
     while (open_at := text.find("<", at)) >= 0:
@@ -313,7 +313,7 @@ def _forgive(text: str, walker: Walker) -> None:
             count += 1
             if count > _MAX_ELEMENTS:
                 raise Excess
-            _tell(walker, tag, "".join(parts).strip())
+            _pass_tag(walker, tag, "".join(parts).strip())
             parts.clear()
         else:
             close = at = open_at + 1
@@ -321,7 +321,7 @@ def _forgive(text: str, walker: Walker) -> None:
             return
 
 
-def _tell(walker: Walker, tag: re.Match[str], text: str) -> None:
+def _pass_tag(walker: Walker, tag: re.Match[str], text: str) -> None:
     name = tag[2].rpartition(":")[2]
     if tag[1]:
         walker.end(name, text)

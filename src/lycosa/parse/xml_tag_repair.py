@@ -1,7 +1,7 @@
-"""Start tags of XML that no parser reads go in; the same as they were meant come out, with where they stand.
+"""Repair of XML start tags that no parser reads.
 
-libxml2 drops such a tag: its end tag then closes the element around it, and what follows is lost. A blank that is
-missing between two attributes, a < in a value, quotation marks that were forgotten, a missing > are put right here.
+libxml2 drops such a tag: its end tag then closes the element around it, and what follows is lost. Repaired are a
+missing blank between two attributes, a < in a value, forgotten quotation marks, a missing >.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 
 _NAME = rb"[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+"
-#: What is passed over as a whole: what is no tag, and tags that are right; then the beginning of any other.
-_TOKEN = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)"
-    rb"|<" + _NAME + rb"(?>(?:\s++" + _NAME + rb"\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*)\s*+/?+>"
-    rb"|<(?P<name>" + _NAME + rb")",
-    re.DOTALL,
-)  # fmt: skip
+#: What is skipped as a whole, namely what is no tag and tags that are right; then the beginning of any other tag.
+_NO_TAG = rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)"
+_RIGHT_TAG = rb"<%b(?>(?:\s++%b\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*)\s*+/?+>" % (_NAME, _NAME)
+_TOKEN = re.compile(rb"%b|%b|<(?P<name>%b)" % (_NO_TAG, _RIGHT_TAG, _NAME), re.DOTALL)
 _DOCTYPE = re.compile(rb"(?>(?>\s+|<!--.*?-->|<\?.*?\?>)*)<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*)?>", re.DOTALL)
 _BLANK = re.compile(rb"\s*+")
 _ATTRIBUTE = re.compile(_NAME)
@@ -23,13 +20,13 @@ _EQUALS = re.compile(rb"\s*+=\s*+")
 _CLOSED = re.compile(rb"[^\"'<>=]*[\"']")  # a value whose first quotation mark is missing
 _BARE = re.compile(rb"(?:[^\s\"'<>=/]|/(?!>))+")
 _CUT = re.compile(rb"[\s<>]")
-#: The longest tag that is looked at, and tags of one document that are put right.
+#: The longest tag that is looked at, and how many tags of one document are repaired.
 _MAX_BYTES = 1 << 16
 _MAX_TAGS = 1000
 
 
-def mend_tags(data: bytes) -> tuple[bytes, list[tuple[str, int]]]:
-    """A document, the start tags of which are right as far as can be told; the name and line of each that was not."""
+def repair_tags(data: bytes) -> tuple[bytes, list[tuple[str, int]]]:
+    """The document with its start tags repaired, and the name and line of each that was wrong."""
     parts: list[bytes] = []
     changes: list[tuple[str, int]] = []
     done, line, counted = skip_doctype(data), 1, 0
@@ -90,7 +87,7 @@ def _read_value(data: bytes, at: int, limit: int, name: bytes) -> tuple[bytes, i
     if mark in (b'"', b"'"):
         end = data.find(mark, at + 1, limit)
         value = data[at + 1 : end] if end >= 0 else data[at + 1 : limit]
-        # Where the next mark opens another value, or there is none, the one that closes this was forgotten.
+        # Where the next mark opens another value, or there is none, the closing mark was forgotten.
         if end >= 0 and not (value.endswith(b"=") and _CUT.search(value)):
             return value, end + 1
         cut = _CUT.search(data, at + 1, limit)

@@ -1,4 +1,4 @@
-"""Where the system's browser is, and what is missing where there is none."""
+"""Browser discovery: the system's browser, or what has to be installed to have one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def find_browser(setting: str = "") -> BrowserProgram:
         return BrowserProgram(path)
     if setting and not path:
         return BrowserProgram(missing=f"render.browser names {setting!r}, which is no program")
-    lacks = [*([] if has_driver else [_PLAYWRIGHT]), *([] if path else [_CHROMIUM])]
+    lacks = [] if has_driver else [_PLAYWRIGHT]
+    if not path:
+        lacks.append(_CHROMIUM)
     return BrowserProgram(missing="install " + " and ".join(lacks))
 
 

@@ -1,6 +1,6 @@
-"""The browsers: started when a page comes, replaced after so many pages, ended when they misbehave or have no work.
+"""Browser pool: starts a browser when a page comes, replaces it after so many pages, ends it when it is idle or fails.
 
-Pages go in, each with the function that supplies what it asks for; results come out, also for pages that crash or hang.
+Each page comes with the function that supplies what it asks for; there is a result also for pages that crash or hang.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from lycosa.render.messages import RenderResult, Sheet
+from lycosa.render.messages import PageContent, RenderResult
 from lycosa.render.page_session import PageSession, RenderLimits, Supply
 from lycosa.render.process_tree import find_below, find_children, private_bytes, read_command
 
@@ -48,8 +48,8 @@ class BrowserBroken(Exception):
     """The browser cannot be started at all."""
 
 
-class _Seat(Struct, eq=False):
-    """One running browser."""
+class _RunningBrowser(Struct, eq=False):
+    """One browser process, and how much it was used."""
 
     browser: Browser
     pages: int = 0  # given to it so far
@@ -60,12 +60,12 @@ class _Seat(Struct, eq=False):
 class BrowserPool:
     """Owns Playwright and at most one browser that takes new pages; an older one may still be finishing its own."""
 
-    def __init__(self, path: str, bounds: RenderLimits, *, folder: str) -> None:
+    def __init__(self, path: str, limits: RenderLimits, *, folder: str) -> None:
         self.path = path
-        self.bounds = bounds
+        self.limits = limits
         self.folder = folder
         self._playwright: Playwright | None = None
-        self._seat: _Seat | None = None
+        self._running: _RunningBrowser | None = None
         self._opening = asyncio.Lock()
         self._killed_at = 0.0
         self._used_at = 0.0
@@ -73,46 +73,46 @@ class BrowserPool:
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
 
-    async def render(self, url: str, sheet: Sheet, supply: Supply) -> RenderResult:
+    async def render(self, url: str, content: PageContent, supply: Supply) -> RenderResult:
         """Render a page; one that brings its browser down is tried a second time in a fresh one."""
         result = RenderResult(0)
         for _ in range(2):
-            seat = await self._take_seat()
-            sitting = PageSession(url, sheet, bounds=self._bounds_for(seat.browser), supply=supply)
-            seat.tabs += 1
+            running = await self._reserve()
+            session = PageSession(url, content, limits=self._limits_for(running.browser), supply=supply)
+            running.tabs += 1
             try:
-                return self._name_cause(await sitting.render(seat.browser))
+                return self._name_cause(await session.render(running.browser))
             except TimeoutError:  # it does not even open or close a tab
-                self._retire(seat)
+                self._retire(running)
                 return RenderResult(0, failure="render-timeout", detail="the browser does not answer")
             except Error as error:
-                result = self._explain(sitting, error)
-                if seat.browser.is_connected():
+                result = self._explain(session, error)
+                if running.browser.is_connected():
                     return result
-                self._retire(seat)
+                self._retire(running)
             finally:
-                seat.tabs -= 1
+                running.tabs -= 1
                 self._used_at = time.monotonic()
-                await self._close_retired(seat)
+                await self._close_retired(running)
         return result
 
     async def watch(self) -> None:
-        """For ever: end browsers without work, and processes of pages that take more memory than allowed.
+        """For ever: end idle browsers, and the processes of pages that take more memory than allowed.
 
-        Their pages are told as crashed.
+        The results of those pages say that they crashed.
         """
-        limit = self.bounds.render.memory_bytes
-        seat: _Seat | None = None
+        limit = self.limits.render.memory_bytes
+        seen: _RunningBrowser | None = None
         zygotes: list[int] = []
         while True:
             await asyncio.sleep(WATCH_S)
-            if self._seat is None:
+            if self._running is None:
                 continue
-            if self._is_idle(self._seat):
-                await self._rest()
+            if self._is_idle(self._running):
+                await self._close_idle()
                 continue
-            if self._seat is not seat:  # the processes of pages are children of zygotes
-                seat = self._seat
+            if self._running is not seen:  # the processes of pages are children of zygotes
+                seen = self._running
                 zygotes = [pid for pid in find_below(os.getpid()) if b"--type=zygote" in read_command(pid)]
             for pid in itertools.chain.from_iterable(map(find_children, zygotes)):
                 if private_bytes(pid) > limit and b"--type=renderer" in read_command(pid):
@@ -125,58 +125,60 @@ class BrowserPool:
             await self._playwright.stop()
         self._nowhere.close()
 
-    def _is_idle(self, seat: _Seat) -> bool:
-        return not seat.tabs and time.monotonic() - self._used_at > IDLE_S
+    def _is_idle(self, running: _RunningBrowser) -> bool:
+        return not running.tabs and time.monotonic() - self._used_at > IDLE_S
 
-    async def _rest(self) -> None:
+    async def _close_idle(self) -> None:
         async with self._opening:
-            if self._seat is None or not self._is_idle(self._seat):
+            if self._running is None or not self._is_idle(self._running):
                 return  # a page came meanwhile
-            seat, playwright = self._seat, self._playwright
-            self._retire(seat)
-            await self._close_retired(seat)
+            running, playwright = self._running, self._playwright
+            self._retire(running)
+            await self._close_retired(running)
             self._playwright = None
             if playwright is not None:
                 with contextlib.suppress(Error):
                     await playwright.stop()
 
-    def _explain(self, sitting: PageSession, error: Error) -> RenderResult:
-        first = error.message.partition("\n")[0][:200]
-        return self._name_cause(
-            RenderResult(0, failure="render-crash" if sitting.crashed else "render-failed", detail=first)
-        )
+    def _explain(self, session: PageSession, error: Error) -> RenderResult:
+        failure = "render-crash" if session.crashed else "render-failed"
+        return self._name_cause(RenderResult(0, failure=failure, detail=error.message.partition("\n")[0][:200]))
 
     def _name_cause(self, result: RenderResult) -> RenderResult:
         if result.failure == "render-crash" and time.monotonic() - self._killed_at < KILLED_S:
             result.failure, result.detail = "render-memory", "the page took more than render.memory_bytes"
         return result
 
-    async def _take_seat(self) -> _Seat:
+    async def _reserve(self) -> _RunningBrowser:
+        """The browser for one more page, started if there is none."""
         async with self._opening:
-            seat = self._seat
-            if seat is not None and (seat.pages >= self.bounds.render.recycle_pages or not seat.browser.is_connected()):
-                self._retire(seat)
-                await self._close_retired(seat)
-                seat = None
-            if seat is None:
-                seat = self._seat = _Seat(await self._launch())
-            seat.pages += 1
+            running = self._running
+            if running is not None and (
+                running.pages >= self.limits.render.recycle_pages or not running.browser.is_connected()
+            ):
+                self._retire(running)
+                await self._close_retired(running)
+                running = None
+            if running is None:
+                running = self._running = _RunningBrowser(await self._launch())
+            running.pages += 1
             self._used_at = time.monotonic()
-            return seat
+            return running
 
-    def _retire(self, seat: _Seat) -> None:
-        seat.retired = True
-        if self._seat is seat:
-            self._seat = None
+    def _retire(self, running: _RunningBrowser) -> None:
+        """Give the browser no more pages."""
+        running.retired = True
+        if self._running is running:
+            self._running = None
 
-    async def _close_retired(self, seat: _Seat) -> None:
-        if seat.retired and not seat.tabs:
+    async def _close_retired(self, running: _RunningBrowser) -> None:
+        if running.retired and not running.tabs:
             with contextlib.suppress(Error, TimeoutError):
                 async with asyncio.timeout(LAUNCH_S):
-                    await seat.browser.close()  # Playwright ends it by force after 30 s
+                    await running.browser.close()  # Playwright ends it by force after 30 s
 
     async def _launch(self) -> Browser:
-        render = self.bounds.render
+        render = self.limits.render
         heap_mib = max(64, render.memory_bytes // 2 >> 20)
         options: dict[str, Any] = {
             "executable_path": self.path,
@@ -196,17 +198,17 @@ class BrowserPool:
         except Error as error:
             raise BrowserBroken(explain_launch(self.path, error.message)) from None
 
-    def _bounds_for(self, browser: Browser) -> RenderLimits:
-        """Scripts ask for a browser's name before they run; it says ours as well."""
+    def _limits_for(self, browser: Browser) -> RenderLimits:
+        """The limits with the name that scripts read, which is the browser's and ours."""
         agent = (
             "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
-            f"{self.bounds.agent}) Chrome/{browser.version} Safari/537.36"
+            f"{self.limits.agent}) Chrome/{browser.version} Safari/537.36"
         )
-        return RenderLimits(self.bounds.render, self.bounds.html_bytes, agent)
+        return RenderLimits(self.limits.render, self.limits.html_bytes, agent)
 
 
 def explain_launch(path: str, message: str) -> str:
-    """Why a browser did not start, in one sentence; Playwright's account has every option of the command line."""
+    """Why a browser did not start, in one sentence; Playwright's message has every option of the command line."""
     if "sandboxing failed" in message or "No usable sandbox" in message:
         return f"{path} finds no sandbox on this system; allow user namespaces, or set render.sandbox = false"
     said = re.findall(r"\[err\] (.+)", message)

@@ -1,6 +1,6 @@
-"""What a worker and the hub of the browsers say to each other: structs in frames over a local socket.
+"""Messages between workers and the broker of the browsers: structs in frames over a local socket.
 
-A worker offers jobs and answers questions; the hub asks for pages and for what they need, and returns results.
+A worker offers jobs and answers questions; the broker asks for pages and for what they need, and returns results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _READ = 1 << 18
 
 
 class Hello(Struct, tag="hello"):
-    """Worker: who it is and which partitions of hosts are its own. Said again when these change."""
+    """Worker: who it is and which partitions of hosts are its own. Sent again when these change."""
 
     slot: int
     parts: list[int]
@@ -36,7 +36,7 @@ class Drop(Struct, tag="drop"):
     job: int
 
 
-class Sheet(Struct, tag="sheet"):
+class PageContent(Struct, tag="content"):
     """Worker: the plain answer of a page, content-decoded."""
 
     job: int
@@ -56,13 +56,13 @@ class Resource(Struct, tag="given"):
 
 
 class Begin(Struct, tag="begin"):
-    """Hub: the turn of this page has come: its content, please."""
+    """Broker: the turn of this page has come: its content, please."""
 
     job: int
 
 
 class Ask(Struct, tag="ask"):
-    """Hub: a page needs this address, whose host is the worker's."""
+    """Broker: a page needs this address, whose host is the worker's."""
 
     ticket: int
     url: str
@@ -72,13 +72,13 @@ class Ask(Struct, tag="ask"):
 
 
 class Forget(Struct, tag="forget"):
-    """Hub: nobody waits for this address any more."""
+    """Broker: nobody waits for this address any more."""
 
     ticket: int
 
 
 class RenderResult(Struct, tag="result"):
-    """Hub: the page as its scripts made it, or why it could not be had."""
+    """Broker: the page as its scripts made it, or why it could not be had."""
 
     job: int
     html: bytes = b""
@@ -90,27 +90,27 @@ class RenderResult(Struct, tag="result"):
     seconds: float = 0.0
 
 
-ToHub = Hello | RenderJob | Drop | Sheet | Resource
+ToBroker = Hello | RenderJob | Drop | PageContent | Resource
 ToWorker = Begin | Ask | Forget | RenderResult
 
 _encoder = msgspec.msgpack.Encoder()
 _to_worker: msgspec.msgpack.Decoder[ToWorker] = msgspec.msgpack.Decoder(ToWorker)
-_to_hub: msgspec.msgpack.Decoder[ToHub] = msgspec.msgpack.Decoder(ToHub)
+_to_broker: msgspec.msgpack.Decoder[ToBroker] = msgspec.msgpack.Decoder(ToBroker)
 
 
-def pack(message: ToHub | ToWorker) -> bytes:
+def pack(message: ToBroker | ToWorker) -> bytes:
     """A message as a frame."""
     body = _encoder.encode(message)
     return len(body).to_bytes(HEAD, "big") + body
 
 
-def unpack_for_hub(body: bytes) -> ToHub:
-    """A frame's content as the hub reads it."""
-    return _to_hub.decode(body)
+def unpack_for_broker(body: bytes) -> ToBroker:
+    """A frame's content as the broker reads it."""
+    return _to_broker.decode(body)
 
 
 def listen(path: str) -> socket.socket:
-    """A socket at which workers can reach the hub."""
+    """A socket at which workers can reach the broker."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)
@@ -118,7 +118,7 @@ def listen(path: str) -> socket.socket:
 
 
 class WorkerConnection:
-    """The worker's end: never blocks; what cannot be sent at once waits here."""
+    """The worker's connection to the broker: never blocks; what cannot be sent at once waits here."""
 
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -139,8 +139,8 @@ class WorkerConnection:
         """Whether something is still to be sent."""
         return bool(self._out)
 
-    def say(self, message: ToHub) -> None:
-        """Send, as far as that goes at once; raises OSError when nobody is there."""
+    def send(self, message: ToBroker) -> None:
+        """Send, as far as that goes at once; raises OSError when the broker is gone."""
         self._out += pack(message)
         self.flush()
 
@@ -153,15 +153,15 @@ class WorkerConnection:
                 return
             del self._out[:sent]
 
-    def hear(self) -> Iterator[ToWorker]:
-        """What has come; raises OSError when the other end is gone."""
+    def receive(self) -> Iterator[ToWorker]:
+        """The messages that have come; raises OSError when the broker is gone."""
         while True:
             try:
                 chunk = self._socket.recv(_READ)
             except BlockingIOError:
                 break
             if not chunk:
-                raise ConnectionError("the hub of the browsers has gone")
+                raise ConnectionError("the broker of the browsers has gone")
             self._in += chunk
             if len(chunk) < _READ:
                 break

@@ -1,4 +1,4 @@
-"""One page in a browser: its plain answer flows in, the page as its scripts made it flows out.
+"""Page session: one page in a browser, from its plain answer to the page as its scripts made it.
 
 The page is loaded from the answer that the crawl already has. Whatever it asks for then is answered here: pictures,
 style sheets and trackers with nothing, other pages not at all, scripts and data by `supply`, which asks the crawl. Its
@@ -19,13 +19,13 @@ from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page, Request, Route
 
 from lycosa.config.settings import RenderSettings
-from lycosa.render.messages import RenderResult, Resource, Sheet
+from lycosa.render.messages import PageContent, RenderResult, Resource
 from lycosa.render.trackers import PIXEL, clean_headers, forward_headers, is_tracker
 
 TICK_S = 0.1
 CLOSE_S = 5.0
 OPEN_S = 30.0
-READ_S = 5.0  # for putting the page into words, at the end
+READ_S = 5.0  # for reading the page as HTML, at the end
 MOVES = 20  # addresses that scripts wanted to go to
 VIEW = {"width": 1280, "height": 2400}  # tall, because much is loaded only when it comes into view
 
@@ -57,7 +57,7 @@ _READ = """(max) => {
 
 
 class RenderLimits(Struct, frozen=True):
-    """What a page may take."""
+    """What a page may take, and the name that its scripts read."""
 
     render: RenderSettings
     html_bytes: int
@@ -65,32 +65,36 @@ class RenderLimits(Struct, frozen=True):
 
 
 class PageSession:
-    """Renders one page, once."""
+    """One page that is rendered once, in a browser context of its own."""
 
-    def __init__(self, url: str, sheet: Sheet, *, bounds: RenderLimits, supply: Supply) -> None:
+    def __init__(self, url: str, content: PageContent, *, limits: RenderLimits, supply: Supply) -> None:
         self.url = url
-        self.sheet = sheet
-        self.bounds = bounds
+        self.content = content
+        self.limits = limits
         self.supply = supply
         self.moves: list[str] = []
         self.requests = 0
         self.refused = 0
         self.crashed = False
         self._host = urlsplit(url).hostname or ""
-        self._left = bounds.render.max_bytes
+        self._left = limits.render.max_bytes
         self._waiting: set[asyncio.Future[Resource]] = set()  # answers under way
         self._served = False
         self._page: Page | None = None
         self._ended = asyncio.Event()  # its time is over, or it crashed
 
     async def render(self, browser: Browser) -> RenderResult:
-        """Run the page; raises Playwright's `Error` or `TimeoutError` when the browser does not play along."""
+        """Run the page; raises Playwright's `Error` or `TimeoutError` when the browser fails."""
         began = time.monotonic()
         async with asyncio.timeout(OPEN_S):
             context = await browser.new_context(
-                user_agent=self.bounds.agent, viewport=VIEW, service_workers="block", accept_downloads=False,  # type: ignore[arg-type]
-                reduced_motion="reduce", timezone_id="UTC",
-            )  # fmt: skip
+                user_agent=self.limits.agent,
+                viewport=VIEW,  # type: ignore[arg-type]
+                service_workers="block",
+                accept_downloads=False,
+                reduced_motion="reduce",
+                timezone_id="UTC",
+            )
         try:
             result = await self._run(context)
         finally:
@@ -114,11 +118,11 @@ class PageSession:
             await session.send("Emulation.setVirtualTimePolicy", {"policy": "pause"})
             await page.goto(self.url, wait_until="commit", timeout=OPEN_S * 1000)
         self._ended.clear()
-        budget = {"policy": "pauseIfNetworkFetchesPending", "budget": max(1.0, self.bounds.render.settle_s * 1000)}
+        budget = {"policy": "pauseIfNetworkFetchesPending", "budget": max(1.0, self.limits.render.settle_s * 1000)}
         # Not waited for: a page in an endless script never takes it.
         granting = asyncio.ensure_future(session.send("Emulation.setVirtualTimePolicy", budget))
         granting.add_done_callback(lambda task: task.cancelled() or task.exception())
-        whole = await self._settle()
+        whole = await self._wait()
         if self.crashed:
             return RenderResult(0, failure="render-crash", detail="the page's process ended")
         if not whole:
@@ -127,9 +131,9 @@ class PageSession:
                     await session.send("Runtime.terminateExecution")
         return await self._read(session, whole=whole)
 
-    async def _settle(self) -> bool:
-        """Wait until the page's own time is over; False when the clock was faster."""
-        render = self.bounds.render
+    async def _wait(self) -> bool:
+        """Wait until the page's own time is over; False when its limits of real time were reached first."""
+        render = self.limits.render
         began = last = time.monotonic()
         busy_s = 0.0
         while not self._ended.is_set():
@@ -144,7 +148,7 @@ class PageSession:
         return True
 
     async def _read(self, session: CDPSession, *, whole: bool) -> RenderResult:
-        """Put the page into words, in a world of scripts that the page's own cannot touch."""
+        """Read the page as HTML, in a world of scripts that the page's own cannot touch."""
         try:
             async with asyncio.timeout(READ_S):
                 tree = await session.send("Page.getFrameTree")
@@ -152,7 +156,7 @@ class PageSession:
                 world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "lycosa"})
                 call = {
                     "functionDeclaration": _READ,
-                    "arguments": [{"value": self.bounds.html_bytes}],
+                    "arguments": [{"value": self.limits.html_bytes}],
                     "executionContextId": world["executionContextId"],
                     "returnByValue": True,
                 }
@@ -162,11 +166,11 @@ class PageSession:
         value = answer["result"].get("value")
         if not isinstance(value, dict):
             return RenderResult(0, failure="render-crash", detail="the page cannot be read")
-        self._note_move(str(value["url"]))
-        html = str(value["text"]).encode("utf-8", "replace")[: self.bounds.html_bytes]
+        self._record_move(str(value["url"]))
+        html = str(value["text"]).encode("utf-8", "replace")[: self.limits.html_bytes]
         if not whole:
             return RenderResult(0, html, failure="rendered-partly", detail="its scripts did not end in time")
-        if value["size"] > self.bounds.html_bytes:
+        if value["size"] > self.limits.html_bytes:
             return RenderResult(0, html, failure="rendered-partly", detail="it is larger than limits.html_bytes")
         return RenderResult(0, html)
 
@@ -181,7 +185,7 @@ class PageSession:
     # What the page asks for
 
     async def _answer(self, route: Route, request: Request) -> None:
-        """Every request of the page, its frames, workers and windows comes here."""
+        """Answer a request of the page, its frames, workers or windows: all of them come here."""
         kind = request.resource_type
         try:
             if request.is_navigation_request():
@@ -199,27 +203,27 @@ class PageSession:
             pass  # the page is gone
 
     async def _navigate(self, route: Route, request: Request) -> None:
-        """The page itself is served once; where it wants to go from there is a link for the crawl to judge."""
+        """Serve the page itself, once; where it wants to go from there is a link for the crawl to judge."""
         if not self._served:
             self._served = True
-            headers = clean_headers(self.sheet.headers)
+            headers = clean_headers(self.content.headers)
             if "html" not in headers.get("content-type", "").lower():
                 headers["content-type"] = "text/html"  # which is what it was recognised as
-            await route.fulfill(status=self.sheet.status, headers=headers, body=self.sheet.body)
+            await route.fulfill(status=self.content.status, headers=headers, body=self.content.body)
             return
         if request.method == "GET" and not self._is_inner(request):
-            self._note_move(request.url)
+            self._record_move(request.url)
         self.refused += 1
         await route.abort("aborted")
 
     def _is_inner(self, request: Request) -> bool:
-        """Whether it is for a frame within the page; those are links of their own."""
+        """Whether a request is for a frame within the page; those are links of their own."""
         try:
             return request.frame.parent_frame is not None
         except Error:  # a window that is only being opened
             return False
 
-    def _note_move(self, url: str) -> None:
+    def _record_move(self, url: str) -> None:
         url = url.partition("#")[0]
         known = url == self.url or url in self.moves
         if not known and url.startswith(("http://", "https://")) and len(self.moves) < MOVES:
@@ -228,7 +232,7 @@ class PageSession:
     def _refuses(self, request: Request, kind: str) -> bool:
         if kind not in ("script", "xhr", "fetch") or request.method != "GET":
             return True  # a crawl changes nothing at a site, and listens to no stream
-        if not request.url.startswith(("http://", "https://")) or self.requests >= self.bounds.render.requests:
+        if not request.url.startswith(("http://", "https://")) or self.requests >= self.limits.render.requests:
             return True
         return self._left <= 0 or is_tracker(urlsplit(request.url).hostname or "", self._host)
 

@@ -1,4 +1,4 @@
-"""Processes and those below them, as the kernel knows them: a process id goes in, its tree and its memory come out."""
+"""Process tree: the processes below another one, their memory and how they end, as the kernel knows them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Callable
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000  # linux/sched.h
@@ -21,12 +22,12 @@ def die_with_parent(number: int, parent: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever is left behind below this process, so that nothing escapes `end_below`."""
+    """Become the parent of whatever is left behind below this process (a subreaper): nothing escapes `end_below`."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def leave_network() -> bool:
-    """Move this process, and all that it starts, to where there is no network at all; False where that may not be."""
+    """Leave the network, with all that this process starts; False where that is not allowed."""
     unshare = ctypes.CDLL(None, use_errno=True).unshare
     if unshare(_CLONE_NEWNET) == 0:
         return True
@@ -37,7 +38,7 @@ def leave_network() -> bool:
 
 
 def _enter_own_network() -> None:
-    """As an ordinary user: first a user namespace in which one is still oneself (user_namespaces(7))."""
+    """As an ordinary user: first a user namespace in which the user stays the same (user_namespaces(7))."""
     user, group = os.geteuid(), os.getegid()
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -46,12 +47,12 @@ def _enter_own_network() -> None:
             file.write(text)
 
 
-def _try(step: object) -> bool:
+def _try(step: Callable[[], None]) -> bool:
     """Whether a step that cannot be undone works, tried in a process of its own."""
     pid = os.fork()
     if pid == 0:
         try:
-            step()  # type: ignore[operator]
+            step()
             os._exit(0)
         except OSError:
             os._exit(1)
@@ -80,7 +81,7 @@ def find_children(pid: int) -> list[int]:
 
 
 def end_below(pid: int, *, patience_s: float = 10.0) -> None:
-    """End every process below this one and bury it; `pid` must be this process, an adopter of orphans."""
+    """End every process below this one and reap it; `pid` must be this process, which has adopted orphans."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         for child in find_below(pid):

@@ -1,4 +1,4 @@
-"""What a page may not have: trackers and header fields that mean something to a network only."""
+"""Trackers, and the header fields that pass between a page in a browser and the network."""
 
 from __future__ import annotations
 

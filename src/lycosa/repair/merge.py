@@ -30,7 +30,7 @@ from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.merge import Merged, merge
-from lycosa.output.atomic_file import SPOOL, refuse_own
+from lycosa.output.atomic_file import SPOOL, refuse_collection_path
 from lycosa.output.wording import counted
 from lycosa.repair.crash_recovery import MERGING, clear_merge
 
@@ -236,7 +236,7 @@ def _unborn(into: Path) -> Iterator[Path]:
     """A folder that gets its name when everything in it is whole and on the disk, or is gone."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise CollectionError(f"{into} exists already: name a new folder, or a collection first to merge into it.")
-    refuse_own(into)
+    refuse_collection_path(into)
     place = Path(os.path.realpath(into))
     part = place.with_name(f"{place.name}.lycosa-merging")
     try:

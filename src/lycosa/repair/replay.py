@@ -22,7 +22,7 @@ from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.fetch.decode import decode
-from lycosa.fetch.robots import decision
+from lycosa.fetch.robots import robots_from_answer
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.judge.admission.rules import Rules
@@ -125,7 +125,7 @@ class ArchiveReplay:
         """Take over what is known of robots.txt, with the sitemaps that they name."""
         for row in rows:
             self._intake.remember_robots(row)
-            sitemaps = decision(row.status, row.body).sitemaps
+            sitemaps = robots_from_answer(row.status, row.body).sitemaps
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
                 self._intake.follow_sitemaps(row.origin, sitemaps)
 

@@ -1,11 +1,11 @@
-"""Words and what they are about: the terms of a text, thesauri, and how relevant a text is to one (G4 to G6).
+"""Text analysis: the terms of a text, thesauri, and how relevant a text is to one.
 
-It is no stage: pure functions over text and compiled files, for policies, missions and the command line.
+No stage of the crawl: pure functions over text and compiled files, for policies, missions and the command line.
 """
 
 from __future__ import annotations
 
 from lycosa.text.terms import Term, Terms, extract
-from lycosa.text.thesaurus import Reading, Thesaurus
+from lycosa.text.thesaurus import RelevanceReport, Thesaurus
 
-__all__ = ["Reading", "Term", "Terms", "Thesaurus", "extract"]
+__all__ = ["RelevanceReport", "Term", "Terms", "Thesaurus", "extract"]

@@ -1,7 +1,7 @@
-"""A vocabulary in, one compact file out, which every worker maps into its memory: none of it is read at start.
+"""Compiled thesaurus: one compact file that every worker maps into its memory, so that none of it is read at start.
 
 Every label, and every word of a label of several words, is a 64-bit hash in one sorted array; a look-up is a binary
-search in C. Hashes, concepts and marks stand in parallel arrays; what only people ask for is compressed behind them.
+search in C. Hashes, concepts and marks are parallel arrays; what only people ask for is compressed behind them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ hash_of = xxhash.xxh3_64_intdigest
 
 
 class Header(Struct):
-    """What a compiled thesaurus says of itself."""
+    """The header of a compiled thesaurus: what it holds, and where."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Header(Struct):
 
 
 class CompiledThesaurus:
-    """A compiled thesaurus, open."""
+    """A compiled thesaurus that is open for look-ups."""
 
     def __init__(self, data: bytes | mmap.mmap, *, source: str) -> None:
         self.source = source
@@ -99,8 +99,8 @@ class CompiledThesaurus:
         return self._unpack("graph")
 
 
-def open_volume(file: Path) -> CompiledThesaurus:
-    """Map a compiled thesaurus into memory; what is not one, or damaged, is a UsageError."""
+def open_compiled(file: Path) -> CompiledThesaurus:
+    """Map a compiled thesaurus into memory; raises UsageError for a file that is none, or damaged."""
     try:
         with file.open("rb") as stream:
             if os.fstat(stream.fileno()).st_size < len(_MAGIC) + _HEADER_BYTES:
@@ -128,7 +128,7 @@ def _read_header(view: memoryview, source: str) -> tuple[Header, int]:
     return header, start + size
 
 
-def compile_volume(vocabulary: Vocabulary, graph: bytes, *, statements: int) -> bytes:
+def compile_vocabulary(vocabulary: Vocabulary, graph: bytes, *, statements: int) -> bytes:
     """The bytes of a compiled thesaurus; `graph` is what SPARQL will read, as N-Triples."""
     languages = vocabulary.languages[:_MAX_LANGUAGES]
     entries = sorted(_index(vocabulary, {code: place for place, code in enumerate(languages)}))
@@ -147,13 +147,21 @@ def compile_volume(vocabulary: Vocabulary, graph: bytes, *, statements: int) -> 
         sections[name] = (len(body), len(data))
         body += data + bytes(-len(data) % 8)
     labels = sum(len(names) for concept in vocabulary.concepts for names in concept.labels.values())
-    header = msgspec.json.encode(
-        Header(
-            vocabulary.name, vocabulary.title, vocabulary.licence, languages, len(vocabulary.concepts), labels,
-            len(vocabulary.groups), statements, sys.byteorder, sections, hash_of(body),
-        )
-    )  # fmt: skip
-    # Arrays begin at a multiple of 8 bytes, which JSON's blanks see to.
+    described = Header(
+        name=vocabulary.name,
+        title=vocabulary.title,
+        licence=vocabulary.licence,
+        languages=languages,
+        concepts=len(vocabulary.concepts),
+        labels=labels,
+        groups=len(vocabulary.groups),
+        statements=statements,
+        byteorder=sys.byteorder,
+        sections=sections,
+        checksum=hash_of(body),
+    )
+    header = msgspec.json.encode(described)
+    # Arrays begin at a multiple of 8 bytes: blanks behind the JSON fill up to it.
     header += b" " * (-(len(_MAGIC) + _HEADER_BYTES + len(header)) % 8)
     return b"".join((_MAGIC, len(header).to_bytes(_HEADER_BYTES, "little"), header, body))
 
@@ -161,7 +169,7 @@ def compile_volume(vocabulary: Vocabulary, graph: bytes, *, statements: int) -> 
 def _index(vocabulary: Vocabulary, languages: dict[str, int]) -> Iterator[tuple[int, int, int, int]]:
     """Hash, whether it is a part, mark and concept of each label, and of each word in a label of several.
 
-    In this order whole labels come first, and who finds one need not look at the hundred that have it as a word.
+    In this order whole labels come first: a look-up that finds one need not see the hundred that have it as a word.
     """
     for number, concept in enumerate(vocabulary.concepts):
         entries: set[tuple[int, int]] = set()
@@ -182,8 +190,8 @@ def split_label(label: str, language: str) -> list[bytes]:
     return [stem(word) for word in content_words(_QUALIFIER.sub("", label), stop_words(language))]
 
 
-def write_volume(data: bytes, file: Path) -> None:
-    """Put a compiled thesaurus in its place whole; who has the old one open keeps it."""
+def write_compiled(data: bytes, file: Path) -> None:
+    """Write a compiled thesaurus atomically; processes that have the old one open keep it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

@@ -1,9 +1,9 @@
-"""The text of a page in, a fingerprint out that is alike for texts that are alike: what near-duplicates are known by.
+"""Fingerprints of texts: alike for texts that are alike, by which near-duplicates are found.
 
 A text counts line by line (a block of the page is a line), in lower case and without whatever has a digit or a slash in
 it, so that dates, counters, session ids and echoed addresses make no difference. The lines are cut into runs of four
 words; the fingerprint is the 192 smallest hashes of its runs. Two fingerprints tell how much two texts share (bottom-k
-sketches), fingerprints of many pages of one site tell which runs are its frame, and both can be had without the texts.
+sketches), fingerprints of many pages of one site tell which runs are its frame; neither needs the texts.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ SLOTS = 64
 _WORDS = 4
 #: Characters of a run where words are not written apart.
 _CHARACTERS = 8
-#: In a line of longer words they are not written apart (Chinese, Japanese, Thai).
+#: In a line of longer words on average, words are not written apart (Chinese, Japanese, Thai).
 _LONG_WORD = 16
 #: Characters and runs of a text that count, so that no page takes a second.
 _MAX_CHARS = 1 << 20
 _MAX_RUNS = 50_000
 
-#: Pages of a site or folder that its frame is told from, at least and at most.
+#: Pages of a site or folder from which its frame is found, at least and at most.
 FRAME_LEAST, FRAME_MOST = 4, 48
-#: A run that so many of them have is of the frame.
+#: A run that this share of them has belongs to the frame.
 _FRAME_SHARE = 0.3
 
 _NUMBERED = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*+")
 
 #: A fingerprint: 32 bits of hash each, in order.
-Runs: TypeAlias = "array[int]"
+Fingerprint: TypeAlias = "array[int]"
 
 
 def read_lines(text: str) -> list[str]:
-    """The lines of a text as they count; empty ones are left out."""
+    """The lines of a text in the form that is compared; empty ones are left out."""
     plain = _NUMBERED.sub("", text[:_MAX_CHARS].lower())
     return [" ".join(words) for line in plain.splitlines() if (words := line.split())]
 
@@ -66,12 +66,12 @@ def hash_text(text: str) -> int:
     return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) >> 32
 
 
-def take_runs(text: str) -> Runs:
-    """The fingerprint of a text; empty when it says nothing."""
+def make_fingerprint(text: str) -> Fingerprint:
+    """The fingerprint of a text; empty when the text has no words."""
     return array("I", sorted(set(map(hash_text, cut_runs(read_lines(text)))))[:SIZE])
 
 
-def find_frame(pages: Sequence[Runs]) -> frozenset[int]:
+def find_frame(pages: Sequence[Fingerprint]) -> frozenset[int]:
     """The runs that pages of one site or folder have in common; too few pages have none."""
     if len(pages) < FRAME_LEAST:
         return frozenset()
@@ -81,11 +81,11 @@ def find_frame(pages: Sequence[Runs]) -> frozenset[int]:
 
 
 class Content:
-    """A fingerprint without the frame of its site; of a page that is nothing but frame, as it is."""
+    """The fingerprint of a page without the frame of its site; with it, if the page is nothing but frame."""
 
     __slots__ = ("bare", "limit", "runs", "sketch")
 
-    def __init__(self, runs: Runs, *frames: frozenset[int]) -> None:
+    def __init__(self, runs: Fingerprint, *frames: frozenset[int]) -> None:
         kept = frozenset(runs).difference(*frames)
         self.bare = not kept  # nothing but frame
         self.runs = kept or frozenset(runs)
@@ -93,7 +93,7 @@ class Content:
         self.sketch = _make_sketch(self.runs)
 
     def compare(self, other: Content) -> float:
-        """How much of what two pages say they both say, 0 to 1."""
+        """The share of their runs that two pages have in common, 0 to 1."""
         limit = min(self.limit, other.limit)
         mine = self.runs if limit >= self.limit else {run for run in self.runs if run <= limit}
         theirs = other.runs if limit >= other.limit else {run for run in other.runs if run <= limit}

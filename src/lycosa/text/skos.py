@@ -1,7 +1,7 @@
-"""SKOS files in, a vocabulary out: RDF/XML, Turtle, N-Triples, N-Quads, TriG, JSON-LD, as published by anyone.
+"""Reader of SKOS thesauri: RDF/XML, Turtle, N-Triples, N-Quads, TriG or JSON-LD, as published by anyone.
 
-Several files may belong together: one with the structure, one for each language. A file is not to be trusted: what
-is too large, or blows up when it is read, is refused with the file, the line and the reason.
+Several files may belong together: one with the structure, one for each language. Files are not trusted: one that is
+too large, or blows up when it is read, is refused with the file, the line and the reason.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _RANK = {"theme": 0, "group": 1, "supergroup": 2, "collection": 3}
 
 
 class _Graph:
-    """What is gathered from the statements, by URI."""
+    """What the statements say, by URI."""
 
     def __init__(self, languages: Iterable[str]) -> None:
         self.languages = frozenset(languages)
@@ -92,7 +92,7 @@ def load(
 ) -> Vocabulary:
     """Read files that belong together; their statements go into `store`, without labels in unwanted languages.
 
-    `tell` is given a sentence for each file.
+    `tell` is called with a sentence for each file.
     """
     graph = _Graph(languages)
     count = 0
@@ -107,7 +107,7 @@ def load(
                 quads.append(quad)
         store.bulk_extend(quads)
         tell(f"{file}: {count - before:,} statements")
-    found = _settle(graph, name)
+    found = _build(graph, name)
     if not any(concept.labels for concept in found.concepts):
         where = ", ".join(str(file) for file in files[:3]) + (", …" if len(files) > 3 else "")
         raise UsageError(f"{where}: no skos:Concept with a label in {count:,} statements; allowed: a SKOS thesaurus")
@@ -154,7 +154,7 @@ def _load(file: Path) -> bytes:
 
 
 def _format_of(file: Path, data: bytes) -> str:
-    """By the content where it is clear, by the suffix otherwise: Turtle and N-Triples begin alike."""
+    """The RDF format, by the content where that is clear, else by the suffix: Turtle and N-Triples begin alike."""
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in (b"{", b"["):
         return "JSON_LD" if start[:1] == b"{" or file.suffix.lower() in (".json", ".jsonld") else "TURTLE"
@@ -168,9 +168,11 @@ def _format_of(file: Path, data: bytes) -> str:
 
 def _transcode(file: Path, data: bytes) -> bytes:
     """XML in UTF-8, which is all that the reader knows."""
-    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    declared = _DECLARED.match(data)
-    encoding = "utf-16" if marked else declared[2].decode("ascii") if declared else "utf-8"
+    encoding = "utf-8"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif declared := _DECLARED.match(data):
+        encoding = declared[2].decode("ascii")
     if encoding.lower() in ("utf-8", "utf8", "us-ascii"):
         return data
     try:
@@ -191,7 +193,7 @@ def _check_entities(file: Path, data: bytes) -> None:
 
 
 def _check_depth(file: Path, data: bytes) -> None:
-    """Refuse elements within elements without end, for which the reader takes the square of their number."""
+    """Refuse elements that are nested too deeply: the time of the reader grows with the square of their number."""
     parser = expat.ParserCreate()
     depth = 0
 
@@ -206,7 +208,7 @@ def _check_depth(file: Path, data: bytes) -> None:
         depth -= 1
 
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
-    with suppress(expat.ExpatError):  # what is wrong is told with the statement
+    with suppress(expat.ExpatError):  # the RDF reader names what is wrong
         parser.Parse(data, True)
 
 
@@ -221,7 +223,7 @@ def _find_xml_line(data: bytes) -> int:
 
 
 def _add(graph: _Graph, quad: Quad) -> bool:
-    """Take what matters of a statement; False if it is in a language that is not wanted."""
+    """Add what matters of a statement; False if it is in a language that is not wanted."""
     predicate, thing = quad.predicate.value, quad.object
     subject: str = getattr(quad.subject, "value", "")
     value: str = getattr(thing, "value", "")
@@ -274,13 +276,13 @@ def _add_relation(graph: _Graph, subject: str, *, predicate: str, value: str, la
 
 
 def _set_kind(graph: _Graph, uri: str, kind: str) -> None:
-    """A GEMET theme is a SKOS collection as well: the more special word counts."""
+    """Record the kind of a group; a GEMET theme is a SKOS collection as well, and the more special word counts."""
     if _RANK[kind] <= _RANK.get(graph.kinds.get(uri, ""), 9):
         graph.kinds[uri] = kind
 
 
-def _settle(graph: _Graph, name: str) -> Vocabulary:
-    """Number the concepts and tie them together."""
+def _build(graph: _Graph, name: str) -> Vocabulary:
+    """Number the concepts and link them to each other and to their groups."""
     for subject, references in graph.xl.items():
         for rank, reference in references:
             graph.labels.setdefault(subject, []).extend((rank, *form) for form in graph.forms.get(reference, ()))
@@ -322,7 +324,7 @@ def _read_groups(graph: _Graph, places: dict[str, int]) -> Iterator[Group]:
 
 
 def _read_tops(graph: _Graph, concepts: list[Concept], places: dict[str, int]) -> Iterator[Group]:
-    """What is below each top concept; those that nothing is above of count where the file names none."""
+    """What is below each top concept; where the file names none, concepts without a broader one are the tops."""
     tops = [uri for uri in graph.tops if uri in places]
     if not tops:
         tops = [concept.uri for concept in concepts if concept.narrower and not concept.broader]
@@ -335,6 +337,7 @@ def _read_tops(graph: _Graph, concepts: list[Concept], places: dict[str, int]) -
 
 
 def _bound(groups: Iterable[Group]) -> Iterator[Group]:
+    """The first groups, as long as they have no more than `MAX_MEMBERS` concepts in all."""
     total = 0
     for group in groups:
         total += len(group.members)

@@ -1,7 +1,7 @@
-"""A SPARQL query of a user in, rows out, over the statements of a thesaurus; it reads nothing else and ends in time.
+"""SPARQL queries of a user over the statements of a thesaurus.
 
-The query runs in a process of its own, which can be killed and, once the statements are loaded, can open neither a
-file nor a connection: no query reaches the network, whatever it says.
+A query runs in a process of its own, which can be killed and, once the statements are loaded, can open neither a file
+nor a connection: no query reaches the network, whatever it says.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FRAME = 4
 #: The pipe to the parent, the only file that the child keeps.
 _PIPE = 3
 _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
-#: What is not looked through for keywords: comments, addresses, strings.
+#: Where keywords are not looked for: comments, addresses, strings.
 _QUIET = re.compile(
     r"""<[^<>"{}|^`\\\x00-\x20]*>|\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"""
     r"""|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*'|\#[^\n\r]*""",
@@ -45,7 +45,7 @@ _QUIET = re.compile(
 )
 _SERVICE = re.compile(r"(?<![?$:\w-])service(?![\w-])", re.IGNORECASE)
 _WHOLE = frozenset({"integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger"})
-_BROKEN = frozenset({"decimal", "double", "float"})
+_FRACTIONAL = frozenset({"decimal", "double", "float"})
 
 
 class SparqlResult(NamedTuple):
@@ -55,10 +55,10 @@ class SparqlResult(NamedTuple):
     rows: Iterator[tuple[Value, ...]]
 
 
-def select_rows(volume: CompiledThesaurus, query: str, *, seconds: float = 0.0) -> SparqlResult:
+def select_rows(thesaurus: CompiledThesaurus, query: str, *, seconds: float = 0.0) -> SparqlResult:
     """Run one query over a thesaurus; more than `seconds` (0: any time) end it with an error."""
     _check(query)
-    graph = volume.read_graph()
+    graph = thesaurus.read_graph()
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -91,7 +91,7 @@ def _unescape(digits: str) -> str:
 
 
 def _receive(reader: int, child: int, *, seconds: float) -> Generator[tuple[str, Any], None, None]:
-    """The messages of the child until it ends; it is killed when its time is over or nobody listens any more."""
+    """The messages of the child until it ends; it is killed when its time is over or the caller stops listening."""
     decode = msgspec.msgpack.Decoder().decode
     deadline = time.monotonic() + seconds if seconds > 0 else None
     buffer = bytearray()
@@ -126,7 +126,7 @@ def _rows(messages: Iterator[tuple[str, Any]]) -> Iterator[tuple[Value, ...]]:
 
 
 def _serve(graph: bytes, query: str, writer: int) -> None:
-    """The child: load, close all doors, answer; it never returns."""
+    """The child: load the statements, give up files and memory, answer; it never returns."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -136,7 +136,7 @@ def _serve(graph: bytes, query: str, writer: int) -> None:
             os.dup2(writer, _PIPE)
         store = ox.Store()
         store.bulk_load(graph, format=ox.RdfFormat.N_TRIPLES)
-        # Addresses of memory that Rust reserves count here, so the limit is generous; the time is the parent's care.
+        # Addresses of memory that Rust reserves count here, so the limit is generous; the parent watches the time.
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
         os.closerange(_PIPE + 1, 1 << 12)
         os.closerange(0, 1)
@@ -194,7 +194,7 @@ def _plain(term: Any) -> Value:
     try:
         if datatype in _WHOLE:
             return int(text)
-        if datatype in _BROKEN:
+        if datatype in _FRACTIONAL:
             return float(text)
     except ValueError:
         pass

@@ -1,6 +1,6 @@
-"""Words that say nothing of a page's topic, for each language by its two letters: plain data, in lower case.
+"""Stop words: words that say nothing of a page's topic, by the two letters of their language, in lower case.
 
-They serve twice: they are no terms, and they betray the language of a page that does not tell it.
+They serve twice: they are no terms, and they reveal the language of a page that does not declare it.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ _WORDS = {
 
 #: The stop words of each language, as UTF-8.
 STOP_WORDS = {language: frozenset(words.encode().split()) for language, words in _WORDS.items()}
-#: Which languages a word is a stop word of.
+#: The languages in which a word is a stop word.
 LANGUAGES_OF: dict[bytes, tuple[str, ...]] = {}
 for _language, _words in STOP_WORDS.items():
     for _word in _words:

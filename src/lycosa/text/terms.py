@@ -1,6 +1,6 @@
-"""A text in, the words that say what it is about out (G5): ten of them, in tens of microseconds.
+"""Term extraction: the ten words that say what a text is about, in tens of microseconds.
 
-Symbols are dropped, letters made small, stop words of the page's language left out. What is left is weighed by
+Symbols are dropped, letters made small, stop words of the page's language left out. The other words are weighted by
 (occurrences / distinct words) × total words, which within one page is the order of their occurrences.
 """
 
@@ -21,7 +21,7 @@ from lycosa.text.stopwords import LANGUAGES_OF, STOP_WORDS
 BEST = 10
 #: Characters that are looked at: beyond them a page repeats its topic, and a word costs 0.15 µs.
 MAX_CHARS = 3_000
-#: The most frequent words, among which the stop words betray the language.
+#: The most frequent words, whose stop words reveal the language.
 _BALLOT = 24
 #: A declared language is believed unless another one has so many times its votes: templates say "en" everywhere.
 _OUTVOTED = 3
@@ -30,12 +30,10 @@ _ENOUGH_VOTES = 3
 _MAX_WORD = 60
 
 #: ASCII letters small, digits as they are, bytes of other letters as they are, all else a blank.
-_TABLE = bytes(
-    byte + 32 if 65 <= byte <= 90 else byte if byte >= 128 or 97 <= byte <= 122 or 48 <= byte <= 57 else 32
-    for byte in range(256)
-)
+_ASCII = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(128))
+_TABLE = _ASCII + bytes(range(128, 256))
 #: The same for Latin-1, in which 128 to 191 are symbols too.
-_LATIN = bytes(_TABLE[byte] if byte < 128 else 32 if byte < 192 else ord(chr(byte).lower()) for byte in range(256))
+_LATIN = _ASCII + b" " * 64 + bytes(ord(chr(byte).lower()) for byte in range(192, 256))
 _LATIN_SYMBOLS = re.compile(rb"\xc2[\x80-\xbf]")  # U+0080 to U+00BF: « » ¿ · no-break space
 _SYMBOLS = re.compile(rb"\xe2[\x80-\x9f].", re.DOTALL)  # U+2000 to U+27FF: dashes, quotes, arrows, bullets
 _NONE: frozenset[bytes] = frozenset()
@@ -53,7 +51,7 @@ class Term(Struct, frozen=True, gc=False):
 class Terms(Struct, frozen=True):
     """The best words of a text."""
 
-    language: str  # two letters; empty when neither the page nor its stop words tell
+    language: str  # two letters; empty when neither the page nor its stop words reveal it
     best: tuple[tuple[bytes, int], ...]  # words as UTF-8 with their occurrences, the most frequent first
     total: int  # words of the text
     distinct: int
@@ -88,7 +86,7 @@ def extract(text: str, language: str = "") -> Terms:
     often.sort(key=_occurrences, reverse=True)
     if len(often) < _BALLOT:
         often += [pair for pair in counts.items() if pair[1] == 1]
-    code = _settle_language(often[:_BALLOT], primary(language))
+    code = _choose_language(often[:_BALLOT], primary(language))
     stops = STOP_WORDS.get(code, _NONE)
     best: list[tuple[bytes, int]] = []
     for pair in often:
@@ -110,7 +108,7 @@ def primary(language: str) -> str:
     return language[:16].replace("_", "-").partition("-")[0].strip().lower() if language else ""
 
 
-def _settle_language(ballot: Sequence[tuple[bytes, int]], declared: str) -> str:
+def _choose_language(ballot: Sequence[tuple[bytes, int]], declared: str) -> str:
     """The declared language, unless the stop words of the page vote clearly for another."""
     if declared in STOP_WORDS and _agrees(ballot, STOP_WORDS[declared]):
         return declared
@@ -129,7 +127,7 @@ def _settle_language(ballot: Sequence[tuple[bytes, int]], declared: str) -> str:
 
 
 def _agrees(ballot: Iterable[tuple[bytes, int]], stops: frozenset[bytes]) -> bool:
-    """Whether all votes that are not for a language could not outvote it; mostly so, and cheaper than a count."""
+    """Whether the other votes together could not outvote a language; mostly so, and cheaper than a count of each."""
     own = others = 0
     for word, count in ballot:
         if word in stops:

@@ -1,4 +1,4 @@
-"""A thesaurus in memory: texts in, how relevant they are to it out (G4b, G6), in microseconds.
+"""Thesaurus: how relevant a text is to its subject, in microseconds.
 
 relevance = Σ share(t) · strength(t) over the ten best terms t of a page, where share(t) is the part of their
 occurrences that t has, and strength(t) is 1 if t is a label of the thesaurus, n / (n + 2) if it is a word of n labels
@@ -17,18 +17,18 @@ from lycosa.text.compiled_thesaurus import MAX_WORDS, CompiledThesaurus, hash_of
 from lycosa.text.terms import content_words, extract, fold, primary, stem, stop_words
 from lycosa.text.vocabulary import Group
 
-#: Words and short texts whose worth is remembered: a site's menu stands on each of its pages.
-_REMEMBERED = 20_000
+#: Words and short texts whose relevance is cached: a site's menu stands on each of its pages.
+_MAX_CACHED = 20_000
 #: Words of a short text that are looked at.
 _SHORT_WORDS = 40
 _SHORT_CHARS = 1_000
-#: Characters of a text that is remembered: menus are short, and a hostile page must not fill the memory.
-_SHORT_ENOUGH = 100
-#: Labels of several words that hold a word: with so many of them it counts half as much as a label of its own.
+#: Characters of a text that is cached: menus are short, and a hostile page must not fill the memory.
+_MAX_CACHED_CHARS = 100
+#: A word in so many labels of several words counts half as much as a label of its own.
 _HALF = 2
 
 
-class Weight(Struct, frozen=True):
+class TermWeight(Struct, frozen=True):
     """What one term adds to the relevance of a page."""
 
     term: str
@@ -36,23 +36,25 @@ class Weight(Struct, frozen=True):
     strength: float
 
 
-class Reading(Struct, frozen=True):
-    """What a thesaurus says of a page."""
+class RelevanceReport(Struct, frozen=True):
+    """The relevance of a page, and the terms that it comes from."""
 
     relevance: float  # 0 to 1
     language: str  # two letters, or empty
-    weights: tuple[Weight, ...]
+    weights: tuple[TermWeight, ...]
 
 
 class Thesaurus:
-    """Says how much a text is about its subject; made for one choice of themes and languages."""
+    """A thesaurus restricted to themes and languages, which tells how much a text is about its subject."""
 
-    def __init__(self, volume: CompiledThesaurus, *, themes: Sequence[str] = (), languages: Sequence[str] = ()) -> None:
-        self.volume = volume
-        self.name = volume.header.name
-        self.languages = tuple(volume.header.languages)
-        self._hashes = volume.hashes
-        self._size = len(volume.hashes)
+    def __init__(
+        self, compiled: CompiledThesaurus, *, themes: Sequence[str] = (), languages: Sequence[str] = ()
+    ) -> None:
+        self.compiled = compiled
+        self.name = compiled.header.name
+        self.languages = tuple(compiled.header.languages)
+        self._hashes = compiled.hashes
+        self._size = len(compiled.hashes)
         wanted = {primary(language) for language in languages}
         if unknown := wanted - set(self.languages):
             raise UsageError(
@@ -79,20 +81,20 @@ class Thesaurus:
         for word, count in best:
             strength = known.get(word)
             if strength is None:
-                strength = self._remember(known, word, terms.language)
+                strength = self._cache_strength(known, word, terms.language)
             total += count
             found += count * strength
         return found / total
 
-    def read(self, text: str, language: str = "") -> Reading:
-        """The relevance of a page with its parts and its language, as `why` tells it."""
+    def explain(self, text: str, language: str = "") -> RelevanceReport:
+        """The relevance of a page with its language and what each term adds."""
         terms = extract(text, language)
         total = sum(count for _, count in terms.best) or 1
         weights = tuple(
-            Weight(word.decode("utf-8", "replace"), count / total, self._weigh(stem(word), terms.language))
+            TermWeight(word.decode("utf-8", "replace"), count / total, self._weigh(stem(word), terms.language))
             for word, count in terms.best
         )
-        return Reading(sum(weight.share * weight.strength for weight in weights), terms.language, weights)
+        return RelevanceReport(sum(weight.share * weight.strength for weight in weights), terms.language, weights)
 
     def relevance_short(self, text: str, language: str = "") -> float:
         """How much of an anchor, a context or a title is made of the thesaurus's labels, 0 to 1.
@@ -104,14 +106,14 @@ class Thesaurus:
         if value is not None:
             return value
         value = self._cover(text, primary(language))
-        if len(text) + len(language) <= _SHORT_ENOUGH:
-            if len(self._texts) >= _REMEMBERED:
+        if len(text) + len(language) <= _MAX_CACHED_CHARS:
+            if len(self._texts) >= _MAX_CACHED:
                 self._texts.clear()
             self._texts[key] = value
         return value
 
-    def _remember(self, known: dict[bytes, float], word: bytes, language: str) -> float:
-        if len(known) >= _REMEMBERED:
+    def _cache_strength(self, known: dict[bytes, float], word: bytes, language: str) -> float:
+        if len(known) >= _MAX_CACHED:
             known.clear()
         strength = known[word] = self._weigh(stem(word), language)
         return strength
@@ -124,7 +126,8 @@ class Thesaurus:
         while place < len(stems):
             strength = self._weigh(stems[place], language)
             longest = 1
-            for size in range(min(MAX_WORDS, len(stems) - place), 1, -1) if strength else ():
+            sizes = range(min(MAX_WORDS, len(stems) - place), 1, -1) if strength else range(0)
+            for size in sizes:
                 if self._weigh(b" ".join(stems[place : place + size]), language) == 1.0:
                     longest, strength = size, 1.0
                     break
@@ -133,7 +136,7 @@ class Thesaurus:
         return covered / len(stems) if stems else 0.0
 
     def _stops_of(self, language: str) -> frozenset[bytes]:
-        """The stop words of a language; of a text whose language is not known, those of all that the thesaurus has."""
+        """The stop words of a language; if it is not known, those of all languages of the thesaurus."""
         return self._stops.get(language, self._all_stops)
 
     def _weigh(self, stems: bytes, language: str) -> float:
@@ -142,7 +145,7 @@ class Thesaurus:
         hashes = self._hashes
         place = bisect_left(hashes, key)
         mask = self._masks.get(language) or self._masks[""]
-        marks, concepts, allowed = self.volume.marks, self.volume.concepts, self._allowed
+        marks, concepts, allowed = self.compiled.marks, self.compiled.concepts, self._allowed
         labels = 0
         while place < self._size and hashes[place] == key:
             mark = marks[place]
@@ -154,7 +157,7 @@ class Thesaurus:
         return labels / (labels + _HALF)
 
     def _make_masks(self, wanted: set[str]) -> dict[str, bytes]:
-        """Which languages of labels count for a page in a language; a page whose language is not there: all wanted."""
+        """Which languages of labels count for a page in each language; under "": for a page in any other language."""
         codes = [*self.languages, ""]
         wanted = wanted or set(self.languages)
         masks = {code: bytes(other in (code, "") for other in codes) for code in wanted}
@@ -162,8 +165,8 @@ class Thesaurus:
 
     def _restrict(self, themes: Sequence[str]) -> bytes:
         """Which concepts are in one of the themes, a byte each."""
-        allowed = bytearray(self.volume.header.concepts)
-        for group in find_groups(self.volume.read_groups(), themes, source=self.name):
+        allowed = bytearray(self.compiled.header.concepts)
+        for group in find_groups(self.compiled.read_groups(), themes, source=self.name):
             for place in group.members:
                 allowed[place] = 1
         return bytes(allowed)

@@ -1,4 +1,4 @@
-"""The thesauri of a user, by name: a folder of compiled files, and the starter vocabulary that is built in."""
+"""Library of thesauri: the compiled files of a user, by name, and the starter vocabulary that is built in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lycosa.errors import UsageError
 from lycosa.text import skos
-from lycosa.text.compiled_thesaurus import SUFFIX, CompiledThesaurus, compile_volume, open_volume
+from lycosa.text.compiled_thesaurus import SUFFIX, CompiledThesaurus, compile_vocabulary, open_compiled
 from lycosa.text.thesaurus import Thesaurus
 
 #: The thesaurus that is built in, and the default.
@@ -41,24 +41,24 @@ def names() -> list[str]:
     return [STARTER, *(name for name in found if name != STARTER and not name.startswith("."))]
 
 
-def find_volume(name: str = "") -> CompiledThesaurus:
+def find_compiled(name: str = "") -> CompiledThesaurus:
     """The compiled thesaurus of a name, or in a file; empty: the starter vocabulary."""
     if name in ("", STARTER):
         return _starter()
     if "/" in name or name.endswith(SUFFIX):
-        return open_volume(Path(name))
+        return open_compiled(Path(name))
     file = path_of(name)
     if not file.is_file():
         raise UsageError(
             f'there is no thesaurus "{name}"; allowed: {", ".join(names())}, or a file; '
             "lycosa thesaurus import FILE… adds one"
         )
-    return open_volume(file)
+    return open_compiled(file)
 
 
 def find(name: str = "", *, themes: Sequence[str] = (), languages: Sequence[str] = ()) -> Thesaurus:
     """The thesaurus of a name, restricted to themes and languages."""
-    return Thesaurus(find_volume(name), themes=themes, languages=languages)
+    return Thesaurus(find_compiled(name), themes=themes, languages=languages)
 
 
 def compile_files(
@@ -71,7 +71,7 @@ def compile_files(
     vocabulary = skos.load(files, store, name=name, languages=languages, tell=tell)
     graph = store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=ox.DefaultGraph())
     assert graph is not None
-    return compile_volume(vocabulary, graph, statements=len(store))
+    return compile_vocabulary(vocabulary, graph, statements=len(store))
 
 
 @cache
@@ -79,7 +79,7 @@ def _starter() -> CompiledThesaurus:
     return CompiledThesaurus(compile_files([STARTER_FILE], name=STARTER), source="the built-in thesaurus")
 
 
-def gather(words: Sequence[str]) -> Iterator[Path]:
+def find_skos_files(words: Sequence[str]) -> Iterator[Path]:
     """The files that words on a command line name: files, or all SKOS files in a folder."""
     for word in words:
         path = Path(word)

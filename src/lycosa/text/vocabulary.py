@@ -1,4 +1,4 @@
-"""A thesaurus as data: concepts with labels in many languages, what is broader, and the groups they belong to."""
+"""Data model of a thesaurus: concepts with labels in many languages, what is broader, and their groups."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Group(Struct, omit_defaults=True):
 
 
 class Vocabulary(Struct):
-    """All of a thesaurus."""
+    """The concepts and groups of a whole thesaurus."""
 
     name: str
     title: str

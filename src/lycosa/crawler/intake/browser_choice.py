@@ -6,7 +6,7 @@ from lycosa.config.host_rules import HostRules
 from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.model import Target
 from lycosa.parse import Doc
-from lycosa.parse.script_shell import is_hollow
+from lycosa.parse.script_shell import is_script_shell
 
 RENDER = "render"
 NO_BROWSER = "needs-browser"
@@ -27,7 +27,7 @@ class BrowserChoice:
         if doc.kind not in _HTML:
             return ""
         mode = self._host_rules.render(target.host)
-        if mode == "never" or (mode == "auto" and not is_hollow(doc)) or target.via == "sitemap":
+        if mode == "never" or (mode == "auto" and not is_script_shell(doc)) or target.via == "sitemap":
             return ""
         if self._has_browser and not self._shared.browserless:
             return RENDER

@@ -13,7 +13,7 @@ from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.intake.redirects import is_move
 from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.fetch.headers import link_header
+from lycosa.fetch.headers import parse_link_header
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
@@ -292,7 +292,7 @@ class LinkFollower:
 
 def _header_links(value: str) -> list[Link]:
     """Links of the HTTP Link header that a page's own <link> elements could be."""
-    return [Link(href, "", "link", rel) for href, rel in link_header(value) if rel in _HEADER_RELATIONS]
+    return [Link(href, "", "link", rel) for href, rel in parse_link_header(value) if rel in _HEADER_RELATIONS]
 
 
 def _find_hints(doc: Doc, resolver: urls.Resolver, host: str) -> list[LastmodHint]:

@@ -14,7 +14,7 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.intake.content_dedup import ContentDedup
 from lycosa.crawler.intake.revisits import Revisits
 from lycosa.crawler.politeness.disposition import truncation_of
-from lycosa.fetch.validators import LIAR, make_validators
+from lycosa.fetch.validators import DISTRUSTED, make_validators
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
 from lycosa.judge.admission.storage_rules import make_storage_rules
@@ -89,8 +89,8 @@ class PageStorage:
             links=links,
         )
         # Whether a rendered page is still the same does not show in the answer that it was made from.
-        lied = target.modified if target.digest else ""
-        outcome.validators = NO_VALIDATORS if html else make_validators(headers, answer.began, lied=lied)
+        distrusted = target.modified if target.digest else ""
+        outcome.validators = NO_VALIDATORS if html else make_validators(headers, answer.began, distrusted=distrusted)
         outcome.history = self._revisits.after_page(target)
 
     def store_unchanged(self, answer: Answer, outcome: Outcome, *, profile: Profile, rendered: bool = False) -> bool:
@@ -107,7 +107,7 @@ class PageStorage:
             return True
         outcome.archive_place = self._dedup.add_revisit(answer, target.digest, holder, profile=profile)
         etag, modified = make_validators(
-            answer.headers, answer.began, lied=target.modified if target.modified.startswith(LIAR) else ""
+            answer.headers, answer.began, distrusted=target.modified if target.modified.startswith(DISTRUSTED) else ""
         )
         if profile == "not-modified":  # which need not repeat what has not changed
             etag = etag or target.etag

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from lycosa.config.settings import FetchSettings
-from lycosa.fetch.headers import retry_after
+from lycosa.fetch.headers import parse_retry_after
 from lycosa.model import Answer, Outcome, State
 
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
@@ -60,7 +60,7 @@ def wished_pause(answer: Answer, fetch: FetchSettings) -> float | None:
     if "retry-after" not in answer.headers:
         return None
     ended = answer.began + answer.took_s
-    wait_s = retry_after(answer.headers["retry-after"], ended, date=answer.headers.get("date", ""))
+    wait_s = parse_retry_after(answer.headers["retry-after"], ended, date=answer.headers.get("date", ""))
     return None if wait_s is None else min(wait_s, fetch.retry_after_max_s)
 
 

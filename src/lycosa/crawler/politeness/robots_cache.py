@@ -19,7 +19,7 @@ from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.fetch.decode import decode
-from lycosa.fetch.robots import Robots, condense, decision
+from lycosa.fetch.robots import Robots, condense, robots_from_answer
 from lycosa.model import Answer, Purpose, RobotsRow, Target
 
 HOPS = 5  # RFC 9309, 2.3.1.2
@@ -174,7 +174,7 @@ class RobotsCache:
 
     def _adopt(self, host_queue: HostQueue, row: RobotsRow) -> Robots:
         fetch = self._mission.fetch
-        robots = host_queue.robots[row.origin] = decision(row.status, row.body)
+        robots = host_queue.robots[row.origin] = robots_from_answer(row.status, row.body)
         host_queue.robots_until = min(host_queue.robots_until, row.fetched_at + fetch.robots_ttl_s)
         wanted = robots.crawl_delay(self._mission.agent.name)
         if wanted is not None:

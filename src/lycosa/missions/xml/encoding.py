@@ -76,7 +76,7 @@ def read_plain(body: bytes, header: str = "") -> tuple[str, str]:
     if codec:
         return body.decode(codec, "replace").lstrip("\ufeff"), codec
     declared = charset.find_xml_encoding(body.removeprefix(codecs.BOM_UTF8).lstrip()) or ""
-    decoded = charset.settle(body, declared or header)
+    decoded = charset.decode_body(body, declared or header)
     return decoded.text, decoded.charset
 
 

@@ -15,7 +15,7 @@ from lycosa.analysis.analyzer import Corrected, Correction
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
-from lycosa.parse.xml_tag_repair import mend_tags, skip_doctype
+from lycosa.parse.xml_tag_repair import repair_tags, skip_doctype
 
 #: Entries of libxml2's error log that are told one by one.
 _MAX_TOLD = 50
@@ -152,7 +152,7 @@ def _tell_reading(body: bytes, text: Text) -> list[Correction]:
     """What reading the bytes as text has changed already."""
     changes = []
     if text.problem or (not find_codec(body) and not _decodes(body, text.encoding)):
-        read_as = charsets.settle(body, text.encoding).charset
+        read_as = charsets.decode_body(body, text.encoding).charset
         changes.append(Correction("encoding", f"declared or taken for {text.encoding}, read as {read_as}", 1))
     if text.skipped and (not text.skipped.isspace() or text.data.startswith(b"<?xml")):
         changes.append(Correction("preface", f"{len(text.skipped)} characters before the first tag", 1))
@@ -220,7 +220,7 @@ def _drop_unfinished(data: bytes) -> tuple[bytes, list[Correction]]:
 
 
 def _mend_tags(data: bytes) -> tuple[bytes, list[Correction]]:
-    data, mended = mend_tags(data)
+    data, mended = repair_tags(data)
     return data, [Correction("attribute", f"in <{name}>", line) for name, line in mended]
 
 

@@ -22,7 +22,7 @@ from lycosa.errors import UsageError
 from lycosa.export.mirror import MANIFEST, MirrorCount, write_mirror
 from lycosa.fetch.decode import decode
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, ServiceEntry
-from lycosa.output.atomic_file import refuse_own, whole_file
+from lycosa.output.atomic_file import refuse_collection_path, whole_file
 from lycosa.output.table import write
 
 COLUMNS = (
@@ -43,7 +43,7 @@ class _Facts(dict[str, tuple[ServiceEntry, DescriptionSource, str, int, str]]):
 def write_originals(collection: Collection, entries: Iterable[ServiceEntry], folder: Path) -> MirrorCount:
     """Write every description and the catalogue; what the archive does not hold any more is counted as lost."""
     facts = _Facts()
-    refuse_own(folder)
+    refuse_collection_path(folder)
     ours = (folder / _DOCUMENTS / MANIFEST).is_file()
     if foreign := [name for name in (_CSV, _JSON) if not ours and os.path.lexists(folder / name)]:
         raise UsageError(f"{folder} holds {foreign[0]}, which no export wrote: name another folder.")
