@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lycosa.config.fields import GivenValue, Path, field_at
-from lycosa.config.validation import read, settle
+from lycosa.config.validation import parse, validate
 from lycosa.config.value_parsers import Wrong
 
 #: Choices from the narrow to the wide.
@@ -40,15 +40,17 @@ _PLAIN_NUMBERS: frozenset[Path] = frozenset({("limits", "host_urls_growth")})
 def unite(missions: Sequence[Sequence[GivenValue]]) -> list[GivenValue]:
     """The values of missions as those of one; what is wrong with a value is left for the reader to say."""
     try:
-        settled = [{item.path: replace(item, value=_settle(item), is_text=False) for item in each} for each in missions]
+        settled = [
+            {item.path: replace(item, value=_validate(item), is_text=False) for item in each} for each in missions
+        ]
     except Wrong:
         return [item for each in missions for item in each]
     paths = dict.fromkeys(path for each in settled for path in each)
     return [_choose(path, [each.get(path) for each in settled]) for path in paths]
 
 
-def _settle(item: GivenValue) -> object:
-    return read(item.path, str(item.value)) if item.is_text else settle(item.path, item.value)
+def _validate(item: GivenValue) -> object:
+    return parse(item.path, str(item.value)) if item.is_text else validate(item.path, item.value)
 
 
 def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:
