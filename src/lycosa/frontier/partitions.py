@@ -52,7 +52,7 @@ class LeasedPartitions:
     def __contains__(self, host: str) -> bool:
         return part_of(host) in self.parts
 
-    def take(self, parts: Iterable[int]) -> None:
+    def hold(self, parts: Iterable[int]) -> None:
         """Hold these from now on."""
         self.parts = list(parts)
 

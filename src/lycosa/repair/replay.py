@@ -84,7 +84,7 @@ class ArchiveReplay:
         self._rules = rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
         if link_scoring is not None:
-            link_scoring.own_lessons(frontier)
+            link_scoring.claim_lessons(frontier)
         self._link_scoring = link_scoring
         self._intake = AnswerIntake(
             mission,
@@ -182,7 +182,7 @@ class ArchiveReplay:
         html = self.catalogue.made(entry)
         if html:
             self._archive.held = self._archive.own
-        done = self._intake.take(answer, RenderResult(0, html) if html else None)
+        done = self._intake.process(answer, RenderResult(0, html) if html else None)
         if done is not None:
             done.retries = 0
         self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
@@ -194,7 +194,7 @@ class ArchiveReplay:
         note = self.catalogue.note(entry)
         if note is not None:
             before = len(self._intake.batch.discoveries)
-            self._intake.take_again(note, target).retries = 0
+            self._intake.process_unstored(note, target).retries = 0
             self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
 
     def _adopt(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> None:
