@@ -171,7 +171,7 @@ class BestFirstScheduler:
     def _load_lessons(self) -> None:
         if self._link_scoring.policy.learns:
             self._lessons_stamp, lessons = self._frontier.lessons(self._lessons_stamp)
-            self._link_scoring.policy.study(lessons)
+            self._link_scoring.policy.load_lessons(lessons)
 
     def _promise_of(self, host_queue: HostQueue) -> float | None:
         """What a host queue promises; None when it has nothing to do."""

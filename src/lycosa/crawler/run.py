@@ -40,7 +40,7 @@ from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_storage_rules
-from lycosa.judge.priority.policy_factory import is_steered, settle_order
+from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
 from lycosa.quarry import Quarry
@@ -107,7 +107,7 @@ def run(
 
 def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptions]:
     """Make all that wrong settings would make impossible, before anything is left behind; and load what is slow."""
-    mission = settle_order(mission)
+    mission = resolve_order(mission)
     refuse_browserless(mission)
     _make_address_guard(mission, mission.seeds)
     Rules(mission, mission.seeds)

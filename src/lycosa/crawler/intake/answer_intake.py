@@ -243,7 +243,7 @@ class AnswerIntake:
                 kind=kind,
             )
         if self._compares and not target.digest and (doc.links or doc.tree is None):
-            self._rules.repetition.see(target, doc, repeated=outcome.state == State.DUPLICATE)
+            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
 
     def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:

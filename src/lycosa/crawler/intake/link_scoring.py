@@ -23,7 +23,7 @@ class LinkScoring:
         self._mission = mission
         self._relevance = make_relevance(mission)
         self.policy = make_policy(
-            mission, self._relevance, same=guarded_quarry.identity if guarded_quarry is not None else None
+            mission, self._relevance, identity=guarded_quarry.identity if guarded_quarry is not None else None
         )
         self._guarded_quarry = guarded_quarry
         self._scores = guarded_quarry is not None and guarded_quarry.scores
@@ -76,7 +76,7 @@ class LinkScoring:
             observation.doc_kind, observation.title = doc.kind, doc.title
             text = doc.text if doc.tree is None or self._relevance.reads else doc.raw_text
             observation.relevance = self._relevance.page(text, doc.language)
-        self.policy.enter(observation)
+        self.policy.begin_answer(observation)
 
     def score(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
         """Score and policy data of a link."""
@@ -91,7 +91,7 @@ class LinkScoring:
         """End an answer when all its links were scored; `new`: its content is not known under another address."""
         if self._observation is not None:
             self._observation.new = new
-            self.policy.leave(self._new_links)
+            self.policy.end_answer(self._new_links)
             self._observation = None
 
     def rank(self, targets: Iterable[Target]) -> list[Target]:
