@@ -32,7 +32,7 @@ def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
     """If there is a browser now, fetch the pages again that earlier runs kept as they came for want of one."""
     if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
         return []
-    count = frontier.repend_reason(NO_BROWSER)
+    count = frontier.requeue_reason(NO_BROWSER)
     return [f"There is a browser now: for want of it, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 

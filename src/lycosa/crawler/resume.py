@@ -51,13 +51,13 @@ def resume(mission: Mission, frontier: Frontier, seeds: list[str], *, folder: st
     notes += _reopen(mission, before, frontier, seeds)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)
-    frontier.hasten(clock.now() + longest_pause(mission.fetch))
+    frontier.cap_waits(clock.now() + longest_pause(mission.fetch))
     return notes + _fetch_rest(mission, before, frontier)
 
 
 def retry_failed(frontier: Frontier) -> list[str]:
     """Try again what failed, and what was kept in part."""
-    count = frontier.retry() + sum(map(frontier.repend_reason, _PARTS))
+    count = frontier.retry() + sum(map(frontier.requeue_reason, _PARTS))
     return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
@@ -110,9 +110,9 @@ def _lifted(fetch: FetchSettings) -> list[str]:
 
 def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     """Fetch pages that were read and not stored once more, if nothing stands against storing them now."""
-    count = frontier.repend_reason("not-quarry") if mission.keep.what == "everything" else 0
-    count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
-    count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
+    count = frontier.requeue_reason("not-quarry") if mission.keep.what == "everything" else 0
+    count += frontier.requeue_reason("dropped-type") if not mission.keep.drop else 0
+    count += frontier.requeue_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
     return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
@@ -122,9 +122,9 @@ def _fetch_rest(mission: Mission, before: Mission | None, frontier: Frontier) ->
         return []
     count, limits, then = 0, mission.limits, before.limits
     if _is_raised(before.traps.links_per_page, mission.traps.links_per_page or sys.maxsize):
-        count += frontier.repend_reason("links-limit")
+        count += frontier.requeue_reason("links-limit")
     if _is_raised(then.html_bytes, limits.html_bytes) or _is_raised(then.body_bytes, limits.body_bytes):
-        count += frontier.repend_reason("too-large")
+        count += frontier.requeue_reason("too-large")
     return [f"As more of a page is taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 

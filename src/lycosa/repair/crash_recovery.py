@@ -15,7 +15,7 @@ from lycosa.archive.repair import Span, cut, inspect, mend, settle
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
 from lycosa.frontier.contract import Frontier, UrlRow
-from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
+from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
 from lycosa.repair.rebuild import add_answers, listed, rebuild
@@ -39,7 +39,7 @@ def mend_database(plan: ReplaySettings, before: str) -> list[str]:
     if before == stamp_of(path):
         return []
     changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
-    harm = find_harm(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
+    harm = find_damage(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 
@@ -71,7 +71,7 @@ def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -
         if repair.tail[0] < repair.tail[1]:
             mended.tails[repair.name] = repair.tail
             continue
-        again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
+        again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
         mend(archive, repair)
         more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
         mended.notes.append(f"{repair.text}{more}")
@@ -103,7 +103,7 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
             if name:
                 rows[name] = WarcRow(name, size, archive.synced)
             rows[row.name] = WarcRow(row.name, 0)
-    frontier.note_warcs(rows.values())
+    frontier.record_warcs(rows.values())
     for name, row in rows.items():
         if not row.size:
             (folder / name).unlink(missing_ok=True)
@@ -123,7 +123,7 @@ def _read_lines(path: Path) -> list[bytes] | None:
 def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
     changed = settle(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
-        frontier.note_warcs(changed)
+        frontier.record_warcs(changed)
 
 
 def clear_merge(folder: Path, known: Container[str]) -> None:
@@ -149,7 +149,7 @@ def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
             cut(plan.archive / name, end)
-        frontier.note_warcs(WarcRow(name, end) for name, end in ends.items())
+        frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             frontier.suspend()
             add_answers(plan, catalogue)

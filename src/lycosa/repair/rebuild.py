@@ -43,7 +43,7 @@ def rebuild(plan: ReplaySettings) -> list[str]:
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(plan.archive.glob("*.warc.gz"))]
     take_in(plan, {row.name: 0 for row in rows}, saved)
     frontier = plan.open(plan.unborn)
-    frontier.note_warcs(settle(plan.archive, rows))
+    frontier.record_warcs(settle(plan.archive, rows))
     kept = frontier.pages()
     frontier.close()
     plan.unborn.rename(plan.folder / "crawl.db")

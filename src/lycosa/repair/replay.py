@@ -141,8 +141,8 @@ class ArchiveReplay:
                 unknown.append(entry)
             elif row.state in (State.PENDING, State.REJECTED) and self._has_room(urls.host_of(row.url)):
                 if row.state == State.REJECTED:  # it was admitted when it was fetched
-                    self.frontier.repend([row.n])
-                target = self.frontier.target(row.n)
+                    self.frontier.requeue([row.row])
+                target = self.frontier.target(row.row)
                 if target is not None:
                     shared[:8] = entry.key.to_bytes(8, "little")
                     self._take(entry, replace(target, retries=self.mission.fetch.retries))  # it was final

@@ -23,7 +23,7 @@ from lycosa.frontier.partitions import PARTITIONS, host_key, part_of, spans
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.frontier.sqlite.integrity import find_harm
+from lycosa.frontier.sqlite.integrity import find_damage
 from lycosa.frontier.sqlite.key_index import KeyFilter
 from lycosa.model import Batch, Discovery, LastmodHint, Outcome, PageRow, State, VisitHistory, WarcRow
 from lycosa.urls import host_of, url_id
@@ -313,7 +313,7 @@ steps = st.lists(
         ),
         st.tuples(st.just("due"), st.integers(0, 20)),
         st.tuples(st.just("reject"), st.integers(0, 3)),
-        st.tuples(st.just("repend"), st.integers(0, 23)),
+        st.tuples(st.just("requeue"), st.integers(0, 23)),
         st.tuples(st.just("seed"), st.integers(0, 23)),
         st.tuples(st.just("round"), st.integers(0, 30), st.booleans()),
         st.tuples(st.just("hint"), st.lists(st.tuples(st.integers(0, 23), st.integers(1, 3)), max_size=12)),
@@ -329,9 +329,9 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         return sorted(frontier.due(range(PARTITIONS), rest[0]))
     if verb == "reject":
         return frontier.reject_host(f"host{rest[0]}.test", "host-budget")
-    if verb == "repend":
+    if verb == "requeue":
         row = frontier.find(URLS[rest[0]])
-        return None if row is None else frontier.repend([row.n])
+        return None if row is None else frontier.requeue([row.row])
     if verb == "round":
         number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
         return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
@@ -429,7 +429,7 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute((Path(__file__).parents[2] / "support/version1.sql").read_text()).fetchall()
     db.close()
-    assert find_harm(path, thorough=True, unpack=lambda packed: []) == ""
+    assert find_damage(path, thorough=True, unpack=lambda packed: []) == ""
     frontier = leased(path)
     db = frontier._at.db
     assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION

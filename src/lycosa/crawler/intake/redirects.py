@@ -68,6 +68,6 @@ class RedirectLoops:
             row = self._frontier.find(url)
             # A host of another worker is that one's to ask.
             if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
-                return [Outcome(row.n, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
+                return [Outcome(row.row, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
         outcome.state, outcome.reason = State.FAILED, "redirect-loop"
         return []
