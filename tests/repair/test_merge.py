@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from support.loopback import Web, html
 
 from lycosa import Collection, urls
-from lycosa.archive.repair import inspect, mend
+from lycosa.archive.repair import apply_repair, inspect
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.collection.lock import lock
@@ -333,7 +333,7 @@ def test_a_linked_file_is_mended_for_one_collection_alone(tmp_path: Path) -> Non
     os.truncate(path, size - 10)
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
     for repair in inspect(tmp_path / "c/archive", frontier.warcs()):
-        mend(tmp_path / "c/archive", repair)
+        apply_repair(tmp_path / "c/archive", repair)
     frontier.close()
     assert path.stat().st_size == size - 10
     assert path.stat().st_nlink == 1

@@ -141,7 +141,7 @@ class BatchWriter:
             batch.durable = True
             self._sync_at = now + self._mission.keep.sync_s
         batch.warc_synced = archive.synced
-        batch.warcs = archive.asides
+        batch.warcs = archive.side_files
         committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
         archive.clear()
         counts = self._frontier.counts()

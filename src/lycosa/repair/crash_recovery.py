@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
-from lycosa.archive.repair import Span, cut, inspect, mend, settle
+from lycosa.archive.repair import Span, apply_repair, inspect, sync_files, truncate
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
 from lycosa.frontier.contract import Frontier, UrlRow
@@ -72,7 +72,7 @@ def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -
             mended.tails[repair.name] = repair.tail
             continue
         again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
-        mend(archive, repair)
+        apply_repair(archive, repair)
         more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
         mended.notes.append(f"{repair.text}{more}")
     _settle(archive, frontier, besides=mended.tails)
@@ -97,7 +97,7 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
             if lines is None:  # it stays as it is: whoever reads the archive finds them there as well
                 continue
             for line in lines:
-                archive.note(line)
+                archive.add_unstored(line)
             name, size = archive.flush(last=True)
             archive.sync()
             if name:
@@ -121,7 +121,7 @@ def _read_lines(path: Path) -> list[bytes] | None:
 
 
 def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
-    changed = settle(archive, [row for row in frontier.warcs() if row.name not in besides])
+    changed = sync_files(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
         frontier.record_warcs(changed)
 
@@ -148,7 +148,7 @@ def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
-            cut(plan.archive / name, end)
+            truncate(plan.archive / name, end)
         frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             frontier.suspend()

@@ -170,7 +170,7 @@ class ArchiveReplay:
             return
         record, self._archive.held = self.catalogue.answer(entry)
         self._archive.own = ArchivePlace(entry.warc, entry.offset, entry.length)
-        self._archive.made = ArchivePlace(entry.warc, entry.made, 0)
+        self._archive.made = ArchivePlace(entry.warc, entry.rendered, 0)
         if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
             return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
@@ -179,7 +179,7 @@ class ArchiveReplay:
             body=record.body_raw, size=len(record.body_raw), address=record.address, began=entry.at,
         )  # fmt: skip
         before = len(self._intake.batch.discoveries)
-        html = self.catalogue.made(entry)
+        html = self.catalogue.rendered(entry)
         if html:
             self._archive.held = self._archive.own
         done = self._intake.process(answer, RenderResult(0, html) if html else None)
@@ -191,7 +191,7 @@ class ArchiveReplay:
 
     def _take_note(self, entry: CataloguedAnswer, target: Target) -> None:
         """An answer that was not kept: what was written down of it is all there is."""
-        note = self.catalogue.note(entry)
+        note = self.catalogue.unstored(entry)
         if note is not None:
             before = len(self._intake.batch.discoveries)
             self._intake.process_unstored(note, target).retries = 0

@@ -240,7 +240,7 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     ]
     side = ArchiveWriter(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
     for line in wanted:
-        side.note(line)
+        side.add_unstored(line)
     name, size = side.flush(last=True)
     side.close()
     frontier = SqliteFrontier(folder / "crawl.db")

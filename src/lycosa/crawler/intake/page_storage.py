@@ -120,7 +120,7 @@ class PageStorage:
         """Redirects and refusals are answers too: replay and proof need them."""
         if not self.stores_all:
             location = answer.headers.get("location", "")
-            self._archive.note(
+            self._archive.add_unstored(
                 unstored_log.encode(
                     unstored_log.UnstoredAnswer(answer.target.url, answer.began, answer.status, location=location)
                 )
@@ -167,7 +167,7 @@ class PageStorage:
             for discovery in news
             if discovery.state == State.PENDING
         ]
-        self._archive.note(unstored_log.encode(entry))
+        self._archive.add_unstored(unstored_log.encode(entry))
 
 
 def recall_unstored(entry: unstored_log.UnstoredAnswer, target: Target) -> tuple[Answer, Doc]:
