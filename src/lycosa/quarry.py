@@ -63,26 +63,30 @@ class Quarry:
         return ()
 
 
+#: Hears of an exception: the method that raised it, the address that it was asked about, and the exception.
+OnError = Callable[[str, str, BaseException], None]
+
+
 class QuarryUnion(Quarry):
     """Several quarries in one crawl: each document is offered to all of them, a link counts by its best score.
 
     Their records are kept apart: `extract` is run for each of them by itself.
     """
 
-    def __init__(self, parts: Sequence[Quarry]) -> None:
+    def __init__(self, parts: Sequence[Quarry], *, on_error: OnError | None = None) -> None:
+        """`on_error` hears what one of them raises, so that the others are still asked; None: it is raised."""
         self.parts = tuple(parts)
         self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
-        #: Hears what one of them raises (method, address, error), so that the others are still asked; None: nobody.
-        self.on_error: Callable[[str, str, BaseException], None] | None = None
+        self._on_error = on_error
 
     def _ask(self, method: str, url: str, *arguments: Any) -> Iterator[tuple[Quarry, Any]]:
         for part in self.parts:
             try:
                 answer = getattr(part, method)(*arguments)
             except (Exception, SystemExit) as error:
-                if self.on_error is None:
+                if self._on_error is None:
                     raise
-                self.on_error(method, url, error)
+                self._on_error(method, url, error)
             else:
                 yield part, answer
 
@@ -91,9 +95,9 @@ class QuarryUnion(Quarry):
             try:
                 yield from getattr(part, method)(*arguments)
             except (Exception, SystemExit) as error:
-                if self.on_error is None:
+                if self._on_error is None:
                     raise
-                self.on_error(method, url, error)
+                self._on_error(method, url, error)
 
     def recognise(self, doc: Doc) -> str | None:
         """The kinds that they find, with ", " between them where they are several."""

@@ -48,7 +48,9 @@ def test_the_newest_answer_of_each_url(tmp_path: Path) -> None:
     bodies = {path: catalogue.answer(entry)[0].body_raw for path, entry in entries.items()}
     assert bodies == {"b": b"b", "gone": b"no", "a": b"new", "copy": b"old", "app": b"<div>"}
     assert catalogue.answer(entries["copy"])[1] == old
-    assert {path: catalogue.made(entry) for path, entry in entries.items() if entry.made >= 0} == {"app": b"<p>made"}
+    assert {path: catalogue.rendered(entry) for path, entry in entries.items() if entry.rendered >= 0} == {
+        "app": b"<p>made"
+    }
     catalogue.close()
     assert not (tmp_path / "records.db").exists()
 

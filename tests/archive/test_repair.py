@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.archive.record_stream import RecordStream
-from lycosa.archive.repair import Repair, _make_plug, damaged_spans, inspect, mend, settle
+from lycosa.archive.repair import Repair, _make_plug, apply_repair, damaged_spans, inspect, sync_files
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.model import Answer, Target, WarcRow
 
@@ -93,17 +93,17 @@ def test_what_remains_is_exactly_what_was_committed(tmp_path: Path) -> None:
         uncommitted: (),
     }
     for item in found.values():
-        mend(tmp_path, item)
+        apply_repair(tmp_path, item)
     assert (tmp_path / tail).stat().st_size == rows[tail].size
     assert read_kinds(tmp_path / short) == ["warcinfo", "response", "request", "response"]
     assert not (tmp_path / uncommitted).exists()
     assert (tmp_path / "other-tool.warc.gz").read_bytes() == b"theirs"
-    after = {row.name: row for row in settle(tmp_path, rows.values())}
+    after = {row.name: row for row in sync_files(tmp_path, rows.values())}
     assert after.keys() == rows.keys()
     assert (after[missing].size, after[short].size, after[short].synced) == (0, kept, kept)
     del after[missing]
     assert list(inspect(tmp_path, after.values())) == []
-    assert settle(tmp_path, after.values()) == []
+    assert sync_files(tmp_path, after.values()) == []
     assert list(inspect(tmp_path / "absent", [])) == []
 
 
@@ -124,7 +124,7 @@ def test_damage_in_the_middle_costs_the_records_there(tmp_path: Path, harm: str)
     assert found.action == "patched"
     ((first, last),) = found.lost
     assert (first, last) == (start, start + length) if harm != "sector" else first == start and last > start + length
-    mend(tmp_path / "archive", found)
+    apply_repair(tmp_path / "archive", found)
     assert path.stat().st_size == row.size
     kinds = read_kinds(path)
     assert kinds.count("metadata") == 1 and kinds.count("response") >= 4
@@ -144,7 +144,7 @@ def test_a_compressed_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
     damage(tmp_path / name, start, b"\0")
     (found,) = inspect(tmp_path, [WarcRow(name, size)])
     assert found.lost == ((start, start + length),)
-    mend(tmp_path, found)
+    apply_repair(tmp_path, found)
     assert read_kinds(tmp_path / name) == [
         "warcinfo",
         "response",
@@ -166,7 +166,7 @@ def test_a_record_is_known_however_little_of_it_was_read(tmp_path: Path) -> None
                 if stream.at_member_start():
                     found += stream.begins(b"WARC/")
                     assert stream.at_member_start() and not stream.begins(b"HTTP/")
-                stream.pass_piece()
+                stream.skip_piece()
         assert found == 1 + 2 * len(places)
 
 
@@ -178,7 +178,7 @@ def test_zeros_that_read_as_an_empty_record_are_damage(tmp_path: Path) -> None:
     damage(tmp_path / row.name, start, empty + bytes(length - len(empty)))
     (found,) = inspect(tmp_path, [row])
     assert (found.action, found.lost) == ("patched", ((start, start + length),))
-    mend(tmp_path, found)
+    apply_repair(tmp_path, found)
     assert read_kinds(tmp_path / row.name).count("response") == len(places) - 1
 
 
@@ -189,7 +189,7 @@ def test_a_record_that_other_readers_refuse_is_damage(tmp_path: Path) -> None:
     damage(tmp_path / row.name, start + 3, b"\xc0")
     (found,) = inspect(tmp_path, [row])
     assert found.lost == ((start, start + length),)
-    mend(tmp_path, found)
+    apply_repair(tmp_path, found)
     assert read_kinds(tmp_path / row.name).count("response") == len(places) - 1
 
 
@@ -214,12 +214,12 @@ def test_what_is_cut_is_kept_aside(tmp_path: Path) -> None:
     damage(folder / row.name, start + 3, b"\xc0" * (row.size - start - 3))
     harmed = (folder / row.name).read_bytes()
     (found,) = inspect(folder, [row])
-    mend(folder, found)
+    apply_repair(folder, found)
     (aside,) = (tmp_path / "damaged").iterdir()
     assert aside.read_bytes() == harmed[start:] and (folder / row.name).read_bytes() == harmed[:start]
     damage(folder / row.name, 0, bytes(row.size))
     for found in inspect(folder, [row]):
-        mend(folder, found)
+        apply_repair(folder, found)
     assert not (folder / row.name).exists() and len(list((tmp_path / "damaged").iterdir())) == 2
 
 
@@ -229,7 +229,7 @@ def test_damage_to_the_first_bytes_costs_the_first_record(tmp_path: Path) -> Non
     damage(tmp_path / row.name, 0, b"\0\0\0\0")
     (found,) = inspect(tmp_path, [row])
     assert (found.action, found.lost) == ("patched", ((0, places[0][1]),))
-    mend(tmp_path, found)
+    apply_repair(tmp_path, found)
     assert read_kinds(tmp_path / row.name).count("response") == len(places)
 
 
@@ -280,7 +280,7 @@ def test_any_damage_leaves_a_readable_file(tmp_path_factory: pytest.TempPathFact
         os.truncate(path, dice.randint(0, row.size))
     found: list[Repair] = list(inspect(folder, [row]))
     for item in found:
-        mend(folder, item)
+        apply_repair(folder, item)
     whole = [
         (start, length)
         for _, start, length in places

@@ -394,7 +394,7 @@ def lines_of(path: Path) -> list[list[str]]:
 
 def note(archive: ArchiveWriter, *names: str) -> None:
     for name in names:
-        archive.note(unstored_log.encode(unstored_log.UnstoredAnswer(f"http://a/{name}", 1.0, 404)))
+        archive.add_unstored(unstored_log.encode(unstored_log.UnstoredAnswer(f"http://a/{name}", 1.0, 404)))
 
 
 def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
@@ -404,12 +404,12 @@ def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
     assert archive.buffered > 0
     assert archive.flush() == ("", 0)
     assert archive.buffered == 0
-    (row,) = archive.asides
+    (row,) = archive.side_files
     note(archive, "3")
     add(archive, make_answer())
     name, size = archive.flush()
     archive.sync()
-    (row,) = archive.asides
+    (row,) = archive.side_files
     assert row == WarcRow(row.name, (tmp_path / row.name).stat().st_size, (tmp_path / row.name).stat().st_size)
     assert lines_of(tmp_path / row.name) == [["http://a/1", "http://a/2"], ["http://a/3"]]
     assert [kind for kind, *_ in read_warcio(tmp_path / row.name)] == ["warcinfo", "metadata", "metadata"]
@@ -418,11 +418,11 @@ def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
     assert archive.flush(last=True) > (name, size)
     assert lines_of(tmp_path / name) == [[f"http://a/{n}" for n in (1, 2, 3, 4)]]
     assert archive.spent
-    assert archive.asides == [WarcRow(row.name, 0)]
+    assert archive.side_files == [WarcRow(row.name, 0)]
     assert (tmp_path / row.name).exists()  # until it is committed that it is of no use
     archive.clear()
     assert [path.name for path in tmp_path.iterdir()] == [name]
-    assert archive.asides == []
+    assert archive.side_files == []
     note(archive, "5")
     archive.close()
     assert lines_of(tmp_path / name)[1:] == [["http://a/5"]]
@@ -435,7 +435,7 @@ def test_many_lines_need_no_end(tmp_path: Path) -> None:
             note(archive, *(f"{count}-{n}" * 20 for n in range(1000)))
             name, _ = archive.flush()
             archive.clear()
-        (row,) = archive.asides
+        (row,) = archive.side_files
     whole, rest = lines_of(tmp_path / name), lines_of(tmp_path / row.name)
     assert 1 <= len(whole) <= 3
     assert 1 <= len(rest) < 12
@@ -447,12 +447,12 @@ def test_a_full_disk_writes_lines_once(tmp_path: Path, small_disk: None) -> None
     archive = make_archive(tmp_path)
     note(archive, "1")
     archive.flush()
-    (row,) = archive.asides
+    (row,) = archive.side_files
     note(archive, os.urandom(40_000).hex())
     for _ in range(2):
         with pytest.raises(DiskFull):
             archive.flush()
-        assert archive.asides == [row]
+        assert archive.side_files == [row]
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     archive.flush()
     assert [len(lines) for lines in lines_of(tmp_path / row.name)] == [1, 1]

@@ -257,7 +257,7 @@ def cost(world: World, thesaurus: str) -> None:
     tune()  # as a worker does
     best: dict[str, float] = {}
     relevance = make_relevance(mission)
-    policy = make_policy(mission, relevance, same=quarry.identity)
+    policy = make_policy(mission, relevance, identity=quarry.identity)
     for _ in range(5):  # words and hosts are known from the second time on, as they are in a long crawl
         met, spent = set[str](), Counter[str]()
         for address, headers, body in pages:
@@ -279,7 +279,7 @@ def cost(world: World, thesaurus: str) -> None:
                 1
             ]  # counted where its link is met as a new one
             clock = time.process_time()
-            policy.enter(
+            policy.begin_answer(
                 Observation(
                     doc.url,
                     host,
@@ -294,7 +294,7 @@ def cost(world: World, thesaurus: str) -> None:
             for (link, url, _), context in zip(news, contexts, strict=True):
                 target = urls.host_of(url)
                 fresh.append((policy.score(link, url, host=target, context=context)[0], target))
-            policy.leave(fresh)
+            policy.end_answer(fresh)
             spent["policy"] += time.process_time() - clock
         for name, seconds in spent.items():
             best[name] = min(best.get(name, 1e9), seconds / len(pages) * 1e6)

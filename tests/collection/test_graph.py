@@ -50,7 +50,7 @@ def make(folder: Path, pages: Pages, *, moved: dict[str, str] | None = None) -> 
         state = State.MOVED if url in (moved or {}) else State.FETCHED
         onward = (moved or {}).get(url, "")
         kept = page if state == State.FETCHED else None
-        done.append(Outcome(row.n, urls.host_of(url), int(state), http=200, at=AT, page=kept, redirect=onward))
+        done.append(Outcome(row.row, urls.host_of(url), int(state), http=200, at=AT, page=kept, redirect=onward))
     frontier.commit(Batch([], done, hosts=[], robots=[], trap_counts={}), owner="me:0", now=AT)
     frontier.close()
     (folder / "lycosa.toml").write_text("")

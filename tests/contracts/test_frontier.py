@@ -39,7 +39,7 @@ def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), 
 def number(frontier: Frontier, url: str) -> int:
     row = frontier.find(url)
     assert row is not None
-    return row.n
+    return row.row
 
 
 def fetched(frontier: Frontier, url: str, digest: bytes = b"", *, links: str = "", **place: object) -> Outcome:
@@ -375,9 +375,9 @@ def test_what_is_known_of_archive_files(frontier: Frontier) -> None:
         batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=size, warc_synced=synced, durable=synced > 0)
         frontier.commit(batch, owner=ME, now=0.0)
     assert frontier.warcs() == [WarcRow("w-1.warc.gz", 12, 5)]
-    frontier.note_warcs([WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)])
+    frontier.record_warcs([WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)])
     assert frontier.warcs() == [WarcRow("w-1.warc.gz", 11, 11, 77), WarcRow("w-2.warc.gz", 3)]
-    frontier.note_warcs([WarcRow("w-1.warc.gz", 0)])
+    frontier.record_warcs([WarcRow("w-1.warc.gz", 0)])
     assert frontier.warcs() == [WarcRow("w-2.warc.gz", 3)]
     batch = Batch([], [], [], [], {}, warc="w-1.warc.gz", warc_size=2, warcs=[WarcRow("w-3.warc.gz", 4, 1)])
     frontier.commit(batch, owner=ME, now=0.0)
@@ -450,13 +450,13 @@ def test_lost_pages_are_fetched_again(frontier: Frontier) -> None:
             fetched(frontier, "http://a.test/c", b"same", offset=0, length=5, warc="v"),
         ),
     )
-    assert frontier.repend_archive("w", [(15, 16), (30, 40)]) == 2
+    assert frontier.requeue_archive("w", [(15, 16), (30, 40)]) == 2
     assert loaded(frontier) == [f"http://a.test/{name}" for name in "bcd"]
     assert frontier.counts() == {State.FETCHED: 1, State.PENDING: 3}
     assert (frontier.stored(), frontier.content_holder(b"same")) == (1, None)
     assert all(target.etag == "" for target in frontier.load("a.test", limit=9))
     assert put(frontier, done=(fetched(frontier, "http://a.test/c", b"same"),)).stored == 1
-    assert frontier.repend([number(frontier, "http://a.test/a"), number(frontier, "http://a.test/d")]) == 1
+    assert frontier.requeue([number(frontier, "http://a.test/a"), number(frontier, "http://a.test/d")]) == 1
 
 
 def test_what_ended_for_a_reason_is_fetched_again(frontier: Frontier) -> None:
@@ -465,10 +465,10 @@ def test_what_ended_for_a_reason_is_fetched_again(frontier: Frontier) -> None:
     needy = fetched(frontier, "http://a.test/a")
     needy.reason = "needs-browser"
     put(frontier, done=(needy, fetched(frontier, "http://a.test/b", b"other")))
-    assert frontier.repend_reason("render-crash") == 0
-    assert frontier.repend_reason("needs-browser") == 1
+    assert frontier.requeue_reason("render-crash") == 0
+    assert frontier.requeue_reason("needs-browser") == 1
     assert loaded(frontier) == ["http://a.test/a", "http://a.test/c"]
-    assert frontier.repend_reason("needs-browser") == 0
+    assert frontier.requeue_reason("needs-browser") == 0
     assert frontier.counts() == {State.FETCHED: 1, State.PENDING: 2}
 
 
@@ -591,7 +591,7 @@ def test_nothing_waits_for_years(frontier: Frontier) -> None:
     for path, due in (("/a", 50.0), ("/b", 9e9)):
         n = number(frontier, f"http://a.test{path}")
         put(frontier, done=(Outcome(n, "a.test", State.WAITING, "http-503", due=due, retries=1),))
-    frontier.hasten(100.0)
+    frontier.cap_waits(100.0)
     assert frontier.next_due(range(PARTITIONS)) == 50.0
     assert frontier.due(range(PARTITIONS), 60.0) == ["a.test"] and len(loaded(frontier)) == 1
     assert frontier.next_due(range(PARTITIONS)) == 100.0

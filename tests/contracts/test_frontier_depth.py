@@ -21,7 +21,7 @@ def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), 
 def number(frontier: Frontier, url: str) -> int:
     row = frontier.find(url)
     assert row is not None
-    return row.n
+    return row.row
 
 
 def fetched(frontier: Frontier, url: str, *, links: str = "") -> Outcome:
@@ -176,5 +176,5 @@ def test_a_page_that_was_not_stored_still_led_somewhere(frontier: Frontier) -> N
     assert frontier.stored() == frontier.pages() == 0
     put(frontier, found(page, depth=1), max_depth=5)
     assert state_of(frontier, child)[2] == 2
-    assert frontier.repend_reason("not-quarry") == 1
+    assert frontier.requeue_reason("not-quarry") == 1
     assert state_of(frontier, page)[0] == State.PENDING

@@ -29,7 +29,7 @@ def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: 
     row = frontier.find(f"http://a.test/{name}")
     assert row is not None
     page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
-    return Outcome(row.n, host_of(row.url), state, page=page, **{"http": 200, "history": VisitHistory(), **more})  # type: ignore[arg-type]
+    return Outcome(row.row, host_of(row.url), state, page=page, **{"http": 200, "history": VisitHistory(), **more})  # type: ignore[arg-type]
 
 
 def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0) -> None:
@@ -235,9 +235,9 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
     row = frontier.find("http://a.test/c")
     assert row is not None
     newer = PageRow(6.0, 200, "text/html", digest=b"C", etag='"c"', warc="v", length=10)
-    put(frontier, done=(Outcome(row.n, "a.test", State.FETCHED, http=200, page=newer),))
+    put(frontier, done=(Outcome(row.row, "a.test", State.FETCHED, http=200, page=newer),))
     assert (frontier.stored(), frontier.pages()) == (2, 3)
-    assert frontier.repend_archive("w", [(5, 100)]) == 2
+    assert frontier.requeue_archive("w", [(5, 100)]) == 2
     assert pending(frontier) == ["a", "b"]
     assert [(target.etag, target.digest) for target in frontier.load("a.test", limit=9)] == [("", b""), ("", b"")]
     assert (frontier.stored(), frontier.pages(), frontier.content_holder(b"a")) == (1, 1, None)

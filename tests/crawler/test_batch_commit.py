@@ -59,7 +59,7 @@ def test_a_host_without_work_does_not_wait_for_the_others() -> None:
     busy, dry = (HostQueue(HostRow(host), delay_s=1.0, per_host=1) for host in ("busy.test", "dry.test"))
     dry.dry = True
     queues, partitions = {"busy.test": busy, "dry.test": dry}, LeasedPartitions()
-    partitions.take(range(256))
+    partitions.hold(range(256))
     for host, awaited in (("busy.test", False), ("dry.test", True), ("new.test", True)):
         timing.end_batch(10.0)
         timing.look_for_idle([make_found(host)], queues, partitions)

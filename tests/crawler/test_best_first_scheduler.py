@@ -22,7 +22,7 @@ from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.shared_state import SharedState
 from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.judge.priority.policy_factory import settle_order
+from lycosa.judge.priority.policy_factory import resolve_order
 from lycosa.model import HostRow, Target
 
 COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
@@ -158,7 +158,7 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
 
 def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
-    mission = settle_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
+    mission = resolve_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
     frontier = MemoryFrontier()
     timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
     best_first = BestFirstScheduler(

@@ -24,7 +24,7 @@ def show(output: io.StringIO, tmp_path: Path) -> str:
     shared.waiting = 1204
     shared.put(0, Cell.PAGES, 412)
     shared.put(0, Cell.BACKING_OFF, 3)
-    CrawlProgress(output, quiet=False, mission=Mission()).tell(shared)
+    CrawlProgress(output, quiet=False, mission=Mission()).update(shared)
     return output.getvalue()
 
 
@@ -54,5 +54,5 @@ def test_a_crawl_that_has_nothing_yet_says_why(
     shared.put(0, Cell.BACKING_OFF, off)
     shown = CrawlProgress(output, quiet=False, mission=Mission())
     for _ in range(3):
-        shown.tell(shared)
+        shown.update(shared)
     assert output.getvalue().count("No page yet: 1 host does not answer") == told

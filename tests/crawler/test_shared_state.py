@@ -15,9 +15,9 @@ def test_permits_never_exceed_the_limit(tmp_path: Path) -> None:
     assert shared.take_permit(0)
     assert shared.take_permit(1)
     assert not shared.take_permit(0)
-    shared.settle(0, stored=0, returned=1)
+    shared.redeem(0, stored=0, returned=1)
     assert shared.take_permit(1)
-    shared.settle(1, stored=2, returned=0)
+    shared.redeem(1, stored=2, returned=0)
     assert shared.full
 
 

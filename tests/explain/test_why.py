@@ -97,9 +97,9 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     frontier = SqliteFrontier(folder / "crawl.db")
     row = frontier.find("http://a.test/d")
     assert row is not None
-    frontier.strike(row.n)
-    frontier.strike(row.n)
-    frontier.set_aside(row.n, "killed-worker")
+    frontier.strike(row.row)
+    frontier.strike(row.row)
+    frontier.set_aside(row.row, "killed-worker")
     frontier.close()
     with Collection(folder) as collection:
         yield collection

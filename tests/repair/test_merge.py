@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from support.loopback import Web, html
 
 from lycosa import Collection, urls
-from lycosa.archive.repair import inspect, mend
+from lycosa.archive.repair import apply_repair, inspect
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.collection.lock import lock
@@ -74,7 +74,7 @@ class Half:
         founds, page, state = [], None, State.FETCHED
         if fate == "fetched":
             body = f"body {n // 2}{self.tag}".encode()  # neighbours are equal
-            target = Target(row.n, urls.url_id(url), url, host)
+            target = Target(row.row, urls.url_id(url), url, host)
             answer = Answer(
                 target, status=200, head=b"HTTP/1.1 200 OK\r\n\r\n", body=body, size=len(body), began=self.at
             )
@@ -94,7 +94,7 @@ class Half:
             )  # fmt: skip
             founds = [
                 Discovery(
-                    urls.url_id(to), to, urls.host_of(to), depth=row.depth + 1, parent=row.n, via="a", anchor=text
+                    urls.url_id(to), to, urls.host_of(to), depth=row.depth + 1, parent=row.row, via="a", anchor=text
                 )
                 for to, text, _ in rows
             ]
@@ -102,7 +102,7 @@ class Half:
             state = {"gone": State.GONE, "failed": State.FAILED, "rejected": State.REJECTED}[fate]
         name, size = self.archive.flush()
         reason = "" if fate == "fetched" else {"gone": "http-404", "failed": "timeout", "rejected": "robots"}[fate]
-        done = Outcome(row.n, host, int(state), reason=reason, http=200 * (fate == "fetched"), at=self.at, page=page)
+        done = Outcome(row.row, host, int(state), reason=reason, http=200 * (fate == "fetched"), at=self.at, page=page)
         self.pages[host] += state == State.FETCHED
         hosts = [HostRow(host, pages=self.pages[host])]
         batch = Batch(founds, [done], hosts=hosts, robots=[], trap_counts={}, warc=name, warc_size=size)
@@ -154,7 +154,7 @@ def check(folder: Path) -> None:
     frontier = SqliteFrontier(folder / "crawl.db")
     for n, url in rows(folder, "SELECT n, url FROM url"):
         found = frontier.find(url)
-        assert found is not None and found.n == n
+        assert found is not None and found.row == n
     for digest, n in rows(folder, "SELECT digest, n FROM content"):
         holder = frontier.content_holder(digest)
         assert holder is not None and holder[0] == n
@@ -290,7 +290,7 @@ def test_depths_are_exact_after_a_merge(tmp_path: Path) -> None:
     row = one.frontier.find(seven)
     assert row is not None and row.depth == 3
     with closing(apsw.Connection(str(one.folder / "crawl.db"))) as db:
-        db.execute("UPDATE url SET state = 8, reason = 'depth' WHERE n = ?", (row.n,))
+        db.execute("UPDATE url SET state = 8, reason = 'depth' WHERE n = ?", (row.row,))
     three = url_of(3)
     two.frontier.add_seeds([Discovery(urls.url_id(three), three, urls.host_of(three), seed=True, via="seed")])
     merge_collections([one.close(), two.close()], into=tmp_path / "c")
@@ -333,7 +333,7 @@ def test_a_linked_file_is_mended_for_one_collection_alone(tmp_path: Path) -> Non
     os.truncate(path, size - 10)
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
     for repair in inspect(tmp_path / "c/archive", frontier.warcs()):
-        mend(tmp_path / "c/archive", repair)
+        apply_repair(tmp_path / "c/archive", repair)
     frontier.close()
     assert path.stat().st_size == size - 10
     assert path.stat().st_nlink == 1

@@ -16,7 +16,7 @@ from support.loopback import Reply, Web, html
 from lycosa.cli.main import main
 from lycosa.errors import CollectionError
 from lycosa.frontier import link_codec
-from lycosa.frontier.sqlite.integrity import find_harm, salvage
+from lycosa.frontier.sqlite.integrity import find_damage, salvage
 from lycosa.repair.rebuild import _survive
 
 unpack = link_codec.targets
@@ -141,15 +141,15 @@ def test_harm_is_found(web: Web, tmp_path: Path) -> None:
     chain(web, "a.test", 30)
     path = tmp_path / "c/crawl.db"
     crawl(web, tmp_path / "c", "http://a.test/")
-    assert find_harm(path, thorough=True, unpack=unpack) == ""
+    assert find_damage(path, thorough=True, unpack=unpack) == ""
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE link SET links = x'00' WHERE n = 3")
-    assert find_harm(path, thorough=False, unpack=unpack) == ""
-    assert "links of page 3" in find_harm(path, thorough=True, unpack=unpack)
+    assert find_damage(path, thorough=False, unpack=unpack) == ""
+    assert "links of page 3" in find_damage(path, thorough=True, unpack=unpack)
     with open(path, "r+b") as file:
         file.seek(path.stat().st_size // 2 // 4096 * 4096)
         file.write(os.urandom(4096))
-    assert find_harm(path, thorough=False, unpack=unpack)
+    assert find_damage(path, thorough=False, unpack=unpack)
 
 
 @pytest.mark.parametrize("command", ["status", "query", "export", "why"])

@@ -1,6 +1,6 @@
-"""Archive files go in; what they hold of each URL comes out: the newest answer, and whose record has its body.
+"""Answer catalogue: the newest answer that archive files hold of each URL, and which record has its body.
 
-A small database beside the collection's own, made when that one must be made anew, and thrown away afterwards.
+A small database beside the collection's own, made when that one must be rebuilt, and thrown away afterwards.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class CataloguedAnswer(Struct, gc=False):
     key: int
     url: str
     at: float  # Unix time of the request
-    kind: str  # response, revisit, or "unkept": a line of a record on what was not kept
+    kind: str  # response, revisit, or "unkept": a line of a record on answers that were not stored
     digest: bytes
     warc: str
     offset: int
     length: int
-    made: int  # where the page stands that a browser made of it, before it; -1: none was. Of "unkept" the line
+    rendered: int  # offset of the page that a browser made of it; -1: there is none. Of "unkept" the number of its line
 
 
 class AnswerCatalogue:
@@ -64,9 +64,9 @@ class AnswerCatalogue:
     def __init__(self, folder: Path, path: Path) -> None:
         self._folder = folder
         self._path = path
-        self._noted: tuple[str, int, list[unstored_log.UnstoredAnswer | None]] = ("", -1, [])
+        self._last_unstored: tuple[str, int, list[unstored_log.UnstoredAnswer | None]] = ("", -1, [])
         path.unlink(missing_ok=True)
-        with _spoken(path):
+        with _translated(path):
             self._db = apsw.Connection(str(path))
             for pragma in ("journal_mode = OFF", "synchronous = OFF"):  # it is thrown away after a crash
                 self._db.execute(f"PRAGMA {pragma}")
@@ -77,65 +77,69 @@ class AnswerCatalogue:
         self._path.unlink(missing_ok=True)
 
     def reopen(self) -> None:
-        """For a process that was just forked: a connection of its own."""
+        """Give a process that was just forked a connection of its own."""
         self._db = apsw.Connection(str(self._path))
 
     def read(self, name: str, *, start: int = 0) -> int:
-        """Take a file in, from an offset on; returns how many answers it holds."""
+        """Catalogue a file, from an offset on; returns how many answers it holds."""
         count = 0
-        made = StoredAnswer("")
-        with _spoken(self._path), self._db:
+        before = StoredAnswer("")
+        with _translated(self._path), self._db:
             for record in iter_records(self._folder / name, limit=_HEAD, start=start):
                 if record.kind == "metadata" and record.mime == unstored_log.TYPE:
-                    count += self._read_notes(name, record)
+                    count += self._read_unstored(name, record)
                 row = _describe(record)
                 if row is not None and _is_rules(record):
                     self._db.execute(_ADD_RULES, (row[1], row[2], name, record.offset, record.length))
                 elif row is not None:
-                    at = made.offset if made.kind == "conversion" and made.url == record.url else -1
+                    at = before.offset if before.kind == "conversion" and before.url == record.url else -1
                     self._db.execute(_ADD, (*row, name, record.offset, record.length, at))
                     count += 1
-                made = record
+                before = record
         return count
 
-    def _read_notes(self, name: str, record: StoredAnswer) -> int:
-        """Take in what a record tells of answers that were not kept."""
-        lines = self._notes_at(name, record.offset, record.length)
+    def _read_unstored(self, name: str, record: StoredAnswer) -> int:
+        """Catalogue the answers that were not stored, by a record with their lines."""
+        lines = self._unstored_at(name, record.offset, record.length)
         for index, line in enumerate(lines):
             if line is not None and (url := urls.normalise(line.url)):
                 row = (urls.url_id(url), url, line.at, "unkept", b"", name, record.offset, record.length, index)
                 self._db.execute(_ADD, row)
         return len(lines)
 
-    def note(self, entry: CataloguedAnswer) -> unstored_log.UnstoredAnswer | None:
-        """The line of an answer that was not kept; None where it cannot be read."""
-        lines = self._notes_at(entry.warc, entry.offset, entry.length)
-        return lines[entry.made] if entry.made < len(lines) else None
+    def unstored(self, entry: CataloguedAnswer) -> unstored_log.UnstoredAnswer | None:
+        """The line of an answer that was not stored; None where it cannot be read."""
+        lines = self._unstored_at(entry.warc, entry.offset, entry.length)
+        return lines[entry.rendered] if entry.rendered < len(lines) else None
 
-    def _notes_at(self, warc: str, offset: int, length: int) -> list[unstored_log.UnstoredAnswer | None]:
-        if self._noted[:2] != (warc, offset):  # the lines of a record are asked for one after the other
-            self._noted = (warc, offset, unstored_log.decode(self._read((warc, offset, length), LIMIT).body_raw))
-        return self._noted[2]
+    def _unstored_at(self, warc: str, offset: int, length: int) -> list[unstored_log.UnstoredAnswer | None]:
+        if self._last_unstored[:2] != (warc, offset):  # the lines of a record are asked for one after the other
+            self._last_unstored = (
+                warc,
+                offset,
+                unstored_log.decode(self._read((warc, offset, length), LIMIT).body_raw),
+            )
+        return self._last_unstored[2]
 
     def finish(self) -> None:
-        """Let go of the database, as before a fork; before anything is asked, `reopen`."""
-        with _spoken(self._path):
+        """Close the database, as before a fork; call `reopen` before anything is asked."""
+        with _translated(self._path):
             self._db.execute(_INDEX)
         self._db.close()
 
     def newest(self, *, after: int = 0) -> Iterator[CataloguedAnswer]:
-        """The newest answer of each URL in the order of their dates; `after` leaves out what has no higher key."""
+        """The newest answer of each URL in the order of their dates; `after`: only those with a higher key."""
         return (CataloguedAnswer(*row) for row in self._db.execute(_NEWEST, (after,)))
 
     def rules(self, *, limit: int = LIMIT) -> Iterator[tuple[float, StoredAnswer]]:
         """The newest robots.txt of each origin, with the time at which it was asked for."""
-        found: list[Any] = self._db.execute(_RULES).fetchall()
-        for at, warc, offset, length in found:
+        rows: list[Any] = self._db.execute(_RULES).fetchall()
+        for at, warc, offset, length in rows:
             yield at, self._read((warc, offset, length), limit)
 
-    def made(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> bytes:
+    def rendered(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> bytes:
         """The page that a browser made of an answer; empty if none did."""
-        return b"" if entry.made < 0 else self._read((entry.warc, entry.made, 0), limit).body_raw
+        return b"" if entry.rendered < 0 else self._read((entry.warc, entry.rendered, 0), limit).body_raw
 
     def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, ArchivePlace]:
         """An answer with its body, and the place of the record that the body was taken from."""
@@ -151,7 +155,7 @@ class AnswerCatalogue:
         return record, place
 
     def _referred(self, record: StoredAnswer) -> tuple[str, int, int] | None:
-        """The place of the record that one without a digest refers to; lycosa 0.1 wrote such ones at first."""
+        """The place of the record that a revisit without a digest refers to; lycosa 0.1 wrote such ones at first."""
         url, at = urls.normalise(record.refers_to_url), _time_of(record.refers_to_date)
         if url is None or at is None:
             return None
@@ -164,8 +168,8 @@ class AnswerCatalogue:
 
 
 @contextmanager
-def _spoken(path: Path) -> Iterator[None]:
-    """SQLite can fail here for one reason: there is no room."""
+def _translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite, which can fail here for one reason, into ours: there is no room."""
     try:
         yield
     except apsw.Error:

@@ -1,4 +1,4 @@
-"""An answer in, the digests out by which its body is stored and by which it is recognised again."""
+"""Digests of answers: one by which a body is stored, one by which its content is recognised again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def identity_of(answer: Answer) -> bytes:
     """SHA-1 of what makes the content: the same as `digest_of` but for servers that stamp what they compress.
 
     Some write the time into the header of gzip, or a name of random length against eavesdroppers: then no two answers
-    are alike, whatever they hold. Their digest shows that it is none of a body.
+    are alike, whatever they hold. The digest of their core is marked, as it is not that of a body.
     """
     if not is_stamped(answer):
         return digest_of(answer)

@@ -1,7 +1,7 @@
-"""Records go in; gzip members come out, each a file of its own to every reader.
+"""Gzip members: packs each record into one, which is a file of its own to every reader.
 
-How hard to try is a matter of where the time goes: a crawl that stores all it fetches writes much and compresses
-lightly; one that stores little of it (`dense`) can afford to make that little as small as it gets.
+A crawl that stores all it fetches writes much and compresses lightly; one that stores little of it (`dense`) can afford
+to make that little as small as it gets.
 """
 
 from __future__ import annotations
@@ -54,12 +54,14 @@ def pack(record: bytes, *, dense: bool = False) -> bytes:
     """One gzip member of one record."""
     if dense and len(record) <= _DENSE_MAX:
         return zlib.compress(record, _DENSE, 31)
-    level = _LARGE if dense else _LIGHT if len(record) < _LONG else _FIRM
+    level = _LIGHT if len(record) < _LONG else _FIRM
+    if dense:
+        level = _LARGE
     packed: bytes = igzip_lib.compress(record, level, _GZIP)
     return packed if len(packed) <= len(record) else b"".join(store((record,)))
 
 
-def squeeze(chunks: Iterable[bytes], *, dense: bool = False) -> Iterator[bytes]:
+def pack_chunks(chunks: Iterable[bytes], *, dense: bool = False) -> Iterator[bytes]:
     """One gzip member of a record in pieces."""
     packer = isal_zlib.compressobj(_LARGE if dense else _FIRM, isal_zlib.DEFLATED, 31)
     for chunk in chunks:

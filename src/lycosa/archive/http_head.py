@@ -1,7 +1,7 @@
-"""A header block as the network sent it goes in; one that every WARC reader accepts comes out.
+"""HTTP header blocks for the archive: one as the network sent it in, one that every WARC reader accepts out.
 
 The client hands bodies over after transfer decoding, so the block must stop promising chunks, and its length must be
-that of the stored body. What is renamed keeps its value under an `X-Crawler-` name; nothing is silently dropped.
+that of the stored body. A renamed field keeps its value under an `X-Crawler-` name; nothing is silently dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Archive files of this or any other tool go in (WARC, ARC; gzipped or plain); stored answers come out.
+"""Archive reader: the records of WARC and ARC files, gzipped or plain, of this or any other tool.
 
 Files may be broken or hostile: every record carries its `problem`, bodies are cut at a limit, and what cannot be read
 at all comes as an item of kind "unreadable". Bodies come without transfer coding, still content-encoded.
@@ -77,16 +77,16 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
         file.seek(start)
         stream = RecordStream(file, gzipped=not plain)
         while True:
-            alone = stream.pass_blank() and (stream.at_member_start() or not stream.gzipped)
+            alone = stream.skip_blank() and (stream.at_member_start() or not stream.gzipped)
             record = _read_next(stream, limit=limit)
-            told = record is not None and bool(stream.broken)  # the record's own problem says so already
+            is_reported = record is not None and bool(stream.broken)  # the record's own problem says so already
             if record is not None:
-                ended = not stream.pass_blank()
+                ended = not stream.skip_blank()
                 if alone and (ended or stream.at_member_start() or not stream.gzipped):
                     record.length = stream.offset - record.offset
                 yield record
             if stream.broken:
-                if not told:
+                if not is_reported:
                     yield StoredAnswer("unreadable", offset=stream.offset, problem=stream.broken)
                 if not stream.recover():
                     return
@@ -96,7 +96,7 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
 
 def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
     """The next record, or what stands in its place; None at the end and where the file is broken."""
-    if not stream.pass_blank():
+    if not stream.skip_blank():
         return None
     offset = stream.offset
     line = stream.line()
@@ -105,10 +105,10 @@ def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
     elif _ARC_LINE.fullmatch(line):
         record, size = _read_arc_line(stream, line)
     else:
-        passed = len(line) + stream.pass_until(b"WARC/")
+        passed = len(line) + stream.skip_until(b"WARC/")
         return StoredAnswer("unreadable", offset=offset, problem=f"{passed} bytes at {offset} belong to no record")
     record.offset = offset
-    block, there = stream.take(size, keep=limit)
+    block, there = stream.read(size, keep=limit)
     if there < size:
         record.problem = f"the record breaks off after {there} of {size} bytes"
         if stream.broken:
@@ -237,5 +237,5 @@ def _join_chunks(body: bytes) -> bytes:
             at += 1
         else:
             break
-    # Broken off inside the last chunk: what came is kept. Never in chunks: nothing was taken apart.
+    # Broken off inside the last chunk: what came is kept. Never in chunks: the body stays as it is.
     return b"".join(parts) if at >= len(body) else body

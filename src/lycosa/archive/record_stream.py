@@ -1,6 +1,6 @@
-"""A file of records, gzipped by the record, as a whole or not at all, goes in; its bytes come out one after the other.
+"""Record stream: the bytes of a file of records, be it gzipped by the record, as a whole or not at all.
 
-Nothing here raises on content: what stops the reading stands in `broken`, and `recover` goes on behind it.
+Nothing here raises on content: `broken` says what stopped the reading, and `recover` goes on behind it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _RECOVERIES = 1000  # a hostile file could hold a false beginning every few byte
 
 
 class RecordStream:
-    """Reads on and on; `offset` is where the gzip member, or in a plain file the byte, that comes next begins.
+    """Reads a file to its end; `offset` is where the next gzip member, or in a plain file the next byte, begins.
 
-    Whether the file is gzipped is told by its first bytes, unless the caller knows it better than they do.
+    The first bytes show whether the file is gzipped, unless the caller knows it better.
     """
 
     def __init__(self, file: FileIO, *, chunk: int = 0, gzipped: bool = False, recoveries: int = _RECOVERIES) -> None:
@@ -103,21 +103,21 @@ class RecordStream:
                 break
         return b"".join(parts)
 
-    def pass_blank(self) -> bool:
-        """Pass line ends, and tell whether anything follows."""
+    def skip_blank(self) -> bool:
+        """Skip line ends; returns whether anything follows."""
         while self.more():
-            found = _LINE_ENDS.match(self._out, self._at)
-            self._at = found.end() if found else self._at
+            match = _LINE_ENDS.match(self._out, self._at)
+            self._at = match.end() if match else self._at
             if self._at < len(self._out):
                 return True
         return False
 
-    def pass_piece(self) -> None:
-        """Pass what is at hand."""
+    def skip_piece(self) -> None:
+        """Skip what is inflated already."""
         self._at = len(self._out)
 
-    def pass_until(self, mark: bytes) -> int:
-        """Pass bytes up to a line that begins with `mark` or to the next gzip member, and give their number."""
+    def skip_until(self, mark: bytes) -> int:
+        """Skip bytes up to a line that begins with `mark` or to the next gzip member; returns their number."""
         passed, sought = 0, b"\n" + mark
         tail = b""
         while self.more() and not (passed and self.at_member_start()):
@@ -133,8 +133,8 @@ class RecordStream:
             tail = window[-len(mark) :]
         return passed
 
-    def take(self, size: int, *, keep: int) -> tuple[bytes, int]:
-        """Pass `size` bytes and give the first `keep` of them, and how many were there before the record broke off.
+    def read(self, size: int, *, keep: int) -> tuple[bytes, int]:
+        """Read `size` bytes; returns the first `keep` of them, and how many were there before the record broke off.
 
         A record that its gzip member does not hold goes on in the next one only if no other record begins there.
         """

@@ -1,10 +1,10 @@
-"""What the frontier knows of the archive files goes in; files that hold exactly that come out.
+"""Archive repair: makes the archive files hold exactly what the frontier knows of them.
 
-Runs before any worker starts. `inspect` only reads; `mend` changes one file, after the frontier was told which pages
-are lost: so a crash between the two is found again. Only files named as `keep.archive` names them are touched.
+Runs before any worker starts. `inspect` only reads; `apply_repair` changes one file, after the frontier was told which
+pages are lost: so a crash between the two is found again. Only files named as `archive.writer` names them are touched.
 
-A file whose modification time is that of the last look is taken to be in order. Of one that was being written, what is
-not surely on the disk is read again and checked, of one that somebody changed all of it.
+A file whose modification time is that of the last look is taken to be in order. Of one that was being written, the
+bytes that are not surely on the disk are read again and checked, of one that somebody changed all of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Repair(Struct, frozen=True, gc=False):
 
     name: str
     action: Literal["cut", "removed", "short", "missing", "patched"]
-    kept: int  # bytes that the file has when it is mended
+    kept: int  # bytes that the file has when it is repaired
     text: str  # a sentence for people
     lost: tuple[Span, ...] = ()  # the records in these bytes are gone and must be fetched again
     tail: Span = (0, 0)  # whole records that were never committed
@@ -71,13 +71,15 @@ def inspect(folder: Path, rows: Iterable[WarcRow], *, since: float = math.inf) -
 
 
 def _inspect_file(path: Path, row: WarcRow, *, since: float) -> Iterator[Repair]:
-    found = path.stat()
-    size, name = found.st_size, row.name
+    stat_result = path.stat()
+    size, name = stat_result.st_size, row.name
     if not row.size:
         text = f"{name} was removed: nothing of its {size:,} bytes was committed."
         yield Repair(name, "removed", 0, text, tail=_find_tail(path, 0, size))
         return
-    if size == row.size and (row.mtime_ns == found.st_mtime_ns or (not row.mtime_ns and found.st_mtime >= since)):
+    if size == row.size and (
+        row.mtime_ns == stat_result.st_mtime_ns or (not row.mtime_ns and stat_result.st_mtime >= since)
+    ):
         return
     broken = damaged_spans(path, start=0 if row.mtime_ns else min(row.synced, size), end=min(size, row.size))
     kept = min(size, row.size)
@@ -100,56 +102,56 @@ def _find_tail(path: Path, start: int, end: int) -> Span:
     return start, broken[0][0] if broken else end
 
 
-def mend(folder: Path, repair: Repair) -> None:
-    """Do to a file what was found necessary; what stood in damaged places is kept in the folder `damaged` beside."""
+def apply_repair(folder: Path, repair: Repair) -> None:
+    """Repair a file; the bytes of damaged places are kept in the folder `damaged` beside the archive."""
     path = folder / repair.name
     try:
         if repair.action == "removed":
             path.unlink()
         elif repair.action != "missing":
-            _unlink_twins(path)
+            _unshare(path)
             if repair.lost and repair.lost[-1][1] > repair.kept:
                 _keep_aside(path, repair.kept, repair.lost[-1][1])
             for start, end in repair.lost:
                 while start < end <= repair.kept:
                     start = _plug(path, start, end if end - start < 2 * _PLUG_MAX else start + _PLUG_MAX)
-            cut(path, repair.kept)
+            truncate(path, repair.kept)
     except OSError as error:
         raise make_fault(error, str(path)) from None
 
 
-def _unlink_twins(path: Path) -> None:
-    """A file that collections share after a merge is mended for one of them: the others look for damage themselves."""
+def _unshare(path: Path) -> None:
+    """Copy a file that collections share after a merge, so that it changes for one of them alone."""
     if path.stat().st_nlink > 1:
         own = path.with_name(f"{path.name}.own")
         shutil.copy2(path, own)
         own.replace(path)
 
 
-def cut(path: Path, size: int) -> None:
+def truncate(path: Path, size: int) -> None:
     """Cut a file to a size, if it is longer; one of no size is removed."""
     if not size:
         path.unlink()
     elif path.stat().st_size > size:
-        _unlink_twins(path)
+        _unshare(path)
         os.truncate(path, size)
 
 
-def settle(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:
-    """Make the files that are in order survive a loss of power; returns the rows to write down, those that changed."""
+def sync_files(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:
+    """Make the files that are in order survive a loss of power; returns the rows that changed, to be recorded."""
     changed = []
     for row in rows:
         path = folder / row.name
         try:
-            found = path.stat()
-            if row.synced < found.st_size:
+            stat_result = path.stat()
+            if row.synced < stat_result.st_size:
                 sync_file(path)
         except FileNotFoundError:
             changed.append(WarcRow(row.name, 0))
             continue
         except OSError as error:
             raise make_fault(error, str(path)) from None
-        now = WarcRow(row.name, found.st_size, found.st_size, found.st_mtime_ns)
+        now = WarcRow(row.name, stat_result.st_size, stat_result.st_size, stat_result.st_mtime_ns)
         if now != row:
             changed.append(now)
     if changed:
@@ -196,7 +198,7 @@ def _whole_members(path: Path, start: int) -> Iterator[Span]:
                     return
             elif not more:
                 return
-            stream.pass_piece()
+            stream.skip_piece()
 
 
 def _zlib_reads(file: FileIO, first: int, last: int) -> bool:
@@ -227,7 +229,7 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _keep_aside(path: Path, start: int, end: int) -> None:
-    """Copy bytes that are to go into the folder `damaged`: somebody may read in them what we cannot."""
+    """Copy bytes that are replaced into the folder `damaged`: somebody may read in them what we cannot."""
     with open(path, "rb") as file:
         file.seek(start)
         left = min(end, os.fstat(file.fileno()).st_size) - start
@@ -266,7 +268,7 @@ def _make_plug(size: int) -> bytes:
 
 
 def _make_note(size: int) -> bytes:
-    """A record of this size. Its length is part of it: where no number fits, a space more in another field helps."""
+    """A record of this size. Its length is part of it: where no number fits, one more space in another field helps."""
     name, date = str(uuid.uuid4()).encode(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()).encode()
     for pad in (b"", b" "):
         room = size - len(_PLUG % (name, date, pad, b"", b""))

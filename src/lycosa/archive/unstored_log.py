@@ -1,8 +1,8 @@
-"""Answers that were read and not kept go in; one line a piece comes out, and back.
+"""Unstored log: one line for each answer that was read and not stored, written and read.
 
-Many lines stand together in one WARC record of type `metadata`: so the archive alone tells that an address was visited,
-what it answered and where it led, for a fiftieth of what the answers would take. A line is a JSON array; what lycosa
-0.1 wrote before that, a JSON object, is read as well.
+Many lines stand together in one WARC record of type `metadata`: so the archive alone shows that an address was visited,
+what it answered and where it led, for a fiftieth of what the answers would take. A line is a JSON array; the JSON
+objects that lycosa 0.1 wrote before that are read as well.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-#: The type of such a record's block: one JSON value a line.
+#: The type of such a record's block: one JSON value per line.
 TYPE = "application/x-ndjson"
 
 
 class UnstoredAnswer(Struct, gc=False):
-    """One answer that was not kept."""
+    """One answer that was not stored."""
 
     url: str
     at: float  # Unix time of the request
     status: int
-    reason: str = ""  # why it was not kept; empty for what brought no page
+    reason: str = ""  # why it was not stored; empty for an answer that brought no page
     mime: str = ""
     kind: str = ""
     size: int = 0  # bytes of the body as received
@@ -46,8 +46,8 @@ def encode(entry: UnstoredAnswer) -> bytes:
     try:
         return _encode(_values(entry, entry.location, links)) + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair is no character
-        links = [(_mend(to), _mend(text), kind) for to, text, kind in links]
-        return _encode(_values(entry, _mend(entry.location), links)) + b"\n"
+        links = [(_replace_surrogates(to), _replace_surrogates(text), kind) for to, text, kind in links]
+        return _encode(_values(entry, _replace_surrogates(entry.location), links)) + b"\n"
 
 
 def _values(entry: UnstoredAnswer, location: str, links: list[tuple[str, str, str]]) -> tuple[object, ...]:
@@ -79,5 +79,5 @@ def _origin_of(url: str) -> str:
     return url[: url.find("/", 8) + 1]
 
 
-def _mend(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode(errors="replace").decode()

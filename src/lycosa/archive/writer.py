@@ -1,11 +1,11 @@
-"""Answers go in; WARC 1.1 files come out, one gzip member a record, with the offset of each answer.
+"""Archive writer: WARC 1.1 files with one gzip member per record, and the place of each answer in them.
 
 One `ArchiveWriter` belongs to one worker process. Records gather in memory; `flush` appends them with one write and
-tells the size that the frontier commits. Whatever a crash leaves beyond a committed size, `archive/repair.py` cuts.
+returns the size that the frontier commits. `archive/repair.py` cuts whatever a crash leaves beyond a committed size.
 
-Lines on what was not kept would need five times the room if those of each flush were a record of their own. So they go
-at first to a second file, which is as safe as the first; when there are enough of them they are written together, and
-once that is committed, the second file is removed.
+Lines on answers that were not stored would need five times the room if those of each flush were a record of their own.
+So they go at first to a side file, which is as safe as the first; when there are enough of them they are written
+together, and once that is committed, the side file is removed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from types import TracebackType
 from typing import Literal, Self
 
 from lycosa.archive import unstored_log
-from lycosa.archive.gzip_members import chunks_of, is_packed, pack, squeeze, store
+from lycosa.archive.gzip_members import chunks_of, is_packed, pack, pack_chunks, store
 from lycosa.archive.http_head import tidy
 from lycosa.archive.reader import read_record
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.model import Answer, ArchivePlace, WarcRow
 
-#: In the name of a file that has nothing but lines on what was not kept, and may soon be gone.
+#: In the name of a side file, which has nothing but lines on answers that were not stored, and may soon be gone.
 ASIDE = "notes"
 
 Profile = Literal["identical", "not-modified"]
@@ -59,7 +59,7 @@ _METADATA = (
     b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
     b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
 )
-_NOTES_BYTES = 1 << 20  # of lines that make one record; a quarter of it would take a fortieth more of the disk
+_UNSTORED_BYTES = 1 << 20  # of lines that make one record; a quarter of it would take a fortieth more of the disk
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
 _SHIFTS = range(150, -10, -10)
@@ -104,19 +104,19 @@ class ArchiveWriter:
         self._unsynced_name = False
         self._ids: list[bytes] = []
         self._promised = b""  # the id of the next response, which a conversion before it refers to
-        self._notes: list[bytes] = []  # lines that are not in this file yet
-        self._noted = 0  # their bytes
-        self._side: ArchiveWriter | None = None  # the second file
-        self._sided = 0  # how many of the lines are in it
-        self._sided_bytes = 0
-        self._spent: list[str] = []  # second files whose lines are all in this one
+        self._unstored_lines: list[bytes] = []  # lines that are not in this file yet
+        self._unstored_bytes = 0  # their bytes
+        self._side_file: ArchiveWriter | None = None  # which holds them until then
+        self._side_lines = 0  # how many of the lines are in it
+        self._side_bytes = 0
+        self._spent: list[str] = []  # side files whose lines are all in this one
         self._second = -1
         self._second_text = ""
 
     @property
     def buffered(self) -> int:
         """Bytes that wait for the next flush."""
-        return self._filled + self._noted - self._sided_bytes
+        return self._filled + self._unstored_bytes - self._side_bytes
 
     @property
     def synced(self) -> int:
@@ -129,7 +129,7 @@ class ArchiveWriter:
         return self._size - self._synced
 
     def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> ArchivePlace:
-        """Take an answer in; `digest` is the SHA-1 of its body as received. Gives file name, offset, length."""
+        """Add an answer; `digest` is the SHA-1 of its body as received."""
         size = os.stat(answer.spool).st_size if answer.spool else len(answer.body)
         head = tidy(answer.head, status=answer.status, size=size)
         extra = b"WARC-Payload-Digest: sha1:%b\r\n" % _base32(digest)
@@ -149,7 +149,7 @@ class ArchiveWriter:
     def add_revisit(
         self, answer: Answer, *, refers_to_url: str, refers_to_date: float | None, digest: bytes, profile: Profile
     ) -> ArchivePlace:
-        """Take an answer in whose body is held already, in the record of that URL and Unix time (None: unknown)."""
+        """Add an answer whose body is held already, in the record of that URL and Unix time (None: unknown)."""
         head = tidy(answer.head, status=answer.status, size=None)
         extra = b"WARC-Profile: %b\r\n" % _PROFILES[profile]
         if digest:
@@ -176,21 +176,20 @@ class ArchiveWriter:
         return b""
 
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> ArchivePlace:
-        """Take in what was made of an answer, which itself must come next; `digest` is the SHA-1 of `content`."""
+        """Add what was made of an answer, which itself must come next; `digest` is the SHA-1 of `content`."""
         if self._fd < 0 or self._full:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
         self._promised = ids.pop()
-        start = _CONVERSION % (
-            ids.pop(), self._date(answer.began + answer.took_s), _word(answer.target.url), self._promised,
-            _base32(digest), mime.encode(), len(content),
-        )  # fmt: skip
+        url, date = _word(answer.target.url), self._date(answer.began + answer.took_s)
+        values = (ids.pop(), date, url, self._promised, _base32(digest), mime.encode(), len(content))
+        start = _CONVERSION % values
         return self._gather(pack(b"".join((start, content, b"\r\n\r\n")), dense=self._dense))
 
-    def note(self, line: bytes) -> None:
-        """Take in the line of an answer that is not kept (keep.ledger); many share one record."""
-        self._notes.append(line)
-        self._noted += len(line)
+    def add_unstored(self, line: bytes) -> None:
+        """Add the line of an answer that is not stored (`unstored_log`); many share one record."""
+        self._unstored_lines.append(line)
+        self._unstored_bytes += len(line)
 
     def _gather_lines(self, lines: list[bytes], *, dense: bool) -> None:
         if self._fd < 0 or self._full:
@@ -200,61 +199,63 @@ class ArchiveWriter:
         record = _METADATA % (ids.pop(), self._date(time.time()), unstored_log.TYPE.encode(), len(block), block)
         self._gather(pack(record, dense=dense))
 
-    def _gather_notes(self) -> None:
-        """All lines that are not in this file yet; the second one is of no use any more."""
-        self._gather_lines(self._notes, dense=True)
-        self._notes, self._noted, self._sided, self._sided_bytes = [], 0, 0, 0
-        if self._side is not None and self._side._fd >= 0:
-            self._spent.append(self._side._name)
-            os.close(self._side._fd)
-        self._side = None
+    def _gather_unstored(self) -> None:
+        """Gather all lines that are not in this file yet; the side file is of no use any more."""
+        self._gather_lines(self._unstored_lines, dense=True)
+        self._unstored_lines, self._unstored_bytes, self._side_lines, self._side_bytes = [], 0, 0, 0
+        if self._side_file is not None and self._side_file._fd >= 0:
+            self._spent.append(self._side_file._name)
+            os.close(self._side_file._fd)
+        self._side_file = None
 
-    def _set_aside(self) -> None:
-        """Write the lines since the last time to the second file."""
-        if self._side is None:
+    def _write_side_file(self) -> None:
+        """Write the lines since the last time to the side file."""
+        if self._side_file is None:
             prefix = f"{self._prefix}-{ASIDE}"
-            self._side = ArchiveWriter(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
-        if self._sided < len(self._notes):
-            self._side._gather_lines(self._notes[self._sided :], dense=False)  # it will not be there for long
-            self._sided, self._sided_bytes = len(self._notes), self._noted
-        self._side._append()
+            self._side_file = ArchiveWriter(self._folder, prefix=prefix, max_bytes=0, software="", info=self._fields)
+        if self._side_lines < len(self._unstored_lines):
+            self._side_file._gather_lines(
+                self._unstored_lines[self._side_lines :], dense=False
+            )  # it will not be there for long
+            self._side_lines, self._side_bytes = len(self._unstored_lines), self._unstored_bytes
+        self._side_file._append()
 
     def flush(self, *, last: bool = False) -> tuple[str, int]:
         """Append what was gathered and give the file's name and size; on a full disk nothing is lost: call again.
 
-        Of what `asides` tells, the frontier must be told at once. The `last` time, nothing is left in a second file.
+        The frontier must hear of `side_files` at once. The `last` time, nothing is left in a side file.
         """
-        if self._notes:
-            if last or self._noted >= _NOTES_BYTES:
-                self._gather_notes()
+        if self._unstored_lines:
+            if last or self._unstored_bytes >= _UNSTORED_BYTES:
+                self._gather_unstored()
             else:
-                self._set_aside()
+                self._write_side_file()
         self._append()
         self._full = 0 < self._max_bytes <= self._size
         return self._name, self._size
 
     @property
-    def asides(self) -> list[WarcRow]:
-        """The second file as it is now; and those, without a size, of which nobody needs to know any more."""
+    def side_files(self) -> list[WarcRow]:
+        """The side file as it is now; and those, without a size, of which nobody needs to know any more."""
         rows = [WarcRow(name, 0) for name in self._spent]
-        second = self._side
-        return rows if second is None else [*rows, WarcRow(second._name, second._size, second._synced)]
+        side = self._side_file
+        return rows if side is None else [*rows, WarcRow(side._name, side._size, side._synced)]
 
     @property
     def spent(self) -> bool:
-        """Whether a second file waits to be removed."""
+        """Whether a side file waits to be removed."""
         return bool(self._spent)
 
     def clear(self) -> None:
-        """Remove the second files that are of no use; what was flushed must have been committed, and synced."""
+        """Remove the side files that are of no use; what was flushed must have been committed, and synced."""
         while self._spent:
             with contextlib.suppress(OSError):  # the next run would find that nobody knows of it
                 os.unlink(self._folder / self._spent.pop())
 
     def sync(self) -> None:
         """Make what was flushed survive a loss of power."""
-        if self._side is not None:
-            self._side.sync()
+        if self._side_file is not None:
+            self._side_file.sync()
         if self._fd < 0:
             return
         try:
@@ -268,11 +269,11 @@ class ArchiveWriter:
 
     def close(self) -> None:
         """Flush, sync and close; the archive can be used again and then begins a new file."""
-        self.flush(last=self._side is None)  # the frontier knows of it, and is not told any more
-        if self._side is not None:
-            self._side.close()
-            self._side = None
-            self._notes, self._noted, self._sided, self._sided_bytes = [], 0, 0, 0
+        self.flush(last=self._side_file is None)  # the frontier knows of the side file, and hears of nothing more
+        if self._side_file is not None:
+            self._side_file.close()
+            self._side_file = None
+            self._unstored_lines, self._unstored_bytes, self._side_lines, self._side_bytes = [], 0, 0, 0
         if self._fd >= 0:
             self._close_file()
 
@@ -320,14 +321,8 @@ class ArchiveWriter:
         url = _word(answer.target.url)
         if answer.address:
             extra = b"WARC-IP-Address: %b\r\n%b" % (_word(answer.address), extra)
-        return _REQUEST % (ids.pop(), date, url, response_id, len(answer.request), answer.request), _RESPONSE % (
-            kind,
-            response_id,
-            date,
-            url,
-            extra,
-            size,
-        )
+        request = _REQUEST % (ids.pop(), date, url, response_id, len(answer.request), answer.request)
+        return request, _RESPONSE % (kind, response_id, date, url, extra, size)
 
     def _pack_answer(self, answer: Answer, start: bytes) -> bytes:
         """One gzip member of the record of an answer whose body is in memory."""
@@ -352,7 +347,7 @@ class ArchiveWriter:
                 stored = is_packed(answer, spool.read(8))
                 spool.seek(0)
                 chunks = chunks_of(start, spool, size)
-                for piece in store(chunks) if stored else squeeze(chunks, dense=self._dense):
+                for piece in store(chunks) if stored else pack_chunks(chunks, dense=self._dense):
                     _write_all(self._fd, piece)
                     self._size += len(piece)
         except OSError as error:

@@ -1,8 +1,8 @@
 """Batch commit: when a worker's batch is written, and how: the archive's bytes first, then one transaction.
 
-Large batches cost least, but what was found in them is known to nobody before: they are small while somebody waits.
-Where there is no room on the disk, the batch is held in memory and tried again, for as long as the mission says. Now
-and then all that was crawled so far is made to survive a loss of power.
+Large batches cost least, but nobody knows before the commit what was found in them: they are small while somebody
+waits. Where there is no room on the disk, the batch is held in memory and tried again, for as long as the mission says.
+Now and then all that was crawled so far is made to survive a loss of power.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class BatchTiming:
     def look_for_idle(
         self, discoveries: Iterable[Discovery], queues: Mapping[str, HostQueue], partitions: LeasedPartitions
     ) -> None:
-        """Links were found: a host of ours that has nothing to do, or was not known, need not wait for the others."""
-        hosts = {found.host for found in discoveries if found.state == State.PENDING}
+        """Await the batch if links were found for a host of ours that has nothing to do, or was not known."""
+        hosts = {discovery.host for discovery in discoveries if discovery.state == State.PENDING}
         self.is_awaited = any(
             host_queue.dry if (host_queue := queues.get(host)) else host in partitions for host in hosts
         )
@@ -141,7 +141,7 @@ class BatchWriter:
             batch.durable = True
             self._sync_at = now + self._mission.keep.sync_s
         batch.warc_synced = archive.synced
-        batch.warcs = archive.asides
+        batch.warcs = archive.side_files
         committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
         archive.clear()
         counts = self._frontier.counts()

@@ -27,7 +27,7 @@ BATCH_LEAST, BATCH_SHARE = 8, 100  # a batch has a hundredth of what was fetched
 
 
 class BestFirstScheduler:
-    """Steers one worker."""
+    """Chooses the host that one worker asks next, and the order of each host's targets, by what the policy promises."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class BestFirstScheduler:
         make_queue: MakeQueue,
     ) -> None:
         steer, delay_s = mission.policy, mission.fetch.delay_s
-        self.scheduler = BestFirstHosts(mission.fetch.connections, make_queue, self._look)
+        self.scheduler = BestFirstHosts(mission.fetch.connections, make_queue, self._promise_of)
         self._loader = loader
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._link_scoring = link_scoring
@@ -52,10 +52,10 @@ class BestFirstScheduler:
         self._room = 0.0  # lesser requests that may be made now
         self._mark = 0.0  # what the best of the last requests promised
         self._marked_at = 0.0
-        self._better: HostQueue | None = None  # that lesser ones wait for
+        self._better: HostQueue | None = None  # the one that lesser ones wait for
         self._half_s = HALF_S + 2 * delay_s
-        self._stamp = 0
-        self._shuffled = 0
+        self._lessons_stamp = 0
+        self._reordered = 0
         self._taken = 0
 
     @property
@@ -64,35 +64,35 @@ class BestFirstScheduler:
         return max(BATCH_LEAST, self._taken // BATCH_SHARE)
 
     def begin(self) -> None:
-        """Take in what was learned before."""
-        self._study()
+        """Load what was learned before."""
+        self._load_lessons()
 
     def drain(self) -> list[WeightUpdate]:
         """What was learned since the last batch."""
         return self._link_scoring.drain()
 
-    def settle(self, founds: Iterable[Discovery], done: int) -> None:
-        """A batch was written: what it found may be more promising than what waits."""
+    def end_batch(self, discoveries: Iterable[Discovery], outcome_count: int) -> None:
+        """Note that a batch was written: what it found may be more promising than what waits."""
         by_host, policy = self.scheduler.by_host, self._link_scoring.policy
         best: dict[str, float] = {}
-        for found in founds:
-            if found.state == State.PENDING and found.score > best.get(found.host, -1.0):
-                best[found.host] = found.score
+        for discovery in discoveries:
+            if discovery.state == State.PENDING and discovery.score > best.get(discovery.host, -1.0):
+                best[discovery.host] = discovery.score
         for host, score in best.items():
             if (host_queue := by_host.get(host)) is not None:
                 host_queue.promise = max(host_queue.promise, policy.promise(score, host))
-        self._taken += done
+        self._taken += outcome_count
         if not self._alone:
-            self._study()
-        if policy.learns and policy.age - self._shuffled >= max(4 * AGE, len(by_host)):
-            self._shuffled = policy.age
+            self._load_lessons()
+        if policy.learns and policy.age - self._reordered >= max(4 * AGE, len(by_host)):
+            self._reordered = policy.age
             for host_queue in by_host.values():
                 if host_queue.targets:
-                    host_queue.promise = self._look(host_queue) or 0.0
+                    host_queue.promise = self._promise_of(host_queue) or 0.0
         self.scheduler.refresh()
 
     def admits(self, host_queue: HostQueue, now: float, *, in_flight: int) -> bool:
-        """Whether a host queue that may go is worth a request, or free hands rather wait for hosts that promise more.
+        """Whether a host queue that may go is worth a request; if not, hosts that promise more are waited for.
 
         With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
         What the best promised is forgotten by halves; and while nothing is under way nothing waits for hosts that have
@@ -135,7 +135,7 @@ class BestFirstScheduler:
     def choose(self, now: float) -> None:
         """Begin a cycle: the most promising URLs of all hosts, and of one host no more than are loaded at once."""
         self.closed = False
-        scheduler = [
+        host_queues = [
             host_queue
             for host_queue in self.scheduler.by_host.values()
             if host_queue.targets or (not host_queue.dry and self.refill(host_queue))
@@ -143,11 +143,11 @@ class BestFirstScheduler:
         self.closed = True
         promises = (
             (self._link_scoring.promise(target), target, host_queue)
-            for host_queue in scheduler
+            for host_queue in host_queues
             for target in host_queue.targets
         )
         chosen = {target.row for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
-        for host_queue in scheduler:
+        for host_queue in host_queues:
             host_queue.held.difference_update(target.row for target in host_queue.targets if target.row not in chosen)
             host_queue.targets = deque(target for target in host_queue.targets if target.row in chosen)
             self.scheduler.enlist(host_queue)
@@ -168,12 +168,12 @@ class BestFirstScheduler:
             host_queue.targets.clear()
             host_queue.targets.extend(ranked)
 
-    def _study(self) -> None:
+    def _load_lessons(self) -> None:
         if self._link_scoring.policy.learns:
-            self._stamp, lessons = self._frontier.lessons(self._stamp)
-            self._link_scoring.policy.study(lessons)
+            self._lessons_stamp, lessons = self._frontier.lessons(self._lessons_stamp)
+            self._link_scoring.policy.load_lessons(lessons)
 
-    def _look(self, host_queue: HostQueue) -> float | None:
+    def _promise_of(self, host_queue: HostQueue) -> float | None:
         """What a host queue promises; None when it has nothing to do."""
         if host_queue.robots_requests or host_queue.subresources or host_queue.fetching_robots:
             return INFINITE
@@ -185,14 +185,16 @@ class BestFirstScheduler:
 
 
 class BestFirstHosts(HostScheduler):
-    """All host queues of a worker under a policy; `look` says what one promises, or None if it has nothing to do.
+    """All host queues of a worker under a policy; `promise_of` gives what one promises, or None if it has no work.
 
     Those that must wait stand in a heap by time, those that may go in another by promise; both steps take O(log n).
     """
 
-    def __init__(self, connections: int, make_queue: MakeQueue, look: Callable[[HostQueue], float | None]) -> None:
+    def __init__(
+        self, connections: int, make_queue: MakeQueue, promise_of: Callable[[HostQueue], float | None]
+    ) -> None:
         super().__init__(connections, make_queue)
-        self._look = look
+        self._promise_of = promise_of
         self._ready: list[tuple[float, int, HostQueue]] = []
         self._held = False  # the best that may go is held back
 
@@ -208,16 +210,16 @@ class BestFirstHosts(HostScheduler):
             self._count += 1
             heapq.heappush(self._ready, (-host_queue.promise, self._count, host_queue))
         while self._ready:
-            told, _, host_queue = heapq.heappop(self._ready)
+            before, _, host_queue = heapq.heappop(self._ready)
             host_queue.listed = False
             if host_queue.next_at > now or host_queue.active >= host_queue.per_host:
                 self.enlist(host_queue)
                 continue
-            promise = self._look(host_queue)
+            promise = self._promise_of(host_queue)
             if promise is None:
                 continue
             host_queue.promise = promise
-            if self._ready and promise < -self._ready[0][0] and promise < -told:
+            if self._ready and promise < -self._ready[0][0] and promise < -before:
                 host_queue.listed = True
                 self._count += 1
                 heapq.heappush(self._ready, (-promise, self._count, host_queue))

@@ -1,4 +1,4 @@
-"""What a mission wants of browsers and what the machine has go in; their processes come out, while pages need them."""
+"""The browsers of a crawl: whether a mission can have them, and their processes while pages need them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def refuse_browserless(mission: Mission) -> None:
-    """Who says "always" wants to know before anything is fetched that there is no browser."""
+    """Refuse a mission that renders always on a machine without a browser, before anything is fetched."""
     missing = find_browser(mission.render.browser).missing if "always" in _modes(mission) else ""
     if missing:
         raise UsageError(f'render is "always", but there is no browser: {missing}.')
 
 
 def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
-    """Pages that earlier runs kept as they came, for want of a browser, are fetched again now that there is one."""
+    """If there is a browser now, fetch the pages again that earlier runs kept as they came for want of one."""
     if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
         return []
-    count = frontier.repend_reason(NO_BROWSER)
+    count = frontier.requeue_reason(NO_BROWSER)
     return [f"There is a browser now: for want of it, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
@@ -41,29 +41,29 @@ class Browsers:
 
     def __init__(self, mission: Mission, shared: SharedState, *, folder: Path) -> None:
         self._shared = shared
-        self._keeper: BrowserProcesses | None = None
+        self._processes: BrowserProcesses | None = None
         self._missing = ""
         if _modes(mission) != {"never"}:
-            seat = find_browser(mission.render.browser)
-            self._missing = seat.missing
-            if seat.path:
-                plan = partial(_plan, mission, shared, seat.path)
-                self._keeper = BrowserProcesses(plan, errors=folder / "logs" / "errors.log")
+            browser = find_browser(mission.render.browser)
+            self._missing = browser.missing
+            if browser.path:
+                make_settings = partial(_broker_settings, mission, shared, browser.path)
+                self._processes = BrowserProcesses(make_settings, errors=folder / "logs" / "errors.log")
 
     @property
     def socket_path(self) -> str:
         """Where workers reach them; empty: there are none."""
-        return self._keeper.socket_path if self._keeper is not None else ""
+        return self._processes.socket_path if self._processes is not None else ""
 
-    def mind(self) -> str:
-        """Called now and then: start, replace and end them as needed; returns what people should know, once."""
-        shared, keeper = self._shared, self._keeper
-        if keeper is not None and not shared.browserless:
+    def supervise(self) -> str:
+        """Start, replace and end them as needed, whenever called; returns what people should know, once."""
+        shared, processes = self._shared, self._processes
+        if processes is not None and not shared.browserless:
             rendered = int(shared.total(Cell.RENDERED))
-            keeper.supervise(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
-            if keeper.problem:
+            processes.supervise(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
+            if processes.problem:
                 shared.give_up_browser()
-                return f"Pages that need a browser are kept as they came: {keeper.problem}."
+                return f"Pages that need a browser are kept as they came: {processes.problem}."
         elif self._missing and shared.total(Cell.SHELLS):
             missing, self._missing = self._missing, ""
             return f"Some pages are empty until scripts run: {missing}, or say --render never."
@@ -71,20 +71,20 @@ class Browsers:
 
     def close(self) -> None:
         """End all of them."""
-        if self._keeper is not None:
-            self._keeper.close()
+        if self._processes is not None:
+            self._processes.close()
 
 
 def _modes(mission: Mission) -> set[str]:
     return {mission.fetch.render, *(rule.render for rule in mission.hosts.values() if rule.render is not None)}
 
 
-def _plan(mission: Mission, shared: SharedState, path: str, folder: str) -> BrokerSettings:
-    """Made in the process of the hub: only there Playwright is loaded."""
+def _broker_settings(mission: Mission, shared: SharedState, path: str, folder: str) -> BrokerSettings:
+    """Made in the process of the broker, where alone Playwright is loaded."""
     from lycosa.render.broker import BrokerSettings
     from lycosa.render.page_session import RenderLimits
 
-    bounds = RenderLimits(mission.render, mission.limits.html_bytes, agent_header(mission))
+    limits = RenderLimits(mission.render, mission.limits.html_bytes, agent_header(mission))
     return BrokerSettings(
-        path, folder, bounds, redirects=mission.fetch.redirects, part_of=part_of, beat=shared.beat_browser
+        path, folder, limits, redirects=mission.fetch.redirects, part_of=part_of, beat=shared.beat_browser
     )

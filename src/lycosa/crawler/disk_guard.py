@@ -1,4 +1,4 @@
-"""The disk of a collection in, whether the crawl may go on out: it stops, or pauses, before there is no room at all."""
+"""Disk guard: pauses or ends a crawl before the disk of its collection is full."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Measure = Callable[[Path], tuple[int, int]]  # the bytes that are free, and thos
 
 
 class DiskGuard:
-    """Watches how much is free, once a second."""
+    """Measures once a second how much of a disk is free, and says what is lacking."""
 
     def __init__(self, folder: Path, keep: KeepSettings, *, measure: Measure = free_bytes) -> None:
         self._folder = folder
@@ -41,7 +41,7 @@ class DiskGuard:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether it has been waited for room as long as the user wants."""
+        """Whether the crawl has waited for room as long as the user wants."""
         return self._since is not None and time.monotonic() - self._since >= self._patience_s
 
     def _find_lack(self) -> str:

@@ -1,4 +1,4 @@
-"""The exact page limit: every request under it needs a permit, which is used when its page is stored."""
+"""Page limit: every request under it needs a permit, which is used when its page is stored, so that it is exact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PageLimit:
         self._held.add(target.row)
         return OK
 
-    def settle(self, outcomes: Iterable[Outcome], duplicates: Set[int]) -> None:
+    def redeem(self, outcomes: Iterable[Outcome], duplicates: Set[int]) -> None:
         """Use the permits of what was stored, and give back the others."""
         stored = returned = 0
         for outcome in outcomes:
@@ -40,4 +40,4 @@ class PageLimit:
                     stored += 1
                 else:
                     returned += 1
-        self._shared.settle(self._slot, stored=stored, returned=returned)
+        self._shared.redeem(self._slot, stored=stored, returned=returned)

@@ -1,4 +1,4 @@
-"""Progress of a crawl, for people."""
+"""Progress line of a crawl."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people
 
 
 class CrawlProgress(ProgressLine):
-    """How far a crawl is, by what its workers say."""
+    """Shows how far a crawl is, by what its workers say."""
 
     def __init__(self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True) -> None:
         super().__init__(output, quiet=quiet)
@@ -27,7 +27,7 @@ class CrawlProgress(ProgressLine):
                 "set agent.contact (or --contact) to a mail address or a URL."
             )
 
-    def tell(self, shared: SharedState) -> None:
+    def update(self, shared: SharedState) -> None:
         """Show how far the crawl is, when it is time to."""
         if not (self.quiet or self._reassured or time.monotonic() < self._began + SILENCE_S):
             self._reassure(shared)

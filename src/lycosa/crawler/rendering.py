@@ -1,9 +1,8 @@
 """Rendering, the worker's side: pages that wait for a browser, and what they ask for while they are in it.
 
-The page's plain answer is held here until then. What a page asks for meanwhile arrives as an extra of its host's host
-queue, at the one worker to whom that host belongs: it is asked for when the host queue may go on, after its robots.txt,
-through the same client and gate as everything else. Without a browser the detector still tells which pages would have
-needed one.
+The page's plain answer is held here until then. What a page asks for meanwhile arrives as a subresource in the queue of
+its host, at the one worker to whom that host belongs: it is fetched when the host queue may go on, after its
+robots.txt, through the same client and address guard as everything else.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ from lycosa.render.messages import (
 )
 
 HELD_BYTES = 32 << 20  # answers in memory that wait for a browser; further ones wait on disk
-SLACK_S = 60.0  # how much later than the hub itself a worker gives a page up
-SILENCE_S = 120.0  # without a hub, pages wait no longer
-TRIES = 2  # hubs that may end over a page
+SLACK_S = 60.0  # how much later than the broker itself a worker gives a page up
+SILENCE_S = 120.0  # without a broker, pages wait no longer
+TRIES = 2  # brokers that may end over a page
 URL_MAX = 8192
 _USABLE = frozenset({"", "truncated", "not-encoded"})
 
@@ -65,7 +64,7 @@ class _Held(Struct, gc=False):
 
 
 class Rendering:
-    """Owns the pages of one worker that are being rendered, and the line to the hub of the browsers."""
+    """The pages of one worker that are being rendered, and its connection to the broker of the browsers."""
 
     def __init__(
         self,
@@ -94,16 +93,16 @@ class Rendering:
         self._crawl_log = crawl_log
         self._shared = shared
         self._socket_path = socket_path
-        self._told: list[int] = []  # the parts that the hub knows of
-        self._line: WorkerConnection | None = None
-        self._full = False  # the line takes no more for now
+        self._announced: list[int] = []  # the partitions that the broker knows of
+        self._connection: WorkerConnection | None = None
+        self._blocked = False  # the connection takes no more for now
         self._silent_since = 0.0
         self._held: dict[int, _Held] = {}
         self._bytes = 0  # of their bodies in memory
         self._asked: dict[int, Ask] = {}  # by row of the target
-        self._done: list[Rendered] = []
+        self._finished: list[Rendered] = []
         self._count = 0
-        self._publish()  # whoever had this place before may have died over a page
+        self._publish()  # the worker that had this slot before may have died over a page
 
     @property
     def pending(self) -> int:
@@ -121,7 +120,7 @@ class Rendering:
         self._put_aside(answer)
         self._held[self._count] = _Held(answer, clock.now())
         host_queue.rendering += 1
-        self._say(RenderJob(self._count, answer.target.url))
+        self._send(RenderJob(self._count, answer.target.url))
         self._publish()
 
     def _put_aside(self, answer: Answer) -> None:
@@ -136,7 +135,7 @@ class Rendering:
     # What pages ask for
 
     def next_target(self, host_queue: HostQueue) -> Target | None:
-        """The next extra of a host that may be asked for; None when there is none, or robots.txt must come first."""
+        """The next subresource of a host to fetch; None when there is none, or robots.txt must come first."""
         while host_queue.subresources:
             target = host_queue.subresources[0]
             if target.row in self._asked:
@@ -150,8 +149,8 @@ class Rendering:
             host_queue.subresources.pop(0)
         return None
 
-    def take(self, answer: Answer) -> None:
-        """The answer to an extra came: into the archive, and to the page that waits for it."""
+    def receive(self, answer: Answer) -> None:
+        """Pass the answer to a subresource on: into the archive, and to the page that waits for it."""
         ask = self._asked.pop(answer.target.row, None)
         failure, body = answer.failure, b""
         if not failure:
@@ -160,17 +159,17 @@ class Rendering:
             if self._mission.render.archive:
                 self._storage.store_subresource(answer)
         self._storage.bytes += answer.size
-        self._crawl_log.extra(answer, failure)
-        self._shared.add(self._slot, Cell.EXTRAS, 1)
+        self._crawl_log.subresource(answer, failure)
+        self._shared.add(self._slot, Cell.SUBRESOURCES, 1)
         if answer.spool:
             os.unlink(answer.spool)
         if ask is not None:
-            self._say(Resource(ask.ticket, answer.status, answer.headers, b"" if failure else body, failure))
+            self._send(Resource(ask.ticket, answer.status, answer.headers, b"" if failure else body, failure))
 
     def _admit(self, ask: Ask) -> None:
         host = urls.host_of(ask.url)
         if host not in self._partitions:
-            self._say(Resource(ask.ticket, failure="not-mine"))
+            self._send(Resource(ask.ticket, failure="not-mine"))
             return
         self._count += 1
         target = Target(
@@ -196,38 +195,38 @@ class Rendering:
 
     def _refuse(self, target: Target, reason: str) -> None:
         ask = self._asked.pop(target.row)
-        self._crawl_log.extra(Answer(target, failure=reason, began=clock.now()), reason)
-        self._say(Resource(ask.ticket, failure=reason))
+        self._crawl_log.subresource(Answer(target, failure=reason, began=clock.now()), reason)
+        self._send(Resource(ask.ticket, failure=reason))
 
-    # The line to the hub
+    # The connection to the broker
 
     def turn(self) -> list[Rendered]:
-        """Say and hear what there is; the pages whose rendering ended."""
-        if self._line is not None:
+        """Send and receive what there is; returns the pages whose rendering ended."""
+        if self._connection is not None:
             try:
-                self._line.flush()
-                for message in self._line.receive():
-                    self._hear(message)
-                if self._line.waiting != self._full:
-                    self._full = self._line.waiting
-                    self._client.watch(self._line.fileno(), write=self._full)
+                self._connection.flush()
+                for message in self._connection.receive():
+                    self._handle(message)
+                if self._connection.waiting != self._blocked:
+                    self._blocked = self._connection.waiting
+                    self._client.watch(self._connection.fileno(), write=self._blocked)
             except OSError:
-                self._hang_up()
-        done, self._done = self._done, []
-        return done
+                self._disconnect()
+        finished, self._finished = self._finished, []
+        return finished
 
     def do_chores(self, now: float) -> None:
-        """Reach the hub once there is one, tell it which hosts are ours, and give up what takes too long."""
+        """Reach the broker once there is one, tell it which hosts are ours, and give up what takes too long."""
         if not self._socket_path:
             return
-        if self._line is None and self._shared.browser_beat:
-            self._call()
-        elif self._line is not None and self._told != self._partitions.parts:
-            self._introduce()
+        if self._connection is None and self._shared.browser_beat:
+            self._connect()
+        elif self._connection is not None and self._announced != self._partitions.parts:
+            self._announce()
         if not self._held:
             self._silent_since = 0.0
             return
-        if self._line is not None or not self._silent_since:
+        if self._connection is not None or not self._silent_since:
             self._silent_since = now
         patience_s = self._mission.render.total_timeout_s + SLACK_S
         for job, held in list(self._held.items()):
@@ -237,32 +236,32 @@ class Rendering:
                 self._give_up(job, "render-timeout")
 
     def stop(self) -> None:
-        """The crawl ends: what has not begun is left for the next run."""
+        """Leave pages whose rendering has not begun for the next run: the crawl ends."""
         for job, held in list(self._held.items()):
             if not held.begun:
                 del self._held[job]
-                self._say(Drop(job))
+                self._send(Drop(job))
         self._publish()
 
     def close(self) -> None:
-        """Leave the rest for the next run, too."""
+        """Leave the other pages for the next run, too."""
         self._held.clear()
-        self._hang_up()
+        self._disconnect()
         self._publish()
 
-    def _hear(self, message: ToWorker) -> None:
+    def _handle(self, message: ToWorker) -> None:
         if isinstance(message, Ask):
             self._admit(message)
         elif isinstance(message, Forget):
-            for n in [n for n, ask in self._asked.items() if ask.ticket == message.ticket]:
-                del self._asked[n]
+            for row in [row for row, ask in self._asked.items() if ask.ticket == message.ticket]:
+                del self._asked[row]
         elif isinstance(message, Begin):
             held = self._held.get(message.job)
             if held is not None:
                 held.begun = clock.now()
                 answer = held.answer
                 body = _decode(answer, limit=self._mission.limits.html_bytes).body
-                self._say(PageContent(message.job, answer.status, answer.headers, body))
+                self._send(PageContent(message.job, answer.status, answer.headers, body))
         else:
             self._finish(message)
 
@@ -278,40 +277,40 @@ class Rendering:
         if result.html:
             self._shared.add(self._slot, Cell.RENDERED, 1)
         self._crawl_log.rendering(answer, result)
-        self._done.append((answer, result))
+        self._finished.append((answer, result))
         self._publish()
 
     def _give_up(self, job: int, reason: str) -> None:
-        self._say(Drop(job))
+        self._send(Drop(job))
         self._finish(RenderResult(job, failure=reason))
 
-    def _call(self) -> None:
+    def _connect(self) -> None:
         try:
-            self._line = WorkerConnection(self._socket_path)
+            self._connection = WorkerConnection(self._socket_path)
         except OSError:
             return  # not yet there, or being replaced
-        self._client.watch(self._line.fileno())
-        self._introduce()
+        self._client.watch(self._connection.fileno())
+        self._announce()
         for job, held in self._held.items():
-            self._say(RenderJob(job, held.answer.target.url))
+            self._send(RenderJob(job, held.answer.target.url))
 
-    def _introduce(self) -> None:
-        self._told = list(self._partitions.parts)
-        self._say(Hello(self._slot, self._told))
+    def _announce(self) -> None:
+        self._announced = list(self._partitions.parts)
+        self._send(Hello(self._slot, self._announced))
 
-    def _say(self, message: ToBroker) -> None:
-        if self._line is not None:
+    def _send(self, message: ToBroker) -> None:
+        if self._connection is not None:
             try:
-                self._line.send(message)
+                self._connection.send(message)
             except OSError:
-                self._hang_up()
+                self._disconnect()
 
-    def _hang_up(self) -> None:
-        """The hub has gone: the pages that it had begun are tried once more, its questions are void."""
-        if self._line is not None:
-            self._client.watch(self._line.fileno(), gone=True)
-            self._line.close()
-            self._line, self._full = None, False
+    def _disconnect(self) -> None:
+        """The broker has gone: try the pages that it had begun once more, and forget what they asked for."""
+        if self._connection is not None:
+            self._client.watch(self._connection.fileno(), gone=True)
+            self._connection.close()
+            self._connection, self._blocked = None, False
         self._asked.clear()
         for job, held in list(self._held.items()):
             if held.begun:

@@ -47,17 +47,17 @@ _PARTS = ("cut-short", "timeout", "truncated", "corrupt")
 def resume(mission: Mission, frontier: Frontier, seeds: list[str], *, folder: str, more_seeds: int) -> list[str]:
     """Apply the settings of this run to what the last one left; returns what people should know."""
     before = _last_mission(frontier)
-    notes = _tell_others(mission, before, folder=folder, more_seeds=more_seeds)
+    notes = _describe_changes(mission, before, folder=folder, more_seeds=more_seeds)
     notes += _reopen(mission, before, frontier, seeds)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)
-    frontier.hasten(clock.now() + longest_pause(mission.fetch))
-    return notes + _read_on(mission, before, frontier)
+    frontier.cap_waits(clock.now() + longest_pause(mission.fetch))
+    return notes + _fetch_rest(mission, before, frontier)
 
 
 def retry_failed(frontier: Frontier) -> list[str]:
     """Try again what failed, and what was kept in part."""
-    count = frontier.retry() + sum(map(frontier.repend_reason, _PARTS))
+    count = frontier.retry() + sum(map(frontier.requeue_reason, _PARTS))
     return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
@@ -77,8 +77,8 @@ def _is_changed(mission: Mission, before: Mission | None) -> bool:
     return now != replace(before, keep=replace(before.keep, collection=now.keep.collection))
 
 
-def _tell_others(mission: Mission, before: Mission | None, *, folder: str, more_seeds: int) -> list[str]:
-    """Who crawls something else may have meant another collection."""
+def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, more_seeds: int) -> list[str]:
+    """Say what is new of a run on this collection: its user may have meant another one."""
     news = []
     if before is not None and before.name != mission.name:
         news.append(f'it was made by the mission "{before.name}", this is "{mission.name}"')
@@ -99,29 +99,32 @@ def _reopen(mission: Mission, before: Mission | None, frontier: Frontier, seeds:
 
 
 def _lifted(fetch: FetchSettings) -> list[str]:
-    """The bars that no longer hold."""
-    bars = {"nofollow": fetch.nofollow == "obey", "rel-nofollow": fetch.rel_nofollow == "obey"}
-    bars["internal-link"] = fetch.follow == "external"
-    return [reason for reason, holds in bars.items() if not holds]
+    """The reasons of nofollow rules that no longer hold."""
+    rules = {
+        "nofollow": fetch.nofollow == "obey",
+        "rel-nofollow": fetch.rel_nofollow == "obey",
+        "internal-link": fetch.follow == "external",
+    }
+    return [reason for reason, holds in rules.items() if not holds]
 
 
 def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
-    """Pages that were read and not stored are fetched once more when nothing stands against storing them now."""
-    count = frontier.repend_reason("not-quarry") if mission.keep.what == "everything" else 0
-    count += frontier.repend_reason("dropped-type") if not mission.keep.drop else 0
-    count += frontier.repend_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
+    """Fetch pages that were read and not stored once more, if nothing stands against storing them now."""
+    count = frontier.requeue_reason("not-quarry") if mission.keep.what == "everything" else 0
+    count += frontier.requeue_reason("dropped-type") if not mission.keep.drop else 0
+    count += frontier.requeue_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
     return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
-def _read_on(mission: Mission, before: Mission | None, frontier: Frontier) -> list[str]:
-    """A page of which a bound let only a part be taken is fetched once more when the bound is higher now."""
+def _fetch_rest(mission: Mission, before: Mission | None, frontier: Frontier) -> list[str]:
+    """Fetch pages once more of which a limit let only a part be taken, if the limit is higher now."""
     if before is None:
         return []
     count, limits, then = 0, mission.limits, before.limits
     if _is_raised(before.traps.links_per_page, mission.traps.links_per_page or sys.maxsize):
-        count += frontier.repend_reason("links-limit")
+        count += frontier.requeue_reason("links-limit")
     if _is_raised(then.html_bytes, limits.html_bytes) or _is_raised(then.body_bytes, limits.body_bytes):
-        count += frontier.repend_reason("too-large")
+        count += frontier.requeue_reason("too-large")
     return [f"As more of a page is taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 

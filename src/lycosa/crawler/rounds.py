@@ -1,4 +1,4 @@
-"""When a round begins, goes on and ends; and the wait for the next one.
+"""Rounds of a collection: when one begins, goes on and ends, and the wait for the next one.
 
 A round is unfinished as long as something of it is left to fetch, unless its page limit ended it: that is as much as
 the user wanted of it.
@@ -20,7 +20,7 @@ NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed 
 Say = Callable[[str], None]
 
 
-def enter(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool) -> list[str]:
+def begin(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool) -> list[str]:
     """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
     last, notes = frontier.rounds()[-1], []
     if anew and last.ended is None and frontier.pending():
@@ -37,8 +37,8 @@ def enter(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everythin
     return notes
 
 
-def leave(frontier: Frontier, ended_by: str) -> None:
-    """Write down whether the round is finished."""
+def end(frontier: Frontier, ended_by: str) -> None:
+    """Record whether the round is finished."""
     frontier.end_round(now=time.time() if ended_by in ("", "limit") else None, why=ended_by)
 
 

@@ -40,7 +40,7 @@ from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_storage_rules
-from lycosa.judge.priority.policy_factory import is_steered, settle_order
+from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
 from lycosa.quarry import Quarry
@@ -81,16 +81,22 @@ def run(
     folder = Path(mission.keep.collection)
     open_folder(folder, mission, new=options.new)
     replay = ReplaySettings(folder, mission, guard_quarry(options.quarry, mission, folder), SqliteFrontier)
-    done = 0
+    finished = 0
     with lock(folder) as held:
         while True:
-            progress = CrawlProgress(options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not done)
-            notes = mend_database(replay, held.before) if not done else []
+            progress = CrawlProgress(
+                options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
+            )
+            notes = mend_database(replay, held.before) if not finished else []
             report = _run_round(replay, options, progress=progress, notes=notes)
-            done += 1
+            finished += 1
             if after is not None:
                 after(report)
-            if not mission.recrawl.period_h or done == options.rounds or report.ended_by not in ("", "limit", "time"):
+            if (
+                not mission.recrawl.period_h
+                or finished == options.rounds
+                or report.ended_by not in ("", "limit", "time")
+            ):
                 held.leave(folder / "crawl.db")
                 return report
             if not rounds.wait(report.next_round, progress.say):
@@ -100,10 +106,10 @@ def run(
 
 
 def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptions]:
-    """Make all that settings may make impossible, so that a wrong one leaves nothing behind; and load what is slow."""
-    mission = settle_order(mission)
+    """Make all that wrong settings would make impossible, before anything is left behind; and load what is slow."""
+    mission = resolve_order(mission)
     refuse_browserless(mission)
-    _make_gate(mission, mission.seeds)
+    _make_address_guard(mission, mission.seeds)
     Rules(mission, mission.seeds)
     make_storage_rules(mission if options.quarry is None else replace(mission, quarry="given"))
     if mission.thesaurus or mission.themes or mission.policy.relevance != "terms":
@@ -157,16 +163,16 @@ def _prepare(
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = replay.mission
     notes = mend_archive(replay, frontier)
-    notes += rounds.enter(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
+    notes += rounds.begin(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     known = 0 if created else len(frontier.given_seeds())
-    retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is planted anew
-    seeds = _plant(mission, frontier, options.written)
+    retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew
+    seeds = _add_seeds(mission, frontier, options.written)
     if created:
         frontier.set_meta(UNIFORM, "1")
     else:
         more = len(frontier.given_seeds()) - known
         notes += resume(mission, frontier, seeds, folder=str(replay.folder), more_seeds=more) + retried
-    if is_steered(mission) and (note := LinkScoring(mission, None).own_lessons(frontier)):
+    if is_steered(mission) and (note := LinkScoring(mission, None).claim_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(replay.folder / "lycosa.toml", to_toml(mission))
@@ -193,7 +199,9 @@ def _crawl(
         mission=mission,
         folder=folder,
         seeds=seeds,
-        gate=_make_gate(mission, frontier.given_seeds()),  # a seed that moved opens no private address
+        address_guard=_make_address_guard(
+            mission, frontier.given_seeds()
+        ),  # a seed that moved opens no private address
         shared=shared,
         workers=workers,
         quarry=options.quarry,
@@ -224,7 +232,7 @@ def _crawl(
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
         with spare:
-            rounds.leave(frontier, report.ended_by)
+            rounds.end(frontier, report.ended_by)
         if mission.recrawl.period_h:
             report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if extraction is not None:
@@ -236,7 +244,7 @@ def _crawl(
     return report
 
 
-def _make_gate(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
+def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
     return AddressGuard(
         allow_private=mission.fetch.allow_private,
         connect_to=mission.fetch.connect_to,
@@ -266,7 +274,7 @@ def _extracting(
 
 
 def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Callable[[], bool]:
-    """If seeds moved during the crawl, what was out of scope before that was known is judged again at the end."""
+    """At the end, judge again what was out of scope before it was known that seeds had moved."""
     count = len(seeds)
 
     def look_again() -> bool:
@@ -289,17 +297,25 @@ def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool
     return SqliteFrontier(path), True
 
 
-def _plant(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
+def _add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
     """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
-    founds = []
+    discoveries = []
     for seed in mission.seeds:
         url = urls.normalise(seed)
         if url is None:
             raise UsageError(f"The seed {seed!r} is not a web address.")
         original = written.get(url, seed if seed != url else "")
         score = float(mission.order == "best")
-        founds.append(
-            Discovery(urls.url_id(url), url, urls.host_of(url), 0, "", score, seed=True, via="seed", original=original)
+        discoveries.append(
+            Discovery(
+                url_hash=urls.url_id(url),
+                url=url,
+                host=urls.host_of(url),
+                score=score,
+                seed=True,
+                via="seed",
+                original=original,
+            )
         )
-    frontier.add_seeds(founds, max_depth=mission.limits.depth)
+    frontier.add_seeds(discoveries, max_depth=mission.limits.depth)
     return list(frontier.seeds())

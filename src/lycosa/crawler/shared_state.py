@@ -1,4 +1,4 @@
-"""What supervisor and workers tell each other: numbers in shared memory, and permits for an exact page limit.
+"""Shared state of supervisor and workers: numbers in shared memory, and permits for an exact page limit.
 
 Every cell has one writer at a time, so no lock is needed; the permits alone take a file lock, which the kernel frees
 when its holder dies. Nothing here must survive: after a crash it is made anew from the frontier.
@@ -16,11 +16,11 @@ from enum import IntEnum
 
 CELLS = 32
 NAME = 256  # bytes of a host's name with its length; DNS has no longer ones
-DESKS = 16  # wishes that a worker may have at a time to ask hosts of others: each has a number, an answer and a name
+CHANNELS = 16  # requests for hosts of other workers that one may have at a time: each has a number, an answer, a name
 
 
 class Cell(IntEnum):
-    """What a worker says of itself; doubles."""
+    """What a worker says of itself; each cell is a double."""
 
     BEAT = 0  # time.monotonic() of the last turn of its loop
     IDLE = 1  # 1 when it has nothing to do
@@ -43,10 +43,10 @@ class Cell(IntEnum):
     LINKS = 19
     RENDERING = 20  # pages that wait for a browser
     RENDERED = 21
-    EXTRAS = 22  # requests made for pages in a browser
+    SUBRESOURCES = 22  # requests made for pages in a browser
     SHELLS = 23  # pages that should have been rendered and could not be
-    QUARRY_ERRORS = 24  # answers that the mission's quarry owed
-    WISHES = 25  # how many it has to ask hosts of other workers
+    QUARRY_ERRORS = 24  # exceptions of the mission's quarry
+    FOREIGN_REQUESTS = 25  # how many it has for hosts of other workers
 
 
 for _cell in Cell:  # see model.State: they are written several times a page
@@ -54,14 +54,14 @@ for _cell in Cell:  # see model.State: they are written several times a page
 
 
 class SharedState:
-    """Made by the supervisor before it forks; shared by all."""
+    """One block of memory, which the supervisor makes before it forks and all workers share."""
 
     def __init__(self, workers: int, *, folder: str) -> None:
         self.workers = workers
-        self._desks_at = CELLS * (workers + 1)
-        self._names_at = 8 * (self._desks_at + 2 * DESKS * workers)
-        self._memory = mmap.mmap(-1, self._names_at + NAME * DESKS * workers)
-        self._cells = memoryview(self._memory)[: self._names_at].cast("d")
+        self._channels_at = CELLS * (workers + 1)
+        self._hosts_at = 8 * (self._channels_at + 2 * CHANNELS * workers)
+        self._memory = mmap.mmap(-1, self._hosts_at + NAME * CHANNELS * workers)
+        self._cells = memoryview(self._memory)[: self._hosts_at].cast("d")
         self._lock_path = os.path.join(folder, "permits.lock")
         self._lock = -1
 
@@ -74,35 +74,35 @@ class SharedState:
     def add(self, worker: int, cell: Cell, value: float) -> None:
         self._cells[(worker + 1) * CELLS + cell] += value
 
-    def wish(self, worker: int, desk: int) -> float:
-        """The number of a worker's wish to ask a host of another one; 0: none."""
-        return self._cells[self._desks_at + 2 * (worker * DESKS + desk)]
+    def request(self, worker: int, channel: int) -> float:
+        """The number of a worker's request for a host of another one; 0: there is none."""
+        return self._cells[self._channels_at + 2 * (worker * CHANNELS + channel)]
 
-    def put_wish(self, worker: int, desk: int, number: float) -> None:
-        self._cells[self._desks_at + 2 * (worker * DESKS + desk)] = number
+    def put_request(self, worker: int, channel: int, number: float) -> None:
+        self._cells[self._channels_at + 2 * (worker * CHANNELS + channel)] = number
 
-    def leave(self, worker: int, desk: int) -> float:
-        """What the worker whose host it is says to that wish: its number, or the negative for "not now"."""
-        return self._cells[self._desks_at + 2 * (worker * DESKS + desk) + 1]
+    def grant(self, worker: int, channel: int) -> float:
+        """What the worker whose host it is says to that request: its number, or the negative for "not now"."""
+        return self._cells[self._channels_at + 2 * (worker * CHANNELS + channel) + 1]
 
-    def put_leave(self, worker: int, desk: int, number: float) -> None:
-        self._cells[self._desks_at + 2 * (worker * DESKS + desk) + 1] = number
+    def put_grant(self, worker: int, channel: int, number: float) -> None:
+        self._cells[self._channels_at + 2 * (worker * CHANNELS + channel) + 1] = number
 
-    def name(self, worker: int, desk: int) -> str:
-        """The host that a worker's wish is about."""
-        at = self._names_at + NAME * (worker * DESKS + desk)
+    def requested_host(self, worker: int, channel: int) -> str:
+        """The host that a worker's request is about."""
+        at = self._hosts_at + NAME * (worker * CHANNELS + channel)
         return self._memory[at + 1 : at + 1 + self._memory[at]].decode("latin-1")
 
-    def put_name(self, worker: int, desk: int, host: str) -> None:
-        at, name = self._names_at + NAME * (worker * DESKS + desk), host.encode("latin-1", "replace")[: NAME - 1]
+    def put_requested_host(self, worker: int, channel: int, host: str) -> None:
+        at, name = self._hosts_at + NAME * (worker * CHANNELS + channel), host.encode("latin-1", "replace")[: NAME - 1]
         self._memory[at : at + 1 + len(name)] = bytes((len(name),)) + name
 
     def clear(self, worker: int) -> None:
-        """A worker begins: it has no wishes, and is not idle."""
-        for cell in (Cell.IDLE, Cell.WISHES):
+        """A worker begins: it has no requests for hosts of others, and is not idle."""
+        for cell in (Cell.IDLE, Cell.FOREIGN_REQUESTS):
             self.put(worker, cell, 0)
-        for desk in range(DESKS):
-            self.put_wish(worker, desk, 0)
+        for channel in range(CHANNELS):
+            self.put_request(worker, channel, 0)
 
     def total(self, cell: Cell) -> float:
         return sum(self.get(worker, cell) for worker in range(self.workers))
@@ -134,7 +134,7 @@ class SharedState:
 
     @property
     def browser_beat(self) -> float:
-        """time.monotonic() of the last sign of life of the browsers' hub; 0 before the first."""
+        """time.monotonic() of the last sign of life of the browsers' broker; 0 before the first."""
         return self._cells[3]
 
     def beat_browser(self) -> None:
@@ -159,7 +159,7 @@ class SharedState:
 
     @property
     def spent(self) -> bool:
-        """True while every permit is in somebody's hands, or used."""
+        """True while workers hold or have used every permit."""
         return self._cells[2] > 0 and self._cells[1] + self.total(Cell.OUTSTANDING) >= self._cells[2]
 
     def set_limit(self, stored: int, limit: int) -> None:
@@ -174,14 +174,14 @@ class SharedState:
             self._cells[1] = stored
 
     def take_permit(self, worker: int) -> bool:
-        """One page may be fetched; False when all that remain are in other hands."""
+        """Take a permit to fetch one page; False when other workers hold all that remain."""
         with self._locked():
             if self.spent:
                 return False
             self.add(worker, Cell.OUTSTANDING, 1)
             return True
 
-    def settle(self, worker: int, *, stored: int, returned: int) -> None:
+    def redeem(self, worker: int, *, stored: int, returned: int) -> None:
         """Of this worker's permits, `stored` became pages and `returned` did not."""
         if self._cells[2] and (stored or returned):
             with self._locked():
@@ -189,7 +189,7 @@ class SharedState:
                 self.add(worker, Cell.OUTSTANDING, -(stored + returned))
 
     def join(self) -> None:
-        """Called by a process that was just forked: a lock of its own."""
+        """Give a process that was just forked a lock of its own."""
         self._lock = -1
 
     @contextmanager

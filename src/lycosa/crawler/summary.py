@@ -1,4 +1,4 @@
-"""The end of a crawl, told: how it ended, and what was found by host, type, status and reason."""
+"""Crawl report: how a crawl ended, and what was found by host, type, status and reason."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class CrawlReport(Struct):
     seeds: dict[str, str]  # seeds that could not be fetched, and why
     rendered: int  # pages run in a browser by this run
     extras: int  # requests that were made for them
-    cpu_us: dict[str, float]  # microseconds a request, by stage
+    cpu_us: dict[str, float]  # microseconds per request, by stage
     round: int = 1
     visited: int = 0  # pages of the round, by this run and those before
     found: dict[str, int] = {}  # what the round found of its pages: new, changed, unchanged, gone, back
     next_round: float = 0.0  # when it begins, Unix time; 0: when it is asked for
     quarry_errors: int = 0
-    extracted: list[str] = []  # what the extraction beside the crawl has to tell
+    extracted: list[str] = []  # lines of the extraction that ran beside the crawl
     replaced: int = 0  # workers that died and were started anew
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
-        """Tell what the extraction beside the crawl did, and how it ended; empty: nothing was left to do."""
+        """Add what the extraction beside the crawl did, and how it ended; empty: nothing was left to do."""
         self.extracted = lines
         if self.exit_code in (0, 5) and ended_by == "interrupt":
             self.ended_by, self.exit_code = "interrupt", 130
@@ -83,14 +83,27 @@ def make_report(
         cell.name[4:].lower(): shared.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
     }
     return CrawlReport(
-        ended_by=ended_by, exit_code=code, pages=stored - before, stored=frontier.pages(), requests=requests,
-        bytes=int(shared.total(Cell.BYTES)), seconds=clock.now() - started,
+        ended_by=ended_by,
+        exit_code=code,
+        pages=stored - before,
+        stored=frontier.pages(),
+        requests=requests,
+        bytes=int(shared.total(Cell.BYTES)),
+        seconds=clock.now() - started,
         states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
-        reasons=summary.reasons, types=summary.types, hosts=summary.hosts, statuses=summary.statuses,
-        rendered=int(shared.total(Cell.RENDERED)), extras=int(shared.total(Cell.EXTRAS)),
-        seeds=failed, cpu_us=cpu, round=row.round, visited=stored, found=found,
+        reasons=summary.reasons,
+        types=summary.types,
+        hosts=summary.hosts,
+        statuses=summary.statuses,
+        rendered=int(shared.total(Cell.RENDERED)),
+        extras=int(shared.total(Cell.SUBRESOURCES)),
+        seeds=failed,
+        cpu_us=cpu,
+        round=row.round,
+        visited=stored,
+        found=found,
         quarry_errors=int(shared.total(Cell.QUARRY_ERRORS)),
-    )  # fmt: skip
+    )
 
 
 _ENDINGS = {

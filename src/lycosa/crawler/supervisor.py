@@ -1,4 +1,4 @@
-"""The parent process: opens the collection, starts the workers, watches them, and says when the crawl is over.
+"""Supervisor: the parent process, which starts the workers, watches them, and says when the crawl is over.
 
 It fetches and parses nothing, so a page that crashes a native library costs one worker its batch, not the crawl.
 """
@@ -71,25 +71,33 @@ class Supervisor:
             self._check_disk()
             for slot in range(0 if self.shared.stopping else self.shared.workers):
                 self._fork(slot)
-            idle_ticks, requests = 0, 0.0
+            idle_ticks = pause_ticks = 0  # all workers idle, in a row; to pass before the frontier is asked once more
+            requests = 0.0
             while self._pids:
                 time.sleep(TICK_S)
                 self._reap()
                 self._kill_hung()
                 self._kill_large()
-                if note := self._browsers.mind():
+                if note := self._browsers.supervise():  # what people should know
                     self._progress.say(note)
                 if self.shared.stopping:
                     self._hurry()
                     continue
-                self._progress.tell(self.shared)
+                self._progress.update(self.shared)
                 self._check_disk()
                 before, requests = requests, self.shared.total(Cell.REQUESTS)
-                idle_ticks = max(idle_ticks, 0) if requests != before else idle_ticks
-                idle_ticks = idle_ticks + 1 if self._is_idle() else 0
+                is_idle = self._is_idle()
+                if requests != before or not is_idle:
+                    pause_ticks = 0
+                if not is_idle:
+                    idle_ticks = 0
+                elif pause_ticks:
+                    pause_ticks -= 1
+                else:
+                    idle_ticks += 1
                 if idle_ticks >= 2:
                     if self.frontier.pending() or self._look_again():
-                        idle_ticks = -WAITING_TICKS
+                        idle_ticks, pause_ticks = 0, WAITING_TICKS
                     else:
                         self.shared.stop()
                 elif self.shared.full:
@@ -100,7 +108,7 @@ class Supervisor:
 
     @contextmanager
     def _children(self) -> Iterator[None]:
-        """However we end, no worker stays behind."""
+        """End every worker and the browsers, however the crawl ends."""
         try:
             yield
         finally:
@@ -140,8 +148,8 @@ class Supervisor:
 
     def _reap(self) -> None:
         for pid, slot in list(self._pids.items()):
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if not done:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
                 continue
             del self._pids[pid]
             if os.waitstatus_to_exitcode(status) != 0:
@@ -175,7 +183,7 @@ class Supervisor:
         self._fork(slot)
 
     def _check_disk(self) -> None:
-        """Pause, or end, while there is still room to do so; go on when there is enough again."""
+        """Pause the crawl, or end it, while there is still room to do so; go on when there is enough again."""
         lack = self._disk_guard.lack()
         if lack and self._disk_guard.is_hopeless:
             self._progress.say(lack)

@@ -15,14 +15,14 @@ LOAD = 64  # targets that a host queue takes from the frontier at once
 
 
 class QueueFiller(Protocol):
-    """Who fills host queues: a loader, or a best-first scheduler that orders what it loads."""
+    """What fills host queues: a loader, or a best-first scheduler that orders what it loads."""
 
     def refill(self, host_queue: HostQueue) -> bool:
         """Load more targets; False when there are none."""
 
 
 class TargetLoader:
-    """The loader of one worker."""
+    """Loads targets for one worker; targets on origins that were given up fail without a request."""
 
     def __init__(self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
         """`links` hear of seeds that moved."""

@@ -46,7 +46,7 @@ class CrawlSetup(Struct, frozen=True):
     mission: Mission
     folder: Path
     seeds: list[str]
-    gate: AddressGuard
+    address_guard: AddressGuard
     shared: SharedState
     workers: int
     quarry: Quarry | None
@@ -115,7 +115,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
             link_scoring=link_scoring,
             browser_choice=BrowserChoice(host_rules, shared, slot, has_browser=bool(setup.browsers)),
         )
-        client = Client(mission, setup.gate, spool_folder=str(folder / SPOOL))
+        client = Client(mission, setup.address_guard, spool_folder=str(folder / SPOOL))
         worker = Worker(
             mission,
             place,
@@ -152,7 +152,7 @@ def _warc_info(mission: Mission) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
-    """Every action from level 1 on; all workers append whole blocks of lines to one file."""
+    """Open the crawl log, from level 1 on; all workers append whole blocks of lines to one file."""
     if mission.log.level < 1:
         yield None
     elif mission.log.file == "-":
@@ -164,5 +164,5 @@ def _open_log(mission: Mission, folder: Path) -> Iterator[TextIO | None]:
         try:
             yield file
         finally:
-            with contextlib.suppress(OSError):  # a full disk, which was told already
+            with contextlib.suppress(OSError):  # a full disk, which was reported already
                 file.close()

@@ -23,7 +23,7 @@ from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.intake.answer_intake import AnswerIntake
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.page_limit import PageLimit
-from lycosa.crawler.politeness.backoff import heed
+from lycosa.crawler.politeness.backoff import apply_backoff
 from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
 from lycosa.crawler.politeness.host_queue import COSTLY_S, HostQueue
@@ -165,7 +165,7 @@ class Worker:
         if self.best_first is not None:
             self.best_first.begin()
         leased = self.frontier.lease(self.place.owner, want=self.place.partitions, now=now, ttl_s=LEASE_S)
-        self.partitions.take(leased)
+        self.partitions.hold(leased)
         self._renew_at = now + LEASE_S / 3
         self._due_at = self.frontier.next_due(self.partitions.parts)
         for row in self.frontier.hosts(self.partitions.parts):
@@ -189,7 +189,7 @@ class Worker:
         for answer in answers:
             self._receive(answer, now)
         for answer, rendered in self.rendering.turn():
-            self._take_page(answer, self.scheduler.by_host[answer.target.host], rendered)
+            self._process_page(answer, self.scheduler.by_host[answer.target.host], rendered)
         if self._is_commit_due(now):
             self._commit(now)
         if self.best_first is not None and self.best_first.is_spent(self.client.in_flight, now):
@@ -258,7 +258,7 @@ class Worker:
         return None
 
     def _refuse(self, target: Target, verdict: Verdict, host_queue: HostQueue) -> None:
-        self.crawl_log.tell("ended", f"{target.url} {verdict.reason}: {verdict.detail}")
+        self.crawl_log.debug("ended", f"{target.url} {verdict.reason}: {verdict.detail}")
         is_failure = verdict.reason == host_queue.given_up(target.url)
         self.batch.refuse(target, verdict, state=State.FAILED if is_failure else State.REJECTED)
         if len(self.batch.outcomes) >= BATCH_PAGES:
@@ -280,25 +280,25 @@ class Worker:
         if target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
-            self._take(answer, host_queue, now)
-            if heed(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log):
+            self._dispatch(answer, host_queue, now)
+            if apply_backoff(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log):
                 self._touched.add(host_queue.host)
         if host_queue.targets or host_queue.robots_requests or host_queue.subresources or not host_queue.dry:
             self.scheduler.enlist(host_queue)
 
-    def _take(self, answer: Answer, host_queue: HostQueue, now: float) -> None:
-        """Give an answer to whom it is for."""
+    def _dispatch(self, answer: Answer, host_queue: HostQueue, now: float) -> None:
+        """Give an answer to the part of the worker that it is for."""
         if answer.target.purpose is Purpose.PAGE:
-            self._take_page(answer, host_queue)
+            self._process_page(answer, host_queue)
         elif answer.target.purpose is Purpose.ROBOTS:
-            self.robots_cache.take(answer, now)
+            self.robots_cache.receive(answer, now)
         else:
-            self.rendering.take(answer)
+            self.rendering.receive(answer)
 
-    def _take_page(self, answer: Answer, host_queue: HostQueue, rendered: RenderResult | None = None) -> None:
+    def _process_page(self, answer: Answer, host_queue: HostQueue, rendered: RenderResult | None = None) -> None:
         """Have a page read and stored, and see what that cost and brought."""
         began, spent, known = self._watch(answer.target), time.process_time(), len(self.batch.discoveries)
-        outcome = self.intake.take(answer, rendered)
+        outcome = self.intake.process(answer, rendered)
         self.shared.put(self.place.slot, Cell.WORKING_ON, 0)
         if time.monotonic() - began > COSTLY_S:  # on a busy machine also for a page that costs little
             others = self.scheduler.waiting() + self.client.in_flight - host_queue.active - host_queue.listed
@@ -312,12 +312,12 @@ class Worker:
             self.shared.add(self.place.slot, Cell.PAGES, 1)
 
     def _wait_for_room(self, answer: Answer, host_queue: HostQueue) -> None:
-        """A body did not fit onto the disk: nobody's fault but ours, so the page waits until there is room."""
+        """Let a page whose body did not fit onto the disk wait until there is room: the fault is ours alone."""
         if answer.spool:
             os.unlink(answer.spool)
         host_queue.held.discard(answer.target.row)
         host_queue.dry = False
-        self._settle_permits([Outcome(answer.target.row, host_queue.host, State.PENDING)], set())
+        self._redeem_permits([Outcome(answer.target.row, host_queue.host, State.PENDING)], set())
         self._commit(clock.now())
         self.writer.wait_for_room(DiskFull(f"A page has no room on the disk: {answer.detail}."))
 
@@ -335,7 +335,7 @@ class Worker:
         return now
 
     def _unwatch(self) -> None:
-        """What is done beside pages takes as long as it takes."""
+        """Set no timer for what is done beside pages: that may take as long as it takes."""
         self._armed_at = 0.0
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
@@ -359,12 +359,12 @@ class Worker:
         committed = self._write(batch, now, last=last)
         self.shared.put(self.place.slot, Cell.COMMITTING, 0)
         self.timing.end_batch(now)
-        self._settle_permits(batch.outcomes, committed.duplicates)
+        self._redeem_permits(batch.outcomes, committed.duplicates)
         self._unpark()
         self._let_go(batch.outcomes)
         self._wake_hosts(committed)
         if self.best_first is not None:
-            self.best_first.settle(batch.discoveries, len(batch.outcomes))
+            self.best_first.end_batch(batch.discoveries, len(batch.outcomes))
         self.writer.patiently(self.crawl_log.write)
         self._cpu["commit"] += time.perf_counter() - began
         self._publish()
@@ -377,7 +377,7 @@ class Worker:
             except LeaseLost as lost:
                 gone = [outcome for outcome in batch.outcomes if part_of(outcome.host) in lost.parts]
                 batch.outcomes = [outcome for outcome in batch.outcomes if part_of(outcome.host) not in lost.parts]
-                self._settle_permits(gone, {outcome.row for outcome in gone})
+                self._redeem_permits(gone, {outcome.row for outcome in gone})
                 self.partitions.lose(lost.parts)
                 for host, host_queue in self.scheduler.by_host.items():
                     if part_of(host) in lost.parts:
@@ -385,7 +385,7 @@ class Worker:
                         host_queue.dry = True
 
     def _let_go(self, outcomes: list[Outcome]) -> None:
-        """What was committed is the frontier's again; remember when the first of it is to be tried again."""
+        """Give what was committed back to the frontier; remember when the first of it is to be tried again."""
         for outcome in outcomes:
             host_queue = self.scheduler.by_host.get(outcome.host)
             if host_queue is not None:
@@ -394,7 +394,7 @@ class Worker:
                 self._due_at = outcome.due
 
     def _wake_hosts(self, committed: Committed) -> None:
-        """Hosts have new URLs, or refused ones that finds let come back."""
+        """Wake hosts that have new URLs, or refused ones that their quota, grown by finds, lets come back."""
         grown = self.intake.quota.drain_grown() if self.intake.quota is not None else []
         back = [host for host, room in grown if self.frontier.readmit(host, HOST_QUOTA, limit=room)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
@@ -408,11 +408,11 @@ class Worker:
         self._touched = set()
         return [self.scheduler.by_host[host].row() for host in hosts if host in self.scheduler.by_host]
 
-    def _settle_permits(self, outcomes: list[Outcome], duplicates: set[int]) -> None:
+    def _redeem_permits(self, outcomes: list[Outcome], duplicates: set[int]) -> None:
         for outcome in outcomes:
             if outcome.row in duplicates and is_counted(outcome):
                 self.scheduler.by_host[outcome.host].pages -= 1
-        self.page_limit.settle(outcomes, duplicates)
+        self.page_limit.redeem(outcomes, duplicates)
 
     # Waiting
 
@@ -474,7 +474,7 @@ class Worker:
             self.scheduler.enlist(host_queue)
 
     def _read_inbox(self, now: float) -> None:
-        """Take over the hosts that others found work for; the sooner, the more hands are free."""
+        """Wake the hosts that other workers found work for; the sooner, the more connections are free."""
         eager = self.shared.workers > 1 and self.client.room > self.client.in_flight
         self._inbox_at = now + (INBOX_S if eager else CHORES_S)
         for host in self.writer.patiently(lambda: self.frontier.inbox(self.partitions.parts)):
@@ -502,7 +502,7 @@ class Worker:
         self.scheduler.enlist(host_queue)
 
     def _forget_idle_hosts(self, now: float) -> None:
-        """Hosts without work are forgotten here; the frontier remembers them."""
+        """Forget hosts without work; the frontier remembers them."""
         for host, host_queue in list(self.scheduler.by_host.items()):
             busy = host_queue.active or host_queue.listed or host_queue.held or host_queue.is_busy
             if host_queue.dry and not busy and host_queue.next_at <= now and host not in self._touched:

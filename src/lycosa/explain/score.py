@@ -60,7 +60,7 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
     except UsageError as error:
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
     learned = collection.rows("SELECT key, weight, energy FROM lesson") if policy.learns else ()
-    policy.study([WeightUpdate(*row) for row in learned])
+    policy.load_lessons([WeightUpdate(*row) for row in learned])
     if policy.learns and policy_data:
         promise = policy.promise(row["score"], host, policy_data=policy_data)
         rule = f"{rule}: {promise:.3f} by what it knows now, as log-odds"

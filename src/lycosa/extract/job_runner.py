@@ -22,7 +22,13 @@ from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import resolve
 from lycosa.extract.tally import Tally
-from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
+from lycosa.frontier.sqlite.extraction_store import (
+    DueDocument,
+    ExtractedDocument,
+    ExtractionStore,
+    ForeignDocument,
+    Label,
+)
 from lycosa.process import interruptible
 
 #: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
@@ -103,7 +109,7 @@ class CollectionQueue:
         self._guests = guests
         self._after = 0
         self._key = 0
-        self._under_way: dict[int, Due] = {}
+        self._under_way: dict[int, DueDocument] = {}
 
     def count(self) -> int:
         """How many documents are due, where that can be known."""
@@ -122,11 +128,11 @@ class CollectionQueue:
         assert self._guests is not None
         jobs: list[ExtractJob] = []
         while not jobs and (batch := list(islice(self._guests, limit))):
-            invited = self.records.invite([guest for guest, _ in batch])
+            invited = self.records.add_foreign([guest for guest, _ in batch])
             jobs = [self._job(due, path) for due, (_, path) in zip(invited, batch, strict=True) if due is not None]
         return jobs
 
-    def _job(self, due: Due, path: str) -> ExtractJob:
+    def _job(self, due: DueDocument, path: str) -> ExtractJob:
         self._key += 1
         self._under_way[self._key] = due
         return ExtractJob(self._key, path, due.offset, due.length, due.url, due.strikes)

@@ -1,8 +1,8 @@
-"""What a frontier is: targets flow out of it, batches of results flow in.
+"""The contract of a frontier: targets flow out of it, batches of results flow in.
 
 A worker leases partitions of hosts, asks for the hosts that have work (`hosts`, then `inbox`, `due` and what `commit`
-tells), loads targets host by host, and commits what became of them. Nobody else fetches these hosts as long as the
-lease holds. Times are Unix times given by the caller, so that tests have their own clock.
+returns), loads targets host by host, and commits what became of them. No other worker fetches these hosts as long as
+the lease holds. Times are Unix times given by the caller, so that tests have their own clock.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Summary(Struct):
 REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive")
 #: A page that killed workers is left alone for good.
 POISON = "killed-worker"
-#: The states in which a URL is opened when it becomes a seed: who gives a seed again wants it tried again.
+#: The states in which a URL is opened when it becomes a seed (True: given by the user, who wants it tried again).
 REOPENED_BY_SEEDS = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 #: Why a link to a URL was not followed: nothing against the URL itself, so a link that is followed opens it.
 BARRED = ("nofollow", "rel-nofollow", "internal-link")
-#: What a round finds of a page: it is counted and, after the first round, written down for each page.
+#: What a round finds of a page: it is counted and, after the first round, recorded for each page.
 EVENTS = ("new", "changed", "unchanged", "gone", "back")
 
 
@@ -89,7 +89,7 @@ class RoundRow(Struct):
 class UrlRow(Struct):
     """What is known of one URL."""
 
-    n: int
+    row: int
     url: str
     state: int
     reason: str = ""
@@ -131,18 +131,19 @@ class Frontier(Protocol):
     def open_round(self, *, max_s: float) -> int:
         """Make pending what the round visits, if that is not done yet; returns how many URLs that are.
 
-        It is what was visited before and is due by its interval (of which `max_s` counts at the most), what failed,
-        what a robots.txt or a budget refused, and every sitemap. An interrupted call is continued by the next one.
+        It visits URLs that were visited before and are due by their interval (of which `max_s` counts at the most),
+        those that failed, those that a robots.txt or a budget refused, and every sitemap. The next call continues an
+        interrupted one.
         """
 
     def end_round(self, *, now: float | None, why: str) -> None:
-        """Write down that the round ended, or (`now` is None) that it is open again."""
+        """Record that the round ended, or (`now` is None) that it is open again."""
 
     def rounds(self) -> list[RoundRow]:
         """Every round with its figures, the first one first."""
 
-    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
-        """Put seeds in, known ones included: those that had been rejected are opened; returns how many were unknown."""
+    def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
+        """Add seeds, and open known ones that had been rejected; returns how many were unknown."""
 
     def seeds(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
@@ -203,32 +204,32 @@ class Frontier(Protocol):
     def set_aside(self, n: int, reason: str) -> None:
         """End one URL as failed."""
 
-    def repend(self, ns: Iterable[int]) -> int:
+    def requeue(self, rows: Iterable[int]) -> int:
         """Forget what was stored for these rows and fetch them again; returns how many."""
 
-    def repend_reason(self, reason: str) -> int:
+    def requeue_reason(self, reason: str) -> int:
         """Fetch again what ended with this reason; returns how many; in constant time when there is nothing."""
 
-    def hasten(self, latest: float) -> None:
-        """Let nothing wait for longer than until `latest` to be tried again: what says so had a wrong clock."""
+    def cap_waits(self, latest: float) -> None:
+        """Let no URL wait longer than until `latest` to be tried again: a later time comes from a wrong clock."""
 
     def retry(self) -> int:
-        """Try again from the first what failed, apart from what killed workers; returns how many."""
+        """Try what failed again, with all its tries, apart from what killed workers; returns how many."""
 
-    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
+    def requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
         """Fetch again the pages whose bytes touch these spans of an archive file; returns how many."""
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
         """Judge again what was rejected for these reasons; returns how many URLs are pending now."""
 
     def strike(self, n: int) -> int:
-        """A worker died of this page; returns how often that has happened."""
+        """Count a worker that died of this page; returns how many did."""
 
     def find(self, url: str) -> UrlRow | None:
         """What is known of a normalised URL; None when it was never seen."""
 
-    def holds(self, ident: int) -> bool:
-        """Whether a URL is surely there and was not refused when it came, at once; False where that is not known."""
+    def holds(self, url_hash: int) -> bool:
+        """Whether a URL is surely known and was not refused when it came, without a query; False: perhaps not."""
 
     def recall(self, url: str) -> tuple[int, str] | None:
         """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""
@@ -242,8 +243,8 @@ class Frontier(Protocol):
     def warcs(self) -> list[WarcRow]:
         """What is known of each archive file."""
 
-    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
-        """Write down how archive files were found; one of size 0 is forgotten."""
+    def record_warcs(self, rows: Iterable[WarcRow]) -> None:
+        """Record how archive files were found; one of size 0 is forgotten."""
 
     def counts(self) -> dict[int, int]:
         """How many URLs are in each state; in constant time."""

@@ -1,4 +1,4 @@
-"""A frontier in dictionaries: the same behaviour as the one on disk, in as few lines as it takes. For tests.
+"""Memory frontier: dictionaries that behave as the frontier on disk does, in as few lines as it takes. For tests.
 
 It forgets everything when it is dropped, and its cost grows with what it holds.
 """
@@ -29,7 +29,7 @@ from lycosa.frontier.contract import (
     overlaps,
 )
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import HELD, SETTLED, PageBefore, event_of, owns_before
+from lycosa.frontier.page_events import ANSWERED, HELD, PageBefore, event_of, owns_before
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
     ArchivePlace,
@@ -56,13 +56,13 @@ class MemoryFrontier:
 
     def __init__(self, *, unpack_links: Callable[[bytes], list[str]] = link_codec.targets) -> None:
         self._unpack = unpack_links
-        self._world = World()
+        self._tables = Tables()
         self._epochs: dict[int, int] = {}
 
     def twin(self) -> MemoryFrontier:
         """A second frontier on the same collection, with leases of its own."""
         other = MemoryFrontier(unpack_links=self._unpack)
-        other._world = self._world
+        other._tables = self._tables
         return other
 
     def suspend(self) -> None:
@@ -77,7 +77,7 @@ class MemoryFrontier:
     # Leases
 
     def _held(self, owner: str) -> set[int]:
-        leases = self._world.leases
+        leases = self._tables.leases
         return {
             part for part, epoch in self._epochs.items() if (leases[part].owner, leases[part].epoch) == (owner, epoch)
         }
@@ -85,7 +85,7 @@ class MemoryFrontier:
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
         held = self._held(owner)
         taken: list[int] = []
-        leases = sorted(enumerate(self._world.leases), key=lambda row: row[1].owner not in ("", owner))
+        leases = sorted(enumerate(self._tables.leases), key=lambda row: row[1].owner not in ("", owner))
         for part, lease in leases:
             free = lease.owner in ("", owner) or lease.until <= now
             if part not in held and free and len(held) + len(taken) < want:
@@ -97,18 +97,18 @@ class MemoryFrontier:
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
         held = self._held(owner)
         for part in held:
-            self._world.leases[part].until = now + ttl_s
+            self._tables.leases[part].until = now + ttl_s
         return held
 
     def release(self, owner: str, parts: Iterable[int]) -> None:
         held = self._held(owner)
-        self._free(self._world.leases[part] for part in parts if part in held)
+        self._free(self._tables.leases[part] for part in parts if part in held)
 
     def release_slot(self, slot: int) -> None:
-        self._free(lease for lease in self._world.leases if lease.owner.endswith(f":{slot}"))
+        self._free(lease for lease in self._tables.leases if lease.owner.endswith(f":{slot}"))
 
     def clear_leases(self) -> None:
-        self._free(self._world.leases)
+        self._free(self._tables.leases)
 
     def _free(self, leases: Iterable[Lease]) -> None:
         for lease in leases:
@@ -117,18 +117,18 @@ class MemoryFrontier:
     # Rounds
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        last = self._world.rounds[-1]
+        last = self._tables.rounds[-1]
         at = last.at + max(now - last.started, step_s)
-        self._world.rounds.append(RoundRow(last.round + 1, at, now, None, "", everything))
-        self._world.opened.append(False)
+        self._tables.rounds.append(RoundRow(last.round + 1, at, now, None, "", everything))
+        self._tables.opened.append(False)
         return last.round + 1
 
     def open_round(self, *, max_s: float) -> int:
-        world = self._world
-        if world.opened[-1]:
+        tables = self._tables
+        if tables.opened[-1]:
             return 0
-        world.opened[-1] = True
-        opens = [url for url in world.urls if url.round < self._round and is_visited(url, world.rounds, max_s)]
+        tables.opened[-1] = True
+        opens = [url for url in tables.urls if url.round < self._round and is_visited(url, tables.rounds, max_s)]
         for url in opens:
             url.was = url.state if url.state < State.FAILED else url.was
             url.retries = 0
@@ -136,12 +136,12 @@ class MemoryFrontier:
         return len(opens)
 
     def end_round(self, *, now: float | None, why: str) -> None:
-        self._world.rounds[-1].ended, self._world.rounds[-1].why = now, why
+        self._tables.rounds[-1].ended, self._tables.rounds[-1].why = now, why
 
     def rounds(self) -> list[RoundRow]:
         rows = []
-        for row in self._world.rounds:
-            events = Counter(url.events.get(row.round, "") for url in self._world.urls)
+        for row in self._tables.rounds:
+            events = Counter(url.events.get(row.round, "") for url in self._tables.urls)
             rows.append(replace(row, **{event: events[event] for event in EVENTS}))
         return rows
 
@@ -149,145 +149,145 @@ class MemoryFrontier:
 
     @property
     def _round(self) -> int:
-        return self._world.rounds[-1].round
+        return self._tables.rounds[-1].round
 
     def _of(self, parts: Iterable[int], state: int) -> list[Url]:
         wanted = set(parts)
-        return [url for url in self._world.urls if url.state == state and part_of(url.found.host) in wanted]
+        return [url for url in self._tables.urls if url.state == state and part_of(url.discovery.host) in wanted]
 
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
-        return [self.host(name) for name in sorted({url.found.host for url in self._of(parts, State.PENDING)})]
+        return [self.host(name) for name in sorted({url.discovery.host for url in self._of(parts, State.PENDING)})]
 
     def host(self, name: str) -> HostRow:
-        row = self._world.hosts.get(name, HostRow(name))
-        return row if self._world.budgets.get(name, 1) == self._round else replace(row, pages=0)
+        row = self._tables.hosts.get(name, HostRow(name))
+        return row if self._tables.budgets.get(name, 1) == self._round else replace(row, pages=0)
 
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
-        pending = [url for url in self._of([part_of(host)], State.PENDING) if url.found.host == host]
-        pending.sort(key=lambda url: (-url.found.score, url.n))
-        return [make_target(url) for url in pending if url.n not in set(skip)][:limit]
+        pending = [url for url in self._of([part_of(host)], State.PENDING) if url.discovery.host == host]
+        pending.sort(key=lambda url: (-url.discovery.score, url.row))
+        return [make_target(url) for url in pending if url.row not in set(skip)][:limit]
 
     def target(self, n: int) -> Target | None:
-        url = next((url for url in self._world.urls if url.n == n and url.state == State.PENDING), None)
+        url = next((url for url in self._tables.urls if url.row == n and url.state == State.PENDING), None)
         return None if url is None else make_target(url)
 
     def due(self, parts: Iterable[int], now: float) -> list[str]:
         ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
         for url in ready:
             open_url(url)
-        return sorted({url.found.host for url in ready})
+        return sorted({url.discovery.host for url in ready})
 
     def next_due(self, parts: Iterable[int]) -> float | None:
         return min((url.due for url in self._of(parts, State.WAITING)), default=None)
 
     def inbox(self, parts: Iterable[int]) -> list[str]:
         wanted = set(parts)
-        names = [name for name in self._world.inbox if part_of(name) in wanted]
+        names = [name for name in self._tables.inbox if part_of(name) in wanted]
         for name in names:
-            del self._world.inbox[name]
+            del self._tables.inbox[name]
         return names
 
     # Results in
 
-    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
+    def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
         woken: set[str] = set()
         new = 0
-        for found in founds:
-            new += found.url_hash not in self._world.by_id
-            self._add(found, woken, max_depth)
-            self._crown(found, woken, given=True)
-        self._world.inbox.update(dict.fromkeys(woken))
+        for discovery in discoveries:
+            new += discovery.url_hash not in self._tables.by_id
+            self._add(discovery, woken, max_depth)
+            self._mark_seed(discovery, woken, given=True)
+        self._tables.inbox.update(dict.fromkeys(woken))
         return new
 
-    def _crown(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
-        url = self._world.by_id[seed.url_hash]
-        url.found.seed = True
+    def _mark_seed(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
+        url = self._tables.by_id[seed.url_hash]
+        url.discovery.seed = True
         if url.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
             url.was = url.state if url.state < State.FAILED else url.was
             open_url(url)
             woken.add(seed.host)
-        self._world.seeds[url.n] = given or self._world.seeds.get(url.n, False)
+        self._tables.seeds[url.row] = given or self._tables.seeds.get(url.row, False)
 
     def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
         held = self._held(owner)
-        lost = {part_of(done.host) for done in batch.outcomes} - held
+        lost = {part_of(outcome.host) for outcome in batch.outcomes} - held
         if lost:
             raise LeaseLost(lost)
-        world = self._world
+        tables = self._tables
         committed = Committed(woken_hosts=set(), duplicates=set())
         woken: set[str] = set()
-        for found in batch.discoveries:
-            self._add(found, woken, max_depth)
-        for done in batch.outcomes:
-            self._settle(world.urls[done.row - 1], done, committed)
+        for discovery in batch.discoveries:
+            self._add(discovery, woken, max_depth)
+        for outcome in batch.outcomes:
+            self._apply_outcome(tables.urls[outcome.row - 1], outcome, committed)
         for hint in latest(batch.hints):
-            self._take_hint(hint, woken)
-        for done in batch.outcomes:
-            url = world.urls[done.row - 1]
+            self._apply_hint(hint, woken)
+        for outcome in batch.outcomes:
+            url = tables.urls[outcome.row - 1]
             if url.lowered and max_depth >= 0:
                 url.lowered = False
                 if url.state == State.REJECTED:
                     self._lower(url, url.depth, woken, max_depth)  # for a depth that it has no longer
                 else:
                     self._spread(url, woken, max_depth)
-        for found in batch.discoveries:
-            if found.seed:
-                self._crown(found, woken, given=False)
-        world.hosts.update({row.host: row for row in batch.hosts})
-        world.budgets.update({row.host: self._round for row in batch.hosts})
-        world.robots.update({row.origin: row for row in batch.robots})
-        world.tallies.update(batch.trap_counts)
+        for discovery in batch.discoveries:
+            if discovery.seed:
+                self._mark_seed(discovery, woken, given=False)
+        tables.hosts.update({row.host: row for row in batch.hosts})
+        tables.budgets.update({row.host: self._round for row in batch.hosts})
+        tables.robots.update({row.origin: row for row in batch.robots})
+        tables.tallies.update(batch.trap_counts)
         if batch.weight_updates:
-            world.stamp += 1
+            tables.stamp += 1
         for key, weight, energy in batch.weight_updates:
-            before = world.lessons.get(key, (0.0, 0.0, 0))
-            world.lessons[key] = before[0] + weight, before[1] + energy, world.stamp
+            before = tables.lessons.get(key, (0.0, 0.0, 0))
+            tables.lessons[key] = before[0] + weight, before[1] + energy, tables.stamp
         own = [WarcRow(batch.warc, batch.warc_size, batch.warc_synced)] if batch.warc else []
-        known = world.warcs
-        self.note_warcs(
+        known = tables.warcs
+        self.record_warcs(
             replace(row, synced=max(row.synced, known[row.name].synced if row.name in known else 0))
             for row in (*own, *batch.warcs)
         )
         committed.woken_hosts = {host for host in woken if part_of(host) in held}
-        world.inbox.update(dict.fromkeys(woken - committed.woken_hosts))
+        tables.inbox.update(dict.fromkeys(woken - committed.woken_hosts))
         return committed
 
-    def _take_hint(self, hint: LastmodHint, woken: set[str]) -> None:
-        url = self._world.by_id.get(hint.url_hash)
+    def _apply_hint(self, hint: LastmodHint, woken: set[str]) -> None:
+        url = self._tables.by_id.get(hint.url_hash)
         if url is None:
             return
         news = url.lastmod is not None and hint.modified > url.lastmod
         url.lastmod = max(hint.modified, url.lastmod or hint.modified)
-        news = news and is_trusted(*self._world.words.get(hint.host, (0, 0)))
+        news = news and is_trusted(*self._tables.hint_counts.get(hint.host, (0, 0)))
         if news and State.FETCHED <= url.state <= State.GONE and url.round < self._round > 1:
             url.was = url.state
             open_url(url)
             url.due, url.retries = HINTED, 0
             woken.add(hint.host)
 
-    def _add(self, found: Discovery, woken: set[str], max_depth: int) -> None:
-        world = self._world
-        known = world.by_id.get(found.url_hash)
+    def _add(self, discovery: Discovery, woken: set[str], max_depth: int) -> None:
+        tables = self._tables
+        known = tables.by_id.get(discovery.url_hash)
         if known is None:
-            state = State(found.state)
-            url = Url(len(world.urls) + 1, found, state, found.reason if state else "", found.depth)
-            world.urls.append(url)
-            world.by_id[found.url_hash] = url
-            world.hosts.setdefault(found.host, HostRow(found.host))
+            state = State(discovery.state)
+            url = Url(len(tables.urls) + 1, discovery, state, discovery.reason if state else "", discovery.depth)
+            tables.urls.append(url)
+            tables.by_id[discovery.url_hash] = url
+            tables.hosts.setdefault(discovery.host, HostRow(discovery.host))
             if state == State.PENDING:
-                woken.add(found.host)
+                woken.add(discovery.host)
             return
-        if found.state == State.PENDING and known.state == State.REJECTED and known.reason in BARRED:
-            known.found, known.depth = found, found.depth
+        if discovery.state == State.PENDING and known.state == State.REJECTED and known.reason in BARRED:
+            known.discovery, known.depth = discovery, discovery.depth
             open_url(known)
-            woken.add(found.host)
-        waits = known.state in (State.PENDING, State.WAITING) and not known.found.seed
-        if found.policy_data and waits and -1 <= known.found.score <= found.score:
+            woken.add(discovery.host)
+        waits = known.state in (State.PENDING, State.WAITING) and not known.discovery.seed
+        if discovery.policy_data and waits and -1 <= known.discovery.score <= discovery.score:
             for name in ("score", "policy_data", "parent", "via", "anchor", "context"):
-                setattr(known.found, name, getattr(found, name))
-            woken.add(found.host)
-        if max_depth >= 0 and found.reason not in BARRED:
-            self._lower(known, found.depth, woken, max_depth, fits=found.state == State.PENDING)
+                setattr(known.discovery, name, getattr(discovery, name))
+            woken.add(discovery.host)
+        if max_depth >= 0 and discovery.reason not in BARRED:
+            self._lower(known, discovery.depth, woken, max_depth, fits=discovery.state == State.PENDING)
 
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
         lower = depth < url.depth
@@ -295,7 +295,7 @@ class MemoryFrontier:
         if url.state == State.REJECTED:
             if url.reason == "depth" and (fits or url.depth <= max_depth):
                 open_url(url)
-                woken.add(url.found.host)
+                woken.add(url.discovery.host)
         elif lower and url.state in (State.PENDING, State.WAITING):
             url.lowered = True
         elif lower:
@@ -306,171 +306,171 @@ class MemoryFrontier:
         if url.links:
             children += [(address, 1) for address in self._unpack(url.links)]
         for address, step in children:
-            child = self._world.by_id.get(urls.url_id(address))
+            child = self._tables.by_id.get(urls.url_id(address))
             if child is not None:
-                refreshed = child.found.via in ("refresh", "sitemap") and child.found.parent == url.n
+                refreshed = child.discovery.via in ("refresh", "sitemap") and child.discovery.parent == url.row
                 self._lower(child, url.depth + (0 if refreshed else step), woken, max_depth)
 
-    def _settle(self, url: Url, done: Outcome, committed: Committed) -> None:
-        world, number, page = self._world, self._round, done.page
-        before, state = url.before, done.state
+    def _apply_outcome(self, url: Url, outcome: Outcome, committed: Committed) -> None:
+        tables, number, page = self._tables, self._round, outcome.page
+        before, state = url.before, outcome.state
         if state == State.FETCHED and page is not None:
-            if page.digest and world.holders.setdefault(page.digest, (done.row, number))[0] != done.row:
+            if page.digest and tables.holders.setdefault(page.digest, (outcome.row, number))[0] != outcome.row:
                 state = State.DUPLICATE
         elif state == State.UNCHANGED and before.digest and before.was == State.DUPLICATE:
             state = State.DUPLICATE
         if state == State.DUPLICATE:
-            committed.duplicates.add(done.row)
+            committed.duplicates.add(outcome.row)
         elif (
             before.via != "sitemap"
             and before.state not in HELD
             and ((state == State.FETCHED and page is not None) or (state == State.UNCHANGED and before.digest))
         ):
             committed.stored += 1
-            world.stored[number] += 1
-        event = event_of(done, before, state)
-        if before.due == HINTED and state in SETTLED:
-            told, wrong = world.words.get(done.host, (0, 0))
-            world.words[done.host] = told + 1, wrong + (event in ("", "unchanged"))
+            tables.stored[number] += 1
+        event = event_of(outcome, before, state)
+        if before.due == HINTED and state in ANSWERED:
+            told, wrong = tables.hint_counts.get(outcome.host, (0, 0))
+            tables.hint_counts[outcome.host] = told + 1, wrong + (event in ("", "unchanged"))
         if event:
             url.events = url.events | {number: event}
-        url.state, url.reason = state, done.reason if state != State.PENDING else ""
-        url.http, url.due, url.retries, url.redirect = done.http, done.due, done.retries, done.redirect
-        if done.history is not None or page is not None:
-            url.past, url.round = done.history or VisitHistory(), number
+        url.state, url.reason = state, outcome.reason if state != State.PENDING else ""
+        url.http, url.due, url.retries, url.redirect = outcome.http, outcome.due, outcome.retries, outcome.redirect
+        if outcome.history is not None or page is not None:
+            url.history, url.round = outcome.history or VisitHistory(), number
         if page is not None:
             url.pages, url.digest = url.pages | {number: page}, page.digest
-            url.keys = page.etag, page.last_modified
-        url.keys = done.validators or url.keys
-        url.unstored = done.unstored or url.unstored
-        if done.http:
-            world.statuses[number, str(done.http)] += 1
-            world.rounds[-1].answers += 1
+            url.validators = page.etag, page.last_modified
+        url.validators = outcome.validators or url.validators
+        url.unstored = outcome.unstored or url.unstored
+        if outcome.http:
+            tables.statuses[number, str(outcome.http)] += 1
+            tables.rounds[-1].answers += 1
 
     def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
-        rows = self._world.lessons.items()
-        return self._world.stamp, [WeightUpdate(key, row[0], row[1]) for key, row in rows if row[2] > since]
+        rows = self._tables.lessons.items()
+        return self._tables.stamp, [WeightUpdate(key, row[0], row[1]) for key, row in rows if row[2] > since]
 
     def forget_lessons(self) -> None:
-        self._world.lessons.clear()
+        self._tables.lessons.clear()
 
     def content_holder(self, digest: bytes) -> ContentHolder | None:
-        found = self._world.holders.get(digest)
-        if found is None:
+        holder = self._tables.holders.get(digest)
+        if holder is None:
             return None
-        url = self._world.urls[found[0] - 1]
-        return ContentHolder(url.n, url.found.url, url.pages[found[1]].fetched_at)
+        url = self._tables.urls[holder[0] - 1]
+        return ContentHolder(url.row, url.discovery.url, url.pages[holder[1]].fetched_at)
 
     def content_place(self, digest: bytes) -> ArchivePlace | None:
-        n, number = self._world.holders.get(digest, (0, 0))
-        page = self._world.urls[n - 1].pages[number] if n else None
+        n, number = self._tables.holders.get(digest, (0, 0))
+        page = self._tables.urls[n - 1].pages[number] if n else None
         return ArchivePlace(page.warc, page.offset, page.length) if page is not None else None
 
     # Changes of mind
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
         pending = self._of([part_of(host)], State.PENDING)
-        ended = [url for url in pending if url.found.host == host and url.found.url.startswith(under)]
+        ended = [url for url in pending if url.discovery.host == host and url.discovery.url.startswith(under)]
         for url in ended:
             url.state, url.reason = state, reason
         return len(ended)
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
         refused = self._of([part_of(host)], State.REJECTED)
-        refused = [url for url in refused if (url.found.host, url.reason) == (host, reason)]
-        best = sorted(refused, key=lambda url: (-url.found.score, url.n))[:limit]
+        refused = [url for url in refused if (url.discovery.host, url.reason) == (host, reason)]
+        best = sorted(refused, key=lambda url: (-url.discovery.score, url.row))[:limit]
         for url in best:
             open_url(url)
         return len(best)
 
     def set_aside(self, n: int, reason: str) -> None:
-        self._world.urls[n - 1].state, self._world.urls[n - 1].reason = State.FAILED, reason
+        self._tables.urls[n - 1].state, self._tables.urls[n - 1].reason = State.FAILED, reason
 
-    def repend(self, ns: Iterable[int]) -> int:
-        return self._fetch_again([(n, self._round) for n in ns])
+    def requeue(self, rows: Iterable[int]) -> int:
+        return self._fetch_again([(row, self._round) for row in rows])
 
-    def repend_reason(self, reason: str) -> int:
-        return self.repend([url.n for url in self._world.urls if url.reason == reason])
+    def requeue_reason(self, reason: str) -> int:
+        return self.requeue([url.row for url in self._tables.urls if url.reason == reason])
 
-    def hasten(self, latest: float) -> None:
-        for url in self._world.urls:
+    def cap_waits(self, latest: float) -> None:
+        for url in self._tables.urls:
             url.due = min(url.due, latest) if url.state == State.WAITING else url.due
 
     def retry(self) -> int:
-        failed = [url for url in self._world.urls if url.state == State.FAILED and url.reason != POISON]
+        failed = [url for url in self._tables.urls if url.state == State.FAILED and url.reason != POISON]
         for url in failed:
             url.retries = 0
         return self._open(failed)
 
-    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
+    def requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
         lost = [
-            (url.n, number)
-            for url in self._world.urls
+            (url.row, number)
+            for url in self._tables.urls
             for number, page in url.pages.items()
             if page.warc == name and overlaps(page.offset, page.length, spans)
         ]
         return self._fetch_again(lost)
 
     def _fetch_again(self, lost: list[tuple[int, int]]) -> int:
-        world, opened = self._world, dict[int, Url]()
-        digests = {digest for digest, holder in world.holders.items() if holder in lost}
-        twins = [url for url in world.urls if url.digest in digests and url.state in (*HELD, State.DUPLICATE)]
+        tables, opened = self._tables, dict[int, Url]()
+        digests = {digest for digest, holder in tables.holders.items() if holder in lost}
+        twins = [url for url in tables.urls if url.digest in digests and url.state in (*HELD, State.DUPLICATE)]
         for digest in digests:
-            del world.holders[digest]
-        for n, number in [*lost, *((url.n, self._round) for url in twins)]:
-            url = world.urls[n - 1]
+            del tables.holders[digest]
+        for n, number in [*lost, *((url.row, self._round) for url in twins)]:
+            url = tables.urls[n - 1]
             page, digest = url.pages.get(number), url.digest
             url.pages = {key: value for key, value in url.pages.items() if key != number}
             url.events = {key: value for key, value in url.events.items() if key != number}
-            url.keys, url.digest = ("", ""), url.page.digest if url.page is not None else b""
+            url.validators, url.digest = ("", ""), url.page.digest if url.page is not None else b""
             newest = number == self._round or (page is not None and page.digest == digest) or digest in digests
             if url.state == State.PENDING or not newest or n in opened:
                 continue
             opened[n] = url
-            if url.state in HELD and digest and max(url.round, 1) == self._round and url.found.via != "sitemap":
-                world.stored[self._round] -= 1
+            if url.state in HELD and digest and max(url.round, 1) == self._round and url.discovery.via != "sitemap":
+                tables.stored[self._round] -= 1
         return self._open(opened.values())
 
     def _open(self, opened: Collection[Url]) -> int:
         for url in opened:
             open_url(url)
-            self._world.inbox[url.found.host] = None
+            self._tables.inbox[url.discovery.host] = None
         return len(opened)
 
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
-        refused = [url for url in self._world.urls if url.state == State.REJECTED and url.reason in reasons]
+        refused = [url for url in self._tables.urls if url.state == State.REJECTED and url.reason in reasons]
         for url in refused:
-            url.reason = judge(url.found.url, url.depth, url.found.host).reason
+            url.reason = judge(url.discovery.url, url.depth, url.discovery.host).reason
         return self._open([url for url in refused if not url.reason])
 
     def strike(self, n: int) -> int:
-        self._world.strikes[n] += 1
-        return self._world.strikes[n]
+        self._tables.strikes[n] += 1
+        return self._tables.strikes[n]
 
     # What is known
 
     def find(self, url: str) -> UrlRow | None:
-        known = self._world.by_id.get(urls.url_id(url))
+        known = self._tables.by_id.get(urls.url_id(url))
         return None if known is None else make_row(known)
 
-    def holds(self, ident: int) -> bool:
-        return (known := self._world.by_id.get(ident)) is not None and known.state != State.REJECTED
+    def holds(self, url_hash: int) -> bool:
+        return (known := self._tables.by_id.get(url_hash)) is not None and known.state != State.REJECTED
 
     def recall(self, url: str) -> tuple[int, str] | None:
         row = self.find(url)
         return None if row is None else (row.state, row.reason)
 
     def seeds(self) -> list[str]:
-        return [self._world.urls[n - 1].found.url for n in sorted(self._world.seeds)]
+        return [self._tables.urls[n - 1].discovery.url for n in sorted(self._tables.seeds)]
 
     def given_seeds(self) -> list[str]:
-        return [self._world.urls[n - 1].found.url for n, given in sorted(self._world.seeds.items()) if given]
+        return [self._tables.urls[n - 1].discovery.url for n, given in sorted(self._tables.seeds.items()) if given]
 
     def failed_seeds(self) -> dict[str, str]:
         failed = {}
         for seed in self.seeds():
             row = self.find(seed)
-            if row is None or not self._world.seeds[row.n]:
+            if row is None or not self._tables.seeds[row.row]:
                 continue
             for _ in range(20):
                 if row is None or not row.redirect or (onward := self.find(row.redirect)) is None:
@@ -482,34 +482,34 @@ class MemoryFrontier:
         return failed
 
     def robots(self, origin: str) -> RobotsRow | None:
-        return self._world.robots.get(origin)
+        return self._tables.robots.get(origin)
 
     def tallies(self, host: str) -> dict[str, int]:
-        return {key: count for (name, key), count in self._world.tallies.items() if name == host}
+        return {key: count for (name, key), count in self._tables.tallies.items() if name == host}
 
     def warcs(self) -> list[WarcRow]:
-        return [self._world.warcs[name] for name in sorted(self._world.warcs)]
+        return [self._tables.warcs[name] for name in sorted(self._tables.warcs)]
 
-    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
-        warcs = self._world.warcs | {row.name: row for row in rows}
-        self._world.warcs = {name: row for name, row in warcs.items() if row.size}
+    def record_warcs(self, rows: Iterable[WarcRow]) -> None:
+        warcs = self._tables.warcs | {row.name: row for row in rows}
+        self._tables.warcs = {name: row for name, row in warcs.items() if row.size}
 
     def counts(self) -> dict[int, int]:
-        return dict(Counter(url.state for url in self._world.urls))
+        return dict(Counter(url.state for url in self._tables.urls))
 
     def stored(self) -> int:
-        return self._world.stored[self._round]
+        return self._tables.stored[self._round]
 
     def pages(self) -> int:
         return sum(self._owned().values())
 
     def _owned(self) -> Counter[str]:
-        owned = [url for url in self._world.urls if owns_before(url.before) and url.found.via != "sitemap"]
-        return Counter(url.found.host for url in owned)
+        owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
+        return Counter(url.discovery.host for url in owned)
 
     def summary(self, *, top: int = 10) -> Summary:
-        known = self._world.urls
-        statuses = {status: count for (number, status), count in self._world.statuses.items() if number == self._round}
+        known = self._tables.urls
+        statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}
         first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
             reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
@@ -519,20 +519,20 @@ class MemoryFrontier:
         )
 
     def pending(self) -> bool:
-        return any(url.state in (State.PENDING, State.WAITING) for url in self._world.urls)
+        return any(url.state in (State.PENDING, State.WAITING) for url in self._tables.urls)
 
     def meta(self, key: str) -> str | None:
-        return self._world.meta.get(key)
+        return self._tables.meta.get(key)
 
     def set_meta(self, key: str, value: str) -> None:
-        self._world.meta[key] = value
+        self._tables.meta[key] = value
 
 
 class Url(Struct):
-    """One URL."""
+    """All that the frontier knows of one URL."""
 
-    n: int
-    found: Discovery
+    row: int
+    discovery: Discovery
     state: int
     reason: str
     depth: int
@@ -544,8 +544,8 @@ class Url(Struct):
     unstored: UnstoredPage | None = None
     events: dict[int, str] = {}  # by round
     digest: bytes = b""
-    keys: tuple[str, str] = ("", "")
-    past: VisitHistory = VisitHistory()
+    validators: tuple[str, str] = ("", "")
+    history: VisitHistory = VisitHistory()
     round: int = 0
     was: int = 0
     lastmod: float | None = None
@@ -562,7 +562,7 @@ class Url(Struct):
 
     @property
     def before(self) -> PageBefore:
-        return PageBefore(self.state, self.reason, self.found.via, self.was, self.digest, self.due)
+        return PageBefore(self.state, self.reason, self.discovery.via, self.was, self.digest, self.due)
 
 
 class Lease(Struct):
@@ -573,8 +573,8 @@ class Lease(Struct):
     until: float = 0.0
 
 
-class World:
-    """What several frontiers on one collection share."""
+class Tables:
+    """The tables that several frontiers on one collection share."""
 
     def __init__(self) -> None:
         self.urls: list[Url] = []
@@ -587,7 +587,7 @@ class World:
         self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
         self.opened = [True]
         self.stored = Counter[int]()
-        self.words: dict[str, tuple[int, int]] = {}  # hints that each host gave, and those that were wrong
+        self.hint_counts: dict[str, tuple[int, int]] = {}  # hints that each host gave, and how many were wrong
         self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
         self.robots: dict[str, RobotsRow] = {}
         self.tallies: Counter[tuple[str, str]] = Counter()
@@ -600,16 +600,16 @@ class World:
 
 
 def open_url(url: Url) -> None:
-    """Make it pending."""
+    """Make a URL pending."""
     url.state, url.reason, url.due = State.PENDING, "", 0.0
 
 
 def is_visited(url: Url, rounds: list[RoundRow], max_s: float) -> bool:
-    """Whether the last of the rounds visits it."""
+    """Whether the last of the rounds visits a URL."""
     last = rounds[-1]
     now = last.at + (last.at - rounds[-2].at) / 2
     since = now - rounds[max(url.round, 1) - 1].at
-    due = last.everything or url.found.via == "sitemap" or min(url.past.interval, max_s) <= since
+    due = last.everything or url.discovery.via == "sitemap" or min(url.history.interval, max_s) <= since
     if url.state == State.FAILED:
         return url.reason != POISON and (due or not 400 <= url.http <= 499 or url.http in (408, 429))
     if url.state == State.REJECTED:
@@ -618,19 +618,45 @@ def is_visited(url: Url, rounds: list[RoundRow], max_s: float) -> bool:
 
 
 def make_target(url: Url) -> Target:
-    """It as it is handed out."""
-    found = url.found
+    """A URL as it is handed out."""
+    discovery = url.discovery
+    etag, modified = url.validators
     return Target(
-        url.n, found.url_hash, found.url, found.host, url.depth, found.hops, url.retries, found.seed, found.score,
-        found.parent, found.via, *url.keys, url.digest, url.round, url.past, url.redirect,
-        policy_data=found.policy_data,
-    )  # fmt: skip
+        row=url.row,
+        url_hash=discovery.url_hash,
+        url=discovery.url,
+        host=discovery.host,
+        depth=url.depth,
+        hops=discovery.hops,
+        retries=url.retries,
+        seed=discovery.seed,
+        score=discovery.score,
+        parent=discovery.parent,
+        via=discovery.via,
+        etag=etag,
+        modified=modified,
+        digest=url.digest,
+        round=url.round,
+        history=url.history,
+        redirect=url.redirect,
+        policy_data=discovery.policy_data,
+    )
 
 
 def make_row(url: Url) -> UrlRow:
-    """It as it is told."""
-    found = url.found
+    """A URL as `find` gives it."""
+    discovery = url.discovery
     return UrlRow(
-        url.n, found.url, url.state, url.reason, url.depth, found.score, url.http, url.retries, url.due, found.seed,
-        found.parent, url.redirect,
-    )  # fmt: skip
+        row=url.row,
+        url=discovery.url,
+        state=url.state,
+        reason=url.reason,
+        depth=url.depth,
+        score=discovery.score,
+        http=url.http,
+        retries=url.retries,
+        due=url.due,
+        seed=discovery.seed,
+        parent=discovery.parent,
+        redirect=url.redirect,
+    )

@@ -1,4 +1,4 @@
-"""A visit and what was known before it in; what happened to the page out: new, changed, unchanged, gone, back."""
+"""Page events: what a visit found of a page, by what was known before: new, changed, unchanged, gone, back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from lycosa.model import Outcome, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
-#: The visit brought an answer that tells something of the page.
-SETTLED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
+#: The visit brought an answer that says something of the page.
+ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 #: There is no page at the address now, though there may have been one.
 AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
@@ -25,7 +25,7 @@ class PageBefore(Struct, gc=False):
     due: float = 0.0
 
 
-def event_of(done: Outcome, before: PageBefore, state: int) -> str:
+def event_of(outcome: Outcome, before: PageBefore, state: int) -> str:
     """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
     if before.via == "sitemap" or before.state not in (State.PENDING, State.WAITING):
         return ""  # no page, or one that this round has counted already
@@ -35,20 +35,20 @@ def event_of(done: Outcome, before: PageBefore, state: int) -> str:
     if state not in (State.FETCHED, State.UNCHANGED, State.DUPLICATE):
         return ""
     if not before.digest:
-        return "new" if done.page is not None else ""
+        return "new" if outcome.page is not None else ""
     if away:
         return "back"
-    return "changed" if done.page is not None and done.page.digest != before.digest else "unchanged"
+    return "changed" if outcome.page is not None and outcome.page.digest != before.digest else "unchanged"
 
 
 def owns_before(before: PageBefore) -> bool:
     """Whether the URL counted as a page of the collection: it has a copy that is not another page's as well."""
-    settled = before.state if before.state in (*HELD, State.DUPLICATE) else before.was
-    return bool(before.digest) and settled != State.DUPLICATE
+    state = before.state if before.state in (*HELD, State.DUPLICATE) else before.was
+    return bool(before.digest) and state != State.DUPLICATE
 
 
-def owns_after(done: Outcome, before: PageBefore, state: int) -> bool:
-    """Whether it counts as one after the visit; what is gone has its copy still."""
-    if state == State.FETCHED and done.page is not None:
+def owns_after(outcome: Outcome, before: PageBefore, state: int) -> bool:
+    """Whether it counts as one after the visit; a page that is gone still has its copy."""
+    if state == State.FETCHED and outcome.page is not None:
         return True
     return state != State.DUPLICATE and owns_before(before)

@@ -1,4 +1,4 @@
-"""Host names in, their keys and partitions out.
+"""Partitions: hash ranges of host names, which workers lease.
 
 A host's key is the signed xxh3 of its name. Its partition is the key's highest byte, so that the hosts of one partition
 lie side by side in every index, and a worker's partitions are a few contiguous ranges of keys.
@@ -52,11 +52,11 @@ class LeasedPartitions:
     def __contains__(self, host: str) -> bool:
         return part_of(host) in self.parts
 
-    def take(self, parts: Iterable[int]) -> None:
+    def hold(self, parts: Iterable[int]) -> None:
         """Hold these from now on."""
         self.parts = list(parts)
 
     def lose(self, parts: Iterable[int]) -> None:
-        """Another worker took these over."""
+        """Let go of these: another worker took them over."""
         gone = set(parts)
         self.parts = [part for part in self.parts if part not in gone]

@@ -1,4 +1,4 @@
-"""Link ids in, True out for those not met lately: what repeats never reaches the frontier's tables."""
+"""Seen filter: keeps ids of links that repeat away from the frontier's tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ GENERATION = 1_000_000
 
 
 class Seen:
-    """A bounded memory of ids. What it knows was met; what it has forgotten the frontier still knows."""
+    """A bounded memory of ids: it is right about those it knows, and the frontier knows those it has forgotten."""
 
     __slots__ = ("_old", "_size", "_young")
 
@@ -22,7 +22,7 @@ class Seen:
         if key in young:
             return False
         new = key not in self._old
-        young.add(key)  # also what was met again: the links of every page's frame stay young
+        young.add(key)  # also an old one: the links of every page's frame stay young
         if len(young) >= self._size:
             self._old, self._young = young, set()
         return new

@@ -17,7 +17,7 @@ from lycosa import urls
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
-from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, settle_order
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, resolve_order
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.model import Link, Observation
 
@@ -59,14 +59,14 @@ class Simulation:
 
     def __init__(self, recording: Recording, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
         self._recording = recording
-        mission = settle_order(mission)
+        mission = resolve_order(mission)
         self._policy = Policy()
         self._steered = is_steered(mission)
         self._broad = mission.order == "bfs"
         if self._steered:
-            self._policy = make_policy(mission, make_relevance(mission), same=same)
+            self._policy = make_policy(mission, make_relevance(mission), identity=same)
             if mission.policy.learned_from and self._policy.learns:
-                self._policy.study(borrow(mission, self._policy))
+                self._policy.load_lessons(borrow(mission, self._policy))
         self._known: dict[int, _Url] = {}
         self._queues: dict[str, list[tuple[float, int, _Url]]] = {}
         self._ranks: list[tuple[float, int, str]] = []  # hosts by what they promise
@@ -168,7 +168,7 @@ class Simulation:
             self._push(onward, url.score, url.policy_data)
             return
         policy = self._policy
-        policy.enter(
+        policy.begin_answer(
             Observation(
                 url.url, url.host, url.policy_data, doc_kind=frame.form, quarry_kind=frame.kind, failed=not frame.form,
                 new=frame.digest not in self._digests, relevance=frame.relevance, title=frame.title,
@@ -194,7 +194,7 @@ class Simulation:
                 fresh.append((score, step.host))
             if score > known.score + _RISE:
                 self._push(known, score, policy_data)
-        policy.leave(fresh)
+        policy.end_answer(fresh)
 
     @staticmethod
     def _is_menu(known: _Url, text: str) -> bool:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
-from lycosa.archive.repair import Span, cut, inspect, mend, settle
+from lycosa.archive.repair import Span, apply_repair, inspect, sync_files, truncate
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
 from lycosa.frontier.contract import Frontier, UrlRow
-from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_harm
+from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
 from lycosa.repair.rebuild import add_answers, listed, rebuild
@@ -39,7 +39,7 @@ def mend_database(plan: ReplaySettings, before: str) -> list[str]:
     if before == stamp_of(path):
         return []
     changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
-    harm = find_harm(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
+    harm = find_damage(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
     return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
 
 
@@ -71,8 +71,8 @@ def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -
         if repair.tail[0] < repair.tail[1]:
             mended.tails[repair.name] = repair.tail
             continue
-        again = frontier.repend_archive(repair.name, repair.lost) if repair.lost else 0
-        mend(archive, repair)
+        again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
+        apply_repair(archive, repair)
         more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
         mended.notes.append(f"{repair.text}{more}")
     _settle(archive, frontier, besides=mended.tails)
@@ -97,13 +97,13 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
             if lines is None:  # it stays as it is: whoever reads the archive finds them there as well
                 continue
             for line in lines:
-                archive.note(line)
+                archive.add_unstored(line)
             name, size = archive.flush(last=True)
             archive.sync()
             if name:
                 rows[name] = WarcRow(name, size, archive.synced)
             rows[row.name] = WarcRow(row.name, 0)
-    frontier.note_warcs(rows.values())
+    frontier.record_warcs(rows.values())
     for name, row in rows.items():
         if not row.size:
             (folder / name).unlink(missing_ok=True)
@@ -121,9 +121,9 @@ def _read_lines(path: Path) -> list[bytes] | None:
 
 
 def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
-    changed = settle(archive, [row for row in frontier.warcs() if row.name not in besides])
+    changed = sync_files(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
-        frontier.note_warcs(changed)
+        frontier.record_warcs(changed)
 
 
 def clear_merge(folder: Path, known: Container[str]) -> None:
@@ -148,8 +148,8 @@ def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
-            cut(plan.archive / name, end)
-        frontier.note_warcs(WarcRow(name, end) for name, end in ends.items())
+            truncate(plan.archive / name, end)
+        frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             frontier.suspend()
             add_answers(plan, catalogue)

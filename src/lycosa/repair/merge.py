@@ -29,7 +29,7 @@ from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
-from lycosa.frontier.sqlite.merge import Merged, merge
+from lycosa.frontier.sqlite.merge import MergeCounts, merge
 from lycosa.output.atomic_file import SPOOL, refuse_collection_path
 from lycosa.output.wording import counted
 from lycosa.repair.crash_recovery import MERGING, clear_merge
@@ -55,7 +55,7 @@ class MergeReport(Struct):
     pages: int
     archive_files: int
     seconds: float
-    merged: dict[str, Merged]  # by folder: what each brought
+    merged: dict[str, MergeCounts]  # by folder: what each brought
     notes: list[str]
 
     @property
@@ -121,7 +121,7 @@ def _merge(
     spool = target / SPOOL
     spool.mkdir(exist_ok=True)
     mission = replace(_mission_of(target), keep=replace(_mission_of(target).keep, collection=str(name)))
-    merged: dict[str, Merged] = {}
+    merged: dict[str, MergeCounts] = {}
     notes: list[str] = []
     try:
         for folder in others:
@@ -158,7 +158,7 @@ def _bring_beside(target: Path, folder: Path, *, name: Path, beside: Beside | No
     return notes
 
 
-def _report(target: Path, name: Path, *, merged: dict[str, Merged], notes: list[str], began: float) -> MergeReport:
+def _report(target: Path, name: Path, *, merged: dict[str, MergeCounts], notes: list[str], began: float) -> MergeReport:
     with contextlib.closing(schema.connect(target / "crawl.db")) as db:
         urls = db.execute("SELECT total(count) FROM stat").get
         pages = db.execute("SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE via IS NOT 'sitemap'").get

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
-from lycosa.archive.repair import inspect, mend, settle
+from lycosa.archive.repair import apply_repair, inspect, sync_files
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.politeness import robots_cache
 from lycosa.disk import sync_folder
@@ -43,7 +43,7 @@ def rebuild(plan: ReplaySettings) -> list[str]:
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(plan.archive.glob("*.warc.gz"))]
     take_in(plan, {row.name: 0 for row in rows}, saved)
     frontier = plan.open(plan.unborn)
-    frontier.note_warcs(settle(plan.archive, rows))
+    frontier.record_warcs(sync_files(plan.archive, rows))
     kept = frontier.pages()
     frontier.close()
     plan.unborn.rename(plan.folder / "crawl.db")
@@ -71,7 +71,7 @@ def _mend_alone(archive: Path) -> list[str]:
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(archive.glob("*.warc.gz"))]
     notes = []
     for repair in inspect(archive, rows):
-        mend(archive, repair)
+        apply_repair(archive, repair)
         notes.append(repair.text)
     return notes
 

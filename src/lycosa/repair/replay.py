@@ -84,7 +84,7 @@ class ArchiveReplay:
         self._rules = rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
         if link_scoring is not None:
-            link_scoring.own_lessons(frontier)
+            link_scoring.claim_lessons(frontier)
         self._link_scoring = link_scoring
         self._intake = AnswerIntake(
             mission,
@@ -141,8 +141,8 @@ class ArchiveReplay:
                 unknown.append(entry)
             elif row.state in (State.PENDING, State.REJECTED) and self._has_room(urls.host_of(row.url)):
                 if row.state == State.REJECTED:  # it was admitted when it was fetched
-                    self.frontier.repend([row.n])
-                target = self.frontier.target(row.n)
+                    self.frontier.requeue([row.row])
+                target = self.frontier.target(row.row)
                 if target is not None:
                     shared[:8] = entry.key.to_bytes(8, "little")
                     self._take(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
@@ -170,7 +170,7 @@ class ArchiveReplay:
             return
         record, self._archive.held = self.catalogue.answer(entry)
         self._archive.own = ArchivePlace(entry.warc, entry.offset, entry.length)
-        self._archive.made = ArchivePlace(entry.warc, entry.made, 0)
+        self._archive.made = ArchivePlace(entry.warc, entry.rendered, 0)
         if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
             return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
@@ -179,10 +179,10 @@ class ArchiveReplay:
             body=record.body_raw, size=len(record.body_raw), address=record.address, began=entry.at,
         )  # fmt: skip
         before = len(self._intake.batch.discoveries)
-        html = self.catalogue.made(entry)
+        html = self.catalogue.rendered(entry)
         if html:
             self._archive.held = self._archive.own
-        done = self._intake.take(answer, RenderResult(0, html) if html else None)
+        done = self._intake.process(answer, RenderResult(0, html) if html else None)
         if done is not None:
             done.retries = 0
         self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
@@ -191,10 +191,10 @@ class ArchiveReplay:
 
     def _take_note(self, entry: CataloguedAnswer, target: Target) -> None:
         """An answer that was not kept: what was written down of it is all there is."""
-        note = self.catalogue.note(entry)
+        note = self.catalogue.unstored(entry)
         if note is not None:
             before = len(self._intake.batch.discoveries)
-            self._intake.take_again(note, target).retries = 0
+            self._intake.process_unstored(note, target).retries = 0
             self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
 
     def _adopt(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> None:

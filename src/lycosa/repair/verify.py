@@ -21,7 +21,7 @@ from lycosa.collection import database
 from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.frontier.sqlite.integrity import find_harm
+from lycosa.frontier.sqlite.integrity import find_damage
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
 from lycosa.repair.crash_recovery import mend_losses
@@ -72,7 +72,7 @@ def verify(folder: Path, *, repair: bool) -> Health:
 def _look(folder: Path) -> Health:
     health = Health(str(folder))
     path = folder / "crawl.db"
-    harm = find_harm(path, thorough=True) if path.exists() else "it is missing"
+    harm = find_damage(path, thorough=True) if path.exists() else "it is missing"
     if harm:
         health.problems.append(f"crawl.db is damaged: {harm}.")
         return health
@@ -112,11 +112,11 @@ def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
 def _repair(folder: Path) -> list[str]:
     """Mend the archive as the next crawl would, but all of it; pages that are lost are then open."""
     path = folder / "crawl.db"
-    if not path.exists() or find_harm(path, thorough=True):
+    if not path.exists() or find_damage(path, thorough=True):
         return ["The next `lycosa crawl` makes the database anew from the archive."]
     frontier = SqliteFrontier(path)
     try:
-        frontier.note_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
+        frontier.record_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
         return mend_losses(folder / "archive", frontier).notes
     finally:
         frontier.close()

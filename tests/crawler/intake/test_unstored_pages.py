@@ -240,24 +240,24 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     ]
     side = ArchiveWriter(folder / "archive", prefix="lycosa-01-notes", max_bytes=0, software="", info={})
     for line in wanted:
-        side.note(line)
+        side.add_unstored(line)
     name, size = side.flush(last=True)
     side.close()
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.note_warcs([WarcRow(name, size, size)])
+    frontier.record_warcs([WarcRow(name, size, size)])
 
     class Killed(BaseException):
         pass
 
-    def note_warcs(rows: Iterable[WarcRow]) -> None:
+    def record_warcs(rows: Iterable[WarcRow]) -> None:
         if moment == "after":
-            SqliteFrontier.note_warcs(frontier, rows)
+            SqliteFrontier.record_warcs(frontier, rows)
         raise Killed
 
-    frontier.note_warcs = note_warcs  # type: ignore[method-assign]
+    frontier.record_warcs = record_warcs  # type: ignore[method-assign]
     with pytest.raises(Killed):
         _gather_notes(folder / "archive", frontier)
-    del frontier.note_warcs
+    del frontier.record_warcs
     plan = ReplaySettings(folder, Mission(), None, SqliteFrontier)
     mend_archive(plan, frontier)
     known = {row.name for row in frontier.warcs()}

@@ -17,7 +17,7 @@ from lycosa.model import HostRow, Target
 
 def leased(*parts: int) -> LeasedPartitions:
     partitions = LeasedPartitions()
-    partitions.take(parts)
+    partitions.hold(parts)
     return partitions
 
 

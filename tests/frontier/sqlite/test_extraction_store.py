@@ -8,7 +8,13 @@ import apsw
 import pytest
 
 from lycosa.frontier.partitions import PARTITIONS
-from lycosa.frontier.sqlite.extraction_store import Due, ExtractedDocument, ExtractionStore, ForeignDocument, Label
+from lycosa.frontier.sqlite.extraction_store import (
+    DueDocument,
+    ExtractedDocument,
+    ExtractionStore,
+    ForeignDocument,
+    Label,
+)
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 from lycosa.urls import host_of, url_id
@@ -45,7 +51,7 @@ def at(name: str) -> str:
     return f"http://a.test/{name}"
 
 
-def names(due: list[Due]) -> list[str]:
+def names(due: list[DueDocument]) -> list[str]:
     return [one.url.rpartition("/")[2] for one in due]
 
 
@@ -103,13 +109,13 @@ def test_a_page_that_is_lost_takes_its_records_with_it(path: Path) -> None:
     one, two, _ = records.due(after=0, limit=9)
     records.commit([ExtractedDocument(one, "done", records=(("k", "{}"),))], now=9.0)
     frontier = SqliteFrontier(path)
-    frontier.repend([one.n, two.n])
+    frontier.requeue([one.row, two.row])
     assert rows(path, "SELECT count(*) FROM record") == rows(path, "SELECT count(*) FROM extracted") == [(0,)]
     records.commit([ExtractedDocument(two, "done", records=(("k", "{}"),))], now=9.0)
     assert rows(path, "SELECT count(*) FROM record") == [(0,)]
     frontier.lease(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
     page = PageRow(5.0, 200, digest=b"new", warc="w", offset=99, length=1)
-    frontier.commit(Batch([], [Outcome(one.n, "a.test", State.FETCHED, page=page)], [], [], {}), owner=ME, now=0.0)
+    frontier.commit(Batch([], [Outcome(one.row, "a.test", State.FETCHED, page=page)], [], [], {}), owner=ME, now=0.0)
     assert names(records.due(after=0, limit=9)) == ["six", "one"]
     frontier.close()
     records.close()
@@ -119,10 +125,10 @@ def test_documents_of_other_archives_have_numbers_of_their_own(path: Path) -> No
     """The same place is the same document, whenever it is met; done ones are not due."""
     records = ExtractionStore(path, LABEL)
     guests = [ForeignDocument(f"http://b.test/{n}", 5.0, b"d", "/x/y.warc.gz", n, 1) for n in range(3)]
-    first = records.invite(guests)
-    assert [due.n for due in first if due] == [-1, -2, -3]
+    first = records.add_foreign(guests)
+    assert [due.row for due in first if due] == [-1, -2, -3]
     assert first[0]
     records.commit([ExtractedDocument(first[0], "done", records=(("k", "{}"),))], now=9.0)
-    again = records.invite(guests)
-    assert [due and due.n for due in again] == [None, -2, -3]
+    again = records.add_foreign(guests)
+    assert [due and due.row for due in again] == [None, -2, -3]
     records.close()

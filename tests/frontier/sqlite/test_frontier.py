@@ -23,7 +23,7 @@ from lycosa.frontier.partitions import PARTITIONS, host_key, part_of, spans
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.frontier.sqlite.integrity import find_harm
+from lycosa.frontier.sqlite.integrity import find_damage
 from lycosa.frontier.sqlite.key_index import KeyFilter
 from lycosa.model import Batch, Discovery, LastmodHint, Outcome, PageRow, State, VisitHistory, WarcRow
 from lycosa.urls import host_of, url_id
@@ -264,7 +264,7 @@ def test_what_another_worker_bars_meanwhile_is_not_taken_for_open(path: Path) ->
     """A worker that begins reads the table without holding it; whatever is committed then, links may still lift it."""
     one, two = leased(path), SqliteFrontier(path)
     one.commit(batch([found("http://a.test/open")]), owner=ME, now=0.0)
-    index, barred = two._at.urls, found("http://a.test/barred", state=State.REJECTED, reason="nofollow")
+    index, barred = two._conn.urls, found("http://a.test/barred", state=State.REJECTED, reason="nofollow")
 
     class Between:
         """The connection; between the two statements that read keys, the other worker commits."""
@@ -287,7 +287,7 @@ def test_a_dead_mover_is_replaced(path: Path) -> None:
     one = leased(path, recent_max=10)
     one.commit(batch([found(f"http://a.test/{n}") for n in range(1000)]), owner=ME, now=0.0)
     one.commit(batch([found("http://a.test/one more")]), owner=ME, now=0.0)
-    one._at.db.close()  # without a word
+    one._conn.db.close()  # without a word
     two = leased(path, recent_max=10)
     for n in range(1000, 1200):
         two.commit(batch([found(f"http://a.test/{n}"), found(f"http://a.test/{n - 1000}")]), owner=ME, now=0.0)
@@ -313,7 +313,7 @@ steps = st.lists(
         ),
         st.tuples(st.just("due"), st.integers(0, 20)),
         st.tuples(st.just("reject"), st.integers(0, 3)),
-        st.tuples(st.just("repend"), st.integers(0, 23)),
+        st.tuples(st.just("requeue"), st.integers(0, 23)),
         st.tuples(st.just("seed"), st.integers(0, 23)),
         st.tuples(st.just("round"), st.integers(0, 30), st.booleans()),
         st.tuples(st.just("hint"), st.lists(st.tuples(st.integers(0, 23), st.integers(1, 3)), max_size=12)),
@@ -329,9 +329,9 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         return sorted(frontier.due(range(PARTITIONS), rest[0]))
     if verb == "reject":
         return frontier.reject_host(f"host{rest[0]}.test", "host-budget")
-    if verb == "repend":
+    if verb == "requeue":
         row = frontier.find(URLS[rest[0]])
-        return None if row is None else frontier.repend([row.n])
+        return None if row is None else frontier.requeue([row.row])
     if verb == "round":
         number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
         return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
@@ -429,9 +429,9 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute((Path(__file__).parents[2] / "support/version1.sql").read_text()).fetchall()
     db.close()
-    assert find_harm(path, thorough=True, unpack=lambda packed: []) == ""
+    assert find_damage(path, thorough=True, unpack=lambda packed: []) == ""
     frontier = leased(path)
-    db = frontier._at.db
+    db = frontier._conn.db
     assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION
     assert frontier.warcs() == [WarcRow("w.warc.gz", 10)]
     assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1")]
@@ -483,12 +483,12 @@ def test_it_says_what_is_forbidden(path: Path) -> None:
 def test_a_full_disk_is_said_and_survived(path: Path) -> None:
     """When no room is left the batch is refused whole; with room again the same batch is taken."""
     frontier = leased(path)
-    frontier._at.db.execute("PRAGMA max_page_count = 60")
+    frontier._conn.db.execute("PRAGMA max_page_count = 60")
     rows = batch([found(f"http://a.test/{n}/{'x' * 200}") for n in range(2000)])
     with pytest.raises(DiskFull):
         frontier.commit(rows, owner=ME, now=0.0)
     assert frontier.counts() == {} and not frontier.holds(rows.discoveries[0].url_hash)
-    frontier._at.db.execute("PRAGMA max_page_count = 100000")
+    frontier._conn.db.execute("PRAGMA max_page_count = 100000")
     frontier.commit(rows, owner=ME, now=0.0)
     assert frontier.counts() == {State.PENDING: 2000} and frontier.holds(rows.discoveries[0].url_hash)
     frontier.close()
@@ -514,7 +514,7 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
         bulk_updates._HEAD: (1, "http:", 1),
     }
     for sql, bindings in statements.items():
-        plan = " ".join(str(row) for row in frontier._at.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))
+        plan = " ".join(str(row) for row in frontier._conn.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))
         assert "TEMP B-TREE" not in plan, sql
         assert "SCAN url'" not in plan, sql
         assert "SCAN host'" not in plan, sql
@@ -529,7 +529,7 @@ def test_people_can_read_the_tables(path: Path) -> None:
     )
     page = PageRow(5.0, 200, "text/html", title="T", digest=b"\x01\xff")
     frontier.commit(batch([], [Outcome(1, "a.test", State.FETCHED, http=200, at=5.0, page=page)]), owner=ME, now=0)
-    db = frontier._at.db
+    db = frontier._conn.db
     assert db.execute("SELECT host, state, reason FROM urls ORDER BY n").fetchall() == [
         ("a.test", "fetched", ""),
         ("a.test", "rejected", "scope"),

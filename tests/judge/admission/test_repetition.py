@@ -65,7 +65,7 @@ def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> lis
         path = target.url.removeprefix(f"http://{HOST}")
         asked.append(path)
         page = answer(path)
-        novelty.see(target, page, repeated=False)
+        novelty.observe(target, page, repeated=False)
         for link in page.links:
             if link not in seen:
                 seen.add(link)
@@ -76,7 +76,7 @@ def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> lis
 def repeat(novelty: Repetition, form: str, times: int) -> None:
     """Pages of identical bytes, each found on the one before."""
     for n in range(1, times + 2):  # the first was found elsewhere, and does not count
-        novelty.see(make_target(form.format(n), n, n - 1), Page("x", links=["y"]), repeated=True)
+        novelty.observe(make_target(form.format(n), n, n - 1), Page("x", links=["y"]), repeated=True)
 
 
 TRAPS: dict[str, Callable[[str], Page]] = {
@@ -212,7 +212,7 @@ def test_what_only_repeats_itself_goes_last() -> None:
     assert novelty.is_dull(f"http://{HOST}/m/x", HOST)
     assert not novelty.is_dull(f"http://{HOST}/n/x", HOST)
     for n in (997, 998, 999):  # the first have nothing to be compared with
-        novelty.see(make_target(f"/m/{n}", n, 1), article(f"news {n}"), repeated=False)
+        novelty.observe(make_target(f"/m/{n}", n, 1), article(f"news {n}"), repeated=False)
     assert not novelty.is_dull(f"http://{HOST}/m/x", HOST)
 
 
@@ -279,7 +279,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     novelty = Repetition(BOUND, Tallies())
     for number in range(1500):
         target = make_target(f"/f{words(number % 50, 1)}/x/{number}.html", number, number - 1)
-        novelty.see(target, Page(f"{FRAME}\n{words(number)}", links=["y"]), repeated=False)
+        novelty.observe(target, Page(f"{FRAME}\n{words(number)}", links=["y"]), repeated=False)
     assert len(novelty._folders) <= 210
     assert len(novelty._shapes) + len(novelty._former) <= 200
     held = [folder.runs for folder in set(novelty._folders.values()) if folder.runs]

@@ -10,7 +10,7 @@ from lycosa.config.settings import Mission
 from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.learning import UNTRIED, LearningPolicy
 from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.policy_factory import is_steered, make_policy, settle_order
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, resolve_order
 from lycosa.judge.priority.relevance import Relevance
 from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, SharkSearch
 from lycosa.model import Link, Observation
@@ -66,12 +66,12 @@ def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
 def test_shark_search_is_as_described() -> None:
     """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
     policy = SharkSearch(relevance(), Steer())
-    policy.enter(observation(relevance=0.8))
+    policy.begin_answer(observation(relevance=0.8))
     plain, noted = score(policy, "here", context="nothing")
     assert plain == pytest.approx(0.5 * 0.4)
     assert score(policy, "OGC")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0.5 + 0.5 * 1))
     assert score(policy, "here", context="ogc")[0] == pytest.approx(0.5 * 0.4 + 0.5 * (0.5 * 0 + 0.5 * 0.5))
-    policy.enter(observation(relevance=0.0, policy_data=noted))
+    policy.begin_answer(observation(relevance=0.0, policy_data=noted))
     assert score(policy, "here")[0] == pytest.approx(0.5 * 0.2)
     assert policy.explain(score(policy, "OGC")[1], HOST) == pytest.approx(
         {"inherited": 0.1, "anchor": 0.125, "context": 0.25}
@@ -81,7 +81,7 @@ def test_shark_search_is_as_described() -> None:
 def test_fish_search_knows_yes_and_no() -> None:
     """A page and an anchor are relevant or not."""
     policy = FishSearch(relevance(), Steer())
-    policy.enter(observation(relevance=0.9))
+    policy.begin_answer(observation(relevance=0.9))
     assert score(policy, "here")[0] == pytest.approx(0.25)
     assert score(policy, "OGC services")[0] == score(policy, "OGC")[0] == pytest.approx(0.75)
 
@@ -89,7 +89,7 @@ def test_fish_search_knows_yes_and_no() -> None:
 def test_key_terms_alone() -> None:
     """Nothing is inherited; anchor and address add up to no more than 1."""
     policy = KeyTermsPolicy(relevance(), Steer())
-    policy.enter(observation(relevance=1.0))
+    policy.begin_answer(observation(relevance=1.0))
     assert score(policy, "here")[0] == 0.0
     assert score(policy, "OGC", "http://a.test/wms")[0] == 0.75
 
@@ -97,10 +97,10 @@ def test_key_terms_alone() -> None:
 def test_a_quarry_of_a_user_still_counts() -> None:
     """What its score says is the least that any policy gives, and part of what the learning one begins with."""
     for policy in (SharkSearch(relevance(), Steer()), KeyTermsPolicy(relevance(), Steer())):
-        policy.enter(observation())
+        policy.begin_answer(observation())
         assert policy.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] == 0.9
     learning = LearningPolicy(relevance(), Steer())
-    learning.enter(observation())
+    learning.begin_answer(observation())
     assert learning.score(Link("/x"), "http://a.test/x", host=HOST, prior=0.9)[0] > score(learning)[0]
 
 
@@ -108,18 +108,18 @@ def teach(policy: Policy, *, rounds: int = 30) -> None:
     """Links with the word 'maps' lead to quarry, those with 'shop' to nothing."""
     for n in range(rounds):
         for word, kind in (("maps", "ogc:wms/1.3.0"), ("shop", "")):
-            policy.enter(observation("http://a.test/list"))
+            policy.begin_answer(observation("http://a.test/list"))
             _, policy_data = score(policy, f"our {word}", f"http://a.test/{word}/{n}")
-            policy.leave([])
-            policy.enter(observation(f"http://a.test/{word}/{n}", kind=kind, policy_data=policy_data))
-            policy.leave([])
+            policy.end_answer([])
+            policy.begin_answer(observation(f"http://a.test/{word}/{n}", kind=kind, policy_data=policy_data))
+            policy.end_answer([])
 
 
 def test_it_learns_from_what_was_found() -> None:
     """Words, addresses and pages that led to quarry make links promising, on other hosts as well."""
     policy = LearningPolicy(relevance(), Steer())
     teach(policy)
-    policy.enter(observation("http://b.test/"))
+    policy.begin_answer(observation("http://b.test/"))
     good = policy.score(Link("/1", "new maps"), "http://b.test/1", host="b.test")
     bad = policy.score(Link("/2", "new shop"), "http://b.test/2", host="b.test")
     assert good[0] / (1 - good[0]) > 3 * bad[0] / (1 - bad[0])
@@ -152,7 +152,7 @@ def test_hints_speak_for_a_link_until_more_is_known() -> None:
     """In the name of a host they count double; what is learned is added to them, here and in whoever goes on."""
     steer = Steer(hint_terms=("geoportal", "atlas=2"))
     policy = LearningPolicy(relevance(), steer)
-    policy.enter(observation())
+    policy.begin_answer(observation())
 
     def note(host: str, text: str = "x") -> bytes:
         return policy.score(Link("/", text), f"http://{host}/", host=host)[1]
@@ -162,11 +162,11 @@ def test_hints_speak_for_a_link_until_more_is_known() -> None:
     assert policy.explain(named, HOST)["address"] == policy.explain(called, HOST)["anchor"] == 1.0
     assert policy.drain() == []
     for n in range(5):
-        policy.enter(observation(f"http://geoportal.b.test/{n}", policy_data=named))
-        policy.leave([])
+        policy.begin_answer(observation(f"http://geoportal.b.test/{n}", policy_data=named))
+        policy.end_answer([])
     assert policy.explain(named, HOST)["address"] < 1.0
     heir = LearningPolicy(relevance(), steer)
-    heir.study(policy.drain())
+    heir.load_lessons(policy.drain())
     assert heir.explain(named, HOST) == pytest.approx(policy.explain(named, HOST), abs=1e-6)
 
 
@@ -174,32 +174,32 @@ def test_what_was_never_tried_is_worth_a_try() -> None:
     """Kinds of addresses gain while little like them was asked for, on whatever host; `explain` tells by how much."""
     policy = LearningPolicy(relevance(), Steer())
     teach(policy)
-    policy.enter(observation("http://b.test/"))
+    policy.begin_answer(observation("http://b.test/"))
     known, fresh = (score(policy, "x", f"http://b.test/{path}")[1] for path in ("shop/99", "records/99.xml"))
     assert policy.explain(known, "b.test")["little tried"] < 0.1
     assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED
     for n in range(3):
         policy_data = score(policy, "x", f"http://c.test/records/{n}.xml")[1]
-        policy.enter(observation(f"http://c.test/records/{n}.xml", policy_data=policy_data))
-        policy.leave([])
+        policy.begin_answer(observation(f"http://c.test/records/{n}.xml", policy_data=policy_data))
+        policy.end_answer([])
     assert policy.explain(fresh, "b.test")["little tried"] == UNTRIED / 4
     heir = LearningPolicy(relevance(), Steer())
-    heir.study(policy.drain())
+    heir.load_lessons(policy.drain())
     assert heir.explain(fresh, "b.test") == pytest.approx(policy.explain(fresh, "b.test"), abs=1e-6)
 
 
 def test_lore_of_an_older_version_is_understood() -> None:
     """What was noted before shapes of addresses were has one feature less: it is scored, explained and learned from."""
     policy = LearningPolicy(relevance(), Steer())
-    policy.enter(observation())
+    policy.begin_answer(observation())
     _, policy_data = score(policy, "maps")
     at = Struct("<5f4B").size
     old = policy_data[: at - 4] + bytes([3]) + policy_data[at - 3 : at + 2] + policy_data[at + 4 :]
     assert "little tried" not in policy.explain(old, HOST)
     before = policy.score_anew(0.5, old)
     for _ in range(5):
-        policy.enter(observation("http://a.test/maps", kind="ogc:wms/1.3.0", policy_data=old))
-        policy.leave([])
+        policy.begin_answer(observation("http://a.test/maps", kind="ogc:wms/1.3.0", policy_data=old))
+        policy.end_answer([])
     assert policy.score_anew(0.5, old) > before
     assert not policy._rules
 
@@ -208,12 +208,12 @@ def test_a_page_is_worth_what_it_opens() -> None:
     """A page that is no quarry but has new promising links is rewarded; one without them is not."""
     policies = [LearningPolicy(relevance(), Steer()), LearningPolicy(relevance(), Steer())]
     for policy, opened in zip(policies, ([(0.95, "b.test")] * 10, []), strict=True):
-        policy.enter(observation())
+        policy.begin_answer(observation())
         _, policy_data = score(policy, "catalogue")
-        policy.leave([])
+        policy.end_answer([])
         for _ in range(10):
-            policy.enter(observation("http://a.test/catalogue", policy_data=policy_data))
-            policy.leave(opened)
+            policy.begin_answer(observation("http://a.test/catalogue", policy_data=policy_data))
+            policy.end_answer(opened)
     rich, poor = (score(policy, "catalogue")[0] for policy in policies)
     assert rich > 0.2 > poor
 
@@ -221,12 +221,12 @@ def test_a_page_is_worth_what_it_opens() -> None:
 def test_a_host_that_brings_nothing_sinks() -> None:
     """Many pages and no finds lower what a host promises; a host that nobody saw yet has the better chances."""
     policy = LearningPolicy(relevance(), Steer())
-    policy.enter(observation())
+    policy.begin_answer(observation())
     _, policy_data = score(policy, "page")
     before = policy.promise(0.0, HOST, policy_data=policy_data)
     for n in range(40):
-        policy.enter(observation(f"http://a.test/{n}", policy_data=policy_data))
-        policy.leave([])
+        policy.begin_answer(observation(f"http://a.test/{n}", policy_data=policy_data))
+        policy.end_answer([])
     assert policy.promise(0.0, HOST, policy_data=policy_data) < before / 2
     assert policy.promise(0.0, "new.test", policy_data=policy_data) > policy.promise(0.0, HOST, policy_data=policy_data)
 
@@ -234,11 +234,11 @@ def test_a_host_that_brings_nothing_sinks() -> None:
 def test_where_all_promise_little_unknown_hosts_come_first() -> None:
     """A link that much speaks against, to a host never asked, goes before better ones to a host known to be dry."""
     policy = LearningPolicy(relevance(), Steer())
-    policy.enter(observation())
+    policy.begin_answer(observation())
     _, policy_data = score(policy, "page")
     for n in range(2000):
-        policy.enter(observation(f"http://a.test/{n}", policy_data=policy_data))
-        policy.leave([])
+        policy.begin_answer(observation(f"http://a.test/{n}", policy_data=policy_data))
+        policy.end_answer([])
     assert policy.promise(1e-6, "new.test") > 2 * policy.promise(0.005, HOST)
     assert policy.promise(0.2, HOST) > 2 * policy.promise(1e-6, "new.test")  # but never before one that is good
     parts = policy.explain(policy_data, "new.test")
@@ -254,9 +254,9 @@ def test_what_was_learned_can_be_handed_on() -> None:
         before = sums.get(key, (0.0, 0.0))
         sums[key] = before[0] + weight, before[1] + energy
     assert first.drain() == []
-    second.study([(key, *pair) for key, pair in sums.items()])
+    second.load_lessons([(key, *pair) for key, pair in sums.items()])
     for policy in (first, second):
-        policy.enter(observation("http://b.test/"))
+        policy.begin_answer(observation("http://b.test/"))
     link = Link("/1", "maps")
     one, other = (policy.score(link, "http://b.test/1", host="b.test") for policy in (first, second))
     assert other[0] == pytest.approx(one[0])
@@ -267,11 +267,16 @@ def _promised(scored: tuple[float, bytes]) -> tuple[float, str]:
     return scored[0], HOST
 
 
+def test_lessons_keep_the_name_that_collections_store() -> None:
+    """A collection recognises its lessons by this label: it does not follow the name of the class."""
+    assert LearningPolicy(relevance(), Steer()).label == "Learn/1"
+
+
 def test_a_mission_names_its_policy() -> None:
     """The policy settles the order; without one everything is as it was."""
-    assert not is_steered(settle_order(Mission(order="best")))
-    assert settle_order(Mission(order="dfs")).order == "dfs"
-    assert settle_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
-    steered = settle_order(Mission(policy=Steer(name="shark")))
+    assert not is_steered(resolve_order(Mission(order="best")))
+    assert resolve_order(Mission(order="dfs")).order == "dfs"
+    assert resolve_order(Mission(policy=Steer(name="bfs"), order="best")).order == "bfs"
+    steered = resolve_order(Mission(policy=Steer(name="shark")))
     assert is_steered(steered) and steered.order == "best"
     assert isinstance(make_policy(steered, relevance()), SharkSearch)

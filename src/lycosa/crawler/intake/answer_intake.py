@@ -51,7 +51,7 @@ class _Page(NamedTuple):
 
 
 class AnswerIntake:
-    """Takes in the answers of one worker; the batch is theirs and the worker's."""
+    """The intake of one worker, which shares the batch with it."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class AnswerIntake:
         )
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
 
-    def take(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
+    def process(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         disposition = disposition_of(answer, self._mission.fetch)
         target = answer.target
@@ -116,40 +116,40 @@ class AnswerIntake:
             if page is not None and rendered is None and self._waits_for_browser(page.doc, outcome, target):
                 return None
             if page is not None:
-                self._take_page(answer, outcome, page)
+                self._process_page(answer, outcome, page)
                 mime = page.doc.mime
             elif outcome.state == State.UNCHANGED:
                 mime = answer.headers.get("content-type", "").partition(";")[0]
             if self._link_scoring is not None:
-                self._link_scoring.leave(new=outcome.state != State.DUPLICATE)
+                self._link_scoring.end_answer(new=outcome.state != State.DUPLICATE)
         elif disposition.state == State.UNCHANGED:
             self.storage.store_unchanged(answer, outcome, profile="not-modified")
         elif answer.status and disposition.state != State.WAITING:
             outcome.archive_place = self.storage.store_other(answer)
             if disposition.location:
-                self._take_redirect(answer, outcome, disposition)
+                self._process_redirect(answer, outcome, disposition)
             elif disposition.state == State.GONE or 400 <= answer.status < 500:
                 outcome.history = self._revisits.after_refusal(target)
         if disposition.state in _ENDED:
-            self._take_error(answer)
+            self._process_error(answer)
         if self.quota is not None:
             is_quarry = outcome.page is not None and bool(outcome.page.kind) and self._guarded_quarry is not None
             self.quota.count(outcome, target, found=is_quarry)
         if answer.spool:
             os.unlink(answer.spool)
         self.batch.outcomes.append(outcome)
-        self.crawl_log.note(answer, outcome, mime)
+        self.crawl_log.record(answer, outcome, mime)
         return outcome
 
-    def take_again(self, entry: unstored_log.UnstoredAnswer, target: Target) -> Outcome:
-        """Take in once more an answer of which nothing but a line was kept."""
+    def process_unstored(self, entry: unstored_log.UnstoredAnswer, target: Target) -> Outcome:
+        """Process once more an answer of which nothing but a line was kept."""
         answer, doc = recall_unstored(entry, target)
         if not entry.reason:
-            return self.take(answer) or Outcome(target.row, target.host, int(State.FAILED))
+            return self.process(answer) or Outcome(target.row, target.host, int(State.FAILED))
         outcome = Outcome(target.row, target.host, int(State.FETCHED), http=entry.status, at=entry.at)
         known = len(self.batch.discoveries)
         rows = self.links.follow_known(doc.links, doc, target)
-        self.storage.note_unstored(
+        self.storage.record_unstored(
             answer,
             outcome,
             doc,
@@ -190,7 +190,7 @@ class AnswerIntake:
         return read(answer.target.url, headers, body, links_per_page=most, agent=self._mission.agent.name)
 
     def _waits_for_browser(self, doc: Doc, outcome: Outcome, target: Target) -> bool:
-        """Whether a page is to be rendered before it is taken in; that it cannot be is put down."""
+        """Whether a page is to be rendered before it is processed; the outcome gets the reason if it cannot be."""
         if self._browser_choice is None or outcome.reason:
             return False
         choice = self._browser_choice.judge(doc, target)
@@ -198,7 +198,7 @@ class AnswerIntake:
             outcome.reason = choice
         return choice == RENDER
 
-    def _take_page(self, answer: Answer, outcome: Outcome, page: _Page) -> None:
+    def _process_page(self, answer: Answer, outcome: Outcome, page: _Page) -> None:
         """Follow the links of a page, and store it."""
         began, target, doc = time.perf_counter(), answer.target, page.doc
         kind = self._guarded_quarry.recognise(doc) if self._guarded_quarry is not None else doc.kind
@@ -210,7 +210,7 @@ class AnswerIntake:
             doc = self._read(answer, read_content(answer, self._mission.limits, whole=True)[0])
         if self._link_scoring is not None:
             self.links.resolver.intern(target.url).score = FETCHED
-            self._link_scoring.enter(target, doc, kind=kind if self._guarded_quarry is not None else "")
+            self._link_scoring.begin_answer(target, doc, kind=kind if self._guarded_quarry is not None else "")
         known = len(self.batch.discoveries)
         rows = self.links.follow_page(doc, answer)
         followed = time.perf_counter()
@@ -223,7 +223,7 @@ class AnswerIntake:
             return
         refusal = self.storage.judge(doc, kind=kind)
         if refusal is not None:
-            self.storage.note_unstored(
+            self.storage.record_unstored(
                 answer,
                 outcome,
                 doc,
@@ -243,10 +243,10 @@ class AnswerIntake:
                 kind=kind,
             )
         if self._compares and not target.digest and (doc.links or doc.tree is None):
-            self._rules.repetition.see(target, doc, repeated=outcome.state == State.DUPLICATE)
+            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE)
         self.cpu["keep"] += time.perf_counter() - followed
 
-    def _take_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:
+    def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:
         target = answer.target
         url = self.links.resolver.resolve(disposition.location, target.url)
         if url is None:
@@ -257,28 +257,28 @@ class AnswerIntake:
         outcome.redirect = url
         outcome.history = self._revisits.after_redirect(target, url)
         if self._redirects.closes_loop(url, answer):
-            self.batch.outcomes += self._redirects.end_loop(url, answer, outcome)
+            self.batch.outcomes += self._redirects.resolve_loop(url, answer, outcome)
             return
         if target.hops + 1 > self._mission.fetch.redirects:
             outcome.reason = "redirect-limit"
             return
         self.links.follow_redirect(url, target)
 
-    def _take_error(self, answer: Answer) -> None:
-        """An answer that is no page: what the quarry makes of it, and what the policy learns."""
+    def _process_error(self, answer: Answer) -> None:
+        """Follow what the quarry makes of an answer that is no page, and let the policy learn from it."""
         target, doc = answer.target, None
         if self._guarded_quarry is not None and self._guarded_quarry.hears_errors and answer.status >= 400:
             body, _ = read_content(answer, self._mission.limits)
             doc = read(target.url, answer.headers, body[:TEXT_HEAD], agent=self._mission.agent.name)
         if self._link_scoring is not None:
             self.links.resolver.intern(target.url).score = FETCHED
-            self._link_scoring.enter(target, failed=True)
+            self._link_scoring.begin_answer(target, failed=True)
         if doc is not None and self._guarded_quarry is not None:
             proposed = self._guarded_quarry.links_of_error(doc, answer.status)
             if proposed:
                 self.links.follow(proposed, doc, target, first=len(doc.links))
         if self._link_scoring is not None:
-            self._link_scoring.leave(new=True)
+            self._link_scoring.end_answer(new=True)
 
     @property
     def quarry_errors(self) -> int:

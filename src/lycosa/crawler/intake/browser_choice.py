@@ -1,4 +1,4 @@
-"""Browser choice: which pages are rendered in a browser before they are taken in."""
+"""Browser choice: which pages are rendered in a browser before they are processed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HTML = frozenset({"html", "xhtml"})
 
 
 class BrowserChoice:
-    """The choice of one worker."""
+    """Chooses by the host rules and by whether a page is empty until scripts run; counts pages that lack a browser."""
 
     def __init__(self, host_rules: HostRules, shared: SharedState, slot: int, *, has_browser: bool) -> None:
         self._host_rules = host_rules

@@ -1,4 +1,4 @@
-"""Answers in, their places in the archive out, where that takes more than one plain record."""
+"""Content deduplication: writes WARC revisit records for bodies that the archive already holds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from lycosa.frontier.contract import Frontier
 from lycosa.model import Answer, ArchivePlace, ContentHolder
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
-SHELLS_MAX = 100_000  # plain answers of rendered pages that are remembered
+PLAIN_MAX = 100_000  # plain answers of rendered pages that are remembered
 RENDERED_TYPE = "text/html; charset=utf-8"
 
 
 class ContentDedup:
-    """Writes to the archive that the worker flushes."""
+    """Finds the page that holds a content already, and writes the records of one worker that refer to another one."""
 
     def __init__(self, archive: ArchiveWriter, frontier: Frontier) -> None:
         self._archive = archive
         self._frontier = frontier
         self._digests: dict[bytes, ContentHolder] = {}
         self._stamped: dict[bytes, tuple[int, bytes]] = {}  # of those with a stamp: whose, the digest of the whole body
-        self._shells: dict[bytes, tuple[str, float]] = {}  # plain answers of rendered pages, which are often all alike
+        self._plain_answers: dict[
+            bytes, tuple[str, float]
+        ] = {}  # plain answers of rendered pages, which are often all alike
 
     def find_holder(self, digest: bytes, answer: Answer) -> ContentHolder | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
@@ -47,37 +49,37 @@ class ContentDedup:
     def add_plain(self, answer: Answer) -> ArchivePlace:
         """The answer that a rendered page was made from; those of one site are mostly all alike."""
         plain = digest_of(answer)
-        first = self._shells.get(plain)
+        first = self._plain_answers.get(plain)
         if first is not None:
             return self._archive.add_revisit(
                 answer, digest=plain, refers_to_url=first[0], refers_to_date=first[1], profile="identical"
             )
-        if len(self._shells) > SHELLS_MAX:
-            self._shells.clear()
-        self._shells[plain] = answer.target.url, answer.began
+        if len(self._plain_answers) > PLAIN_MAX:
+            self._plain_answers.clear()
+        self._plain_answers[plain] = answer.target.url, answer.began
         return self._archive.add(answer, digest=plain, mime="text/html")
 
     def add_revisit(
         self, answer: Answer, digest: bytes, holder: ContentHolder | None, *, profile: Profile
     ) -> ArchivePlace:
-        """A record which says that the content is that of another; `holder` is row, URL and time of that.
+        """Add a record which says that the content is that of another, `holder`.
 
         Replay tools look for a record with the digest that this one states: what is recognised by its core has another.
-        Of what was not modified none need be stated, and asking the archive for it would take a read of the disk each.
+        A page that was not modified need not state one, and asking the archive for it would read the disk each time.
         """
         url, date = (holder.url, holder.at) if holder else (answer.target.url, None)
         stated = digest
         if is_core(digest):
             stated = self._find_stated(digest, holder) if profile == "identical" else b""
-        if not stated and profile == "identical":  # what holds it cannot be read
+        if not stated and profile == "identical":  # the record that holds it cannot be read
             mime = answer.headers.get("content-type", "").partition(";")[0] or "application/octet-stream"
             return self._archive.add(answer, digest=digest_of(answer), mime=mime)
         return self._archive.add_revisit(answer, digest=stated, refers_to_url=url, refers_to_date=date, profile=profile)
 
     def _find_stated(self, digest: bytes, holder: ContentHolder | None) -> bytes:
         """The digest of the body in the record that holds a content with a stamp; empty: it cannot be had."""
-        n, stated = self._stamped.get(digest, (0, b""))
-        if holder is not None and n == holder.row:
+        row, stated = self._stamped.get(digest, (0, b""))
+        if holder is not None and row == holder.row:
             return stated
         place = self._frontier.content_place(digest)
         return self._archive.digest_at(place) if place is not None else b""

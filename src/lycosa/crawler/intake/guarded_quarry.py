@@ -1,4 +1,4 @@
-"""A quarry as the crawl asks it: what it raises costs one answer, is counted and written down, and no more."""
+"""Guarded quarry: a quarry whose exceptions cost one answer each, and are counted and logged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, overrides
 
-LOGGED = 1000  # complaints of one worker that are written down; all are counted
+LOGGED = 1000  # exceptions of one worker that are logged; all are counted
 
 
 def warm() -> None:
@@ -23,16 +23,14 @@ def warm() -> None:
 
 
 class GuardedQuarry:
-    """One worker's view of the quarry."""
+    """The quarry of one worker."""
 
     def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
         self.errors = 0
-        self.quarry = quarry
+        self.quarry = QuarryUnion(quarry.parts, on_error=self._log_error) if isinstance(quarry, QuarryUnion) else quarry
         self.hears_errors = overrides(quarry, "links_of_error")
         self.trusted_kinds = frozenset(quarry.trusted_kinds)
         self.scores = overrides(quarry, "score")
-        if isinstance(quarry, QuarryUnion):
-            quarry.on_error = self._complain
         self._log = log
         self._max_links = max_links or None
 
@@ -41,16 +39,16 @@ class GuardedQuarry:
         try:
             return [link for link in islice(self.quarry.links(doc), self._max_links) if isinstance(link, Link)]
         except (Exception, SystemExit) as error:
-            self._complain("links", doc.url, error)
+            self._log_error("links", doc.url, error)
             return []
 
     def links_of_error(self, doc: Doc, status: int) -> list[Link]:
         """What an answer with an error status leads to."""
         try:
-            found = islice(self.quarry.links_of_error(doc, status), self._max_links)
-            return [link for link in found if isinstance(link, Link)]
+            links = islice(self.quarry.links_of_error(doc, status), self._max_links)
+            return [link for link in links if isinstance(link, Link)]
         except (Exception, SystemExit) as error:
-            self._complain("links_of_error", doc.url, error)
+            self._log_error("links_of_error", doc.url, error)
             return []
 
     def identity(self, url: str) -> str:
@@ -58,7 +56,7 @@ class GuardedQuarry:
         try:
             return str(self.quarry.identity(url))
         except (Exception, SystemExit) as error:
-            self._complain("identity", url, error)
+            self._log_error("identity", url, error)
             return ""
 
     def score(self, link: Link, doc: Doc) -> float:
@@ -66,7 +64,7 @@ class GuardedQuarry:
         try:
             score = float(self.quarry.score(link, doc))
         except (Exception, SystemExit) as error:
-            self._complain("score", doc.url, error)
+            self._log_error("score", doc.url, error)
             return 0.0
         return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
 
@@ -75,10 +73,10 @@ class GuardedQuarry:
         try:
             return str(self.quarry.recognise(doc) or "")[:200]
         except (Exception, SystemExit) as error:
-            self._complain("recognise", doc.url, error)
+            self._log_error("recognise", doc.url, error)
             return ""
 
-    def _complain(self, method: str, url: str, error: BaseException) -> None:
+    def _log_error(self, method: str, url: str, error: BaseException) -> None:
         self.errors += 1
         if self.errors > LOGGED:
             return

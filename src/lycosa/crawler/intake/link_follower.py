@@ -1,7 +1,7 @@
-"""Link follower: resolves the links of an answer, judges those never met, and puts them into the batch.
+"""Link follower: resolves the links of an answer, judges those not known yet, and puts them into the batch.
 
-This is the hot path. A link that was met before costs one look-up; only a URL seen for the first time is judged, scored
-and given its context.
+This is the hot path. A link that is known costs one look-up; only a URL seen for the first time is judged, scored and
+given its context.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HEADER_RELATIONS = ("next", "prev", "alternate", "canonical")
 
 
 class LinkFollower:
-    """The links of one worker's answers, and the memory of what was met."""
+    """Follows the links of one worker's answers, and remembers which URLs it knows."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class LinkFollower:
         return self.follow_known(links, doc, answer.target)
 
     def follow_known(self, links: list[Link], doc: Doc, target: Target) -> list[link_codec.Row]:
-        """The same of links that were gathered already."""
+        """Follow links that were gathered already, as `follow_page` does."""
         rows = self.follow(links, doc, target)
         self.link_count += len(rows)
         if doc.modified:
@@ -141,10 +141,10 @@ class LinkFollower:
         context = doc.context(index, self._mission.keep.context_chars) if verdict.ok else ""
         link_score, policy_data = 0.0, b""
         if self._link_scoring is not None and verdict.ok:
-            link_score, policy_data = self._link_scoring.weigh(link, doc, url=url, host=host, context=context)
+            link_score, policy_data = self._link_scoring.score(link, doc, url=url, host=host, context=context)
             address.score, address.text = link_score, link.text
             if news:
-                self._link_scoring.note(link_score, host)
+                self._link_scoring.record_new(link_score, host)
         elif self._link_scoring is None and self._guarded_quarry is not None:
             link_score = self._guarded_quarry.score(link, doc)
         if self._rules.repetition.is_dull(url, host):
@@ -174,7 +174,7 @@ class LinkFollower:
     def _score_again(
         self, link_scoring: LinkScoring, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target
     ) -> None:
-        """Another link to a URL that may still wait: a better one lets it rise.
+        """Score another link to a URL that may still wait: a better one lets it rise.
 
         A site's menu stands on each of its pages: the same words are looked at the second, fourth, eighth time.
         """
@@ -184,7 +184,7 @@ class LinkFollower:
         address.text = link.text
         url, host = address.url, urls.host_of(address.url)
         context = doc.context(index, self._mission.keep.context_chars)
-        score, policy_data = link_scoring.weigh(link, doc, url=url, host=host, context=context)
+        score, policy_data = link_scoring.score(link, doc, url=url, host=host, context=context)
         if score > address.score + 0.01 and not self._rules.repetition.is_dull(url, host):
             address.score = score
             self._batch.discoveries.append(
@@ -203,7 +203,7 @@ class LinkFollower:
             )
 
     def _is_news(self, address: urls.Address, url_hash: int, depth: int) -> bool:
-        """Whether the frontier must be told: of a URL not met before or, with a depth limit, of a shorter way to it."""
+        """Whether the frontier must hear of a URL: it is unknown or, with a depth limit, this way to it is shorter."""
         if self._mission.limits.depth < 0:
             return self._seen.add(url_hash)
         shorter = depth < address.depth
@@ -211,7 +211,7 @@ class LinkFollower:
         return shorter
 
     def _record_barred(self, url: str, link: Link, verdict: Verdict, target: Target) -> None:
-        """Tell the frontier of a link that is not followed, once. What other rules refuse is refused for those."""
+        """Tell the frontier, once, of a link that is not followed; a refusal by other rules goes before this one."""
         url_hash = urls.url_id(url)
         if not self._barred.add(url_hash):
             return
@@ -232,7 +232,7 @@ class LinkFollower:
         )
 
     def follow_redirect(self, url: str, target: Target) -> None:
-        """The next hop is a target of its own: judged, polite, never fetched twice. A seed's redirect is a seed."""
+        """Follow a redirect as a target of its own: judged, polite, fetched once. A seed's redirect is a seed."""
         host, url_hash = urls.host_of(url), urls.url_id(url)
         if target.seed:
             self.adopt_seeds([url])

@@ -1,4 +1,4 @@
-"""A policy as the crawl asks it: answers and links go in as they come, scores and what is noted of URLs come out."""
+"""Link scoring: scores the links of each answer by the policy of the mission, which learns from the answers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ BORROWED = "learned_from"  # under this key the frontier keeps whose lessons wer
 
 
 class LinkScoring:
-    """One worker's policy."""
+    """The policy of one worker, with the answer whose links it is scoring."""
 
     def __init__(self, mission: Mission, guarded_quarry: GuardedQuarry | None) -> None:
         self._mission = mission
         self._relevance = make_relevance(mission)
         self.policy = make_policy(
-            mission, self._relevance, same=guarded_quarry.identity if guarded_quarry is not None else None
+            mission, self._relevance, identity=guarded_quarry.identity if guarded_quarry is not None else None
         )
         self._guarded_quarry = guarded_quarry
         self._scores = guarded_quarry is not None and guarded_quarry.scores
         self._observation: Observation | None = None
-        self._fresh: list[tuple[float, str]] = []
+        self._new_links: list[tuple[float, str]] = []
 
-    def own_lessons(self, frontier: Frontier) -> str:
-        """Let the lessons that a frontier holds be those of this policy: what another one left is forgotten.
+    def claim_lessons(self, frontier: Frontier) -> str:
+        """Make the lessons that a frontier holds those of this policy: forget what another one left.
 
         Where there are none, those that the mission borrows are the first. Returns what people should know.
         """
@@ -58,7 +58,7 @@ class LinkScoring:
                 frontier.set_meta(BORROWED, source)
             except LycosaError as problem:
                 said = f"{problem} The policy begins with nothing."
-        frontier.set_meta(LEARNED, policy.label)  # the last: who is killed before it begins again
+        frontier.set_meta(LEARNED, policy.label)  # last: a run that is killed before begins again
         return said
 
     @property
@@ -66,9 +66,9 @@ class LinkScoring:
         """How much was learned, in pages."""
         return self.policy.age
 
-    def enter(self, target: Target, doc: Doc | None = None, *, kind: str = "", failed: bool = False) -> None:
-        """An answer arrived; the links that are weighed next stand on it."""
-        self._fresh = []
+    def begin_answer(self, target: Target, doc: Doc | None = None, *, kind: str = "", failed: bool = False) -> None:
+        """Begin an answer: the links that are scored next stand on it."""
+        self._new_links = []
         observation = self._observation = Observation(
             target.url, target.host, target.policy_data, target.via, quarry_kind=kind, failed=failed
         )
@@ -76,22 +76,22 @@ class LinkScoring:
             observation.doc_kind, observation.title = doc.kind, doc.title
             text = doc.text if doc.tree is None or self._relevance.reads else doc.raw_text
             observation.relevance = self._relevance.page(text, doc.language)
-        self.policy.enter(observation)
+        self.policy.begin_answer(observation)
 
-    def weigh(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
+    def score(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
         """Score and policy data of a link."""
         prior = self._guarded_quarry.score(link, doc) if self._scores and self._guarded_quarry is not None else 0.0
         return self.policy.score(link, url, host=host, context=context, prior=prior)
 
-    def note(self, score: float, host: str) -> None:
-        """A link that was weighed had not been known before."""
-        self._fresh.append((score, host))
+    def record_new(self, score: float, host: str) -> None:
+        """Record that a link which was scored had not been known before."""
+        self._new_links.append((score, host))
 
-    def leave(self, *, new: bool) -> None:
-        """All links of the answer were weighed; whether its content is known under another address is known by now."""
+    def end_answer(self, *, new: bool) -> None:
+        """End an answer when all its links were scored; `new`: its content is not known under another address."""
         if self._observation is not None:
             self._observation.new = new
-            self.policy.leave(self._fresh)
+            self.policy.end_answer(self._new_links)
             self._observation = None
 
     def rank(self, targets: Iterable[Target]) -> list[Target]:

@@ -120,7 +120,7 @@ class PageStorage:
         """Redirects and refusals are answers too: replay and proof need them."""
         if not self.stores_all:
             location = answer.headers.get("location", "")
-            self._archive.note(
+            self._archive.add_unstored(
                 unstored_log.encode(
                     unstored_log.UnstoredAnswer(answer.target.url, answer.began, answer.status, location=location)
                 )
@@ -137,7 +137,7 @@ class PageStorage:
         """What a page in a browser asked for is no page, but needed to show that one again."""
         self._archive.add(answer, digest=digest_of(answer), mime="")
 
-    def note_unstored(
+    def record_unstored(
         self,
         answer: Answer,
         outcome: Outcome,
@@ -163,11 +163,11 @@ class PageStorage:
             answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size
         )
         entry.links = [
-            (found.url, found.anchor, "" if found.via == "a" else found.via)
-            for found in news
-            if found.state == State.PENDING
+            (discovery.url, discovery.anchor, "" if discovery.via == "a" else discovery.via)
+            for discovery in news
+            if discovery.state == State.PENDING
         ]
-        self._archive.note(unstored_log.encode(entry))
+        self._archive.add_unstored(unstored_log.encode(entry))
 
 
 def recall_unstored(entry: unstored_log.UnstoredAnswer, target: Target) -> tuple[Answer, Doc]:

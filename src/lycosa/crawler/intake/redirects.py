@@ -1,4 +1,4 @@
-"""Redirects in, and whether one of them closes a loop, and what becomes of that, out."""
+"""Redirects: whether one of them closes a loop, and what becomes of the loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RedirectLoops:
         self._frontier = frontier
         self._fetch = fetch
         self._latest: dict[str, str] = {}
-        self._bakers: set[str] = set()  # those of them that set a cookie
+        self._cookie_setters: set[str] = set()  # those of them that set a cookie
 
     def closes_loop(self, url: str, answer: Answer) -> bool:
         """Whether the redirects that are known lead from `url` back to where this answer came from.
@@ -36,10 +36,10 @@ class RedirectLoops:
         target, origin = answer.target, answer.target.url
         if len(self._latest) > REDIRECTS_MAX:
             self._latest.clear()
-            self._bakers.clear()
+            self._cookie_setters.clear()
         self._latest[origin] = url
         if self._fetch.cookies and "set-cookie" in answer.headers:
-            self._bakers.add(origin)
+            self._cookie_setters.add(origin)
         for _ in range(self._fetch.redirects + 1):
             if url == origin:
                 return True
@@ -52,22 +52,22 @@ class RedirectLoops:
             url = onward
         return False
 
-    def end_loop(self, url: str, answer: Answer, done: Outcome) -> list[Outcome]:
-        """Settle a redirect to `url` that closes a loop; what is to be asked for once more because of it.
+    def resolve_loop(self, url: str, answer: Answer, outcome: Outcome) -> list[Outcome]:
+        """Resolve a redirect to `url` that closes a loop; returns outcomes of what is fetched once more because of it.
 
-        Who sets a cookie and leads back, at once or by way of another address, wants to see the cookie.
+        A page that sets a cookie and leads back, at once or by way of another address, wants to see the cookie.
         """
         target, hop = answer.target, url
-        baked = target.url in self._bakers
-        while hop != target.url and not baked:
-            baked, hop = hop in self._bakers, self._latest.get(hop, target.url)
-        if baked and not target.retries:
+        sets_cookie = target.url in self._cookie_setters
+        while hop != target.url and not sets_cookie:
+            sets_cookie, hop = hop in self._cookie_setters, self._latest.get(hop, target.url)
+        if sets_cookie and not target.retries:
             if url == target.url:
-                done.state, done.due, done.retries = State.WAITING, answer.began, 1
+                outcome.state, outcome.due, outcome.retries = State.WAITING, answer.began, 1
                 return []
             row = self._frontier.find(url)
             # A host of another worker is that one's to ask.
             if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
-                return [Outcome(row.n, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
-        done.state, done.reason = State.FAILED, "redirect-loop"
+                return [Outcome(row.row, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
+        outcome.state, outcome.reason = State.FAILED, "redirect-loop"
         return []

@@ -1,4 +1,4 @@
-"""Request conditions: how a target is asked for, so that no more comes than is needed."""
+"""Request conditions: how much of a target is asked for, so that no more comes than is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lycosa.model import Target
 
 
 class RequestConditions:
-    """Adds to targets what the copy at hand allows to ask with, and how much of a document shows what it is."""
+    """Makes a request unconditional where a date is not enough, and asks first for a beginning that shows the kind."""
 
     def __init__(self, revisits: Revisits, *, probe_bytes: int) -> None:
         """`probe_bytes`: how much of a document is asked for at first; 0: all of it."""

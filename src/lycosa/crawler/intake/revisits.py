@@ -1,4 +1,4 @@
-"""One visit among many: how a page is asked for again, and what its answer says about when to come back."""
+"""Revisits: how a page is asked for again, and what its answer says about when to come back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lycosa.model import Answer, Target, VisitHistory
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
 
-#: What is gone, or refused by its host, is looked at again after this many rounds, then after twice as many.
+#: A page that is gone, or refused by its host, is visited again after this many rounds, then after twice as many.
 AWAY_ROUNDS = 2
 
 
@@ -23,7 +23,7 @@ def step_of(recrawl: RecrawlSettings) -> float:
 
 
 class Revisits:
-    """Knows the clock of the rounds."""
+    """The rounds of a collection up to this one, and the history of a page after a visit in it."""
 
     def __init__(self, recrawl: RecrawlSettings, rounds: list[RoundRow]) -> None:
         self.number = rounds[-1].round
@@ -46,35 +46,33 @@ class Revisits:
         return self._now - self._at.get(max(number, 1), self._now)
 
     def after_page(self, target: Target) -> VisitHistory:
-        """It brought content that it did not have before."""
+        """The history of a page that brought content which it did not have before."""
         known = target.round or target.digest
         return self._learn(target, changed=True) if known else VisitHistory(checked=self.number)
 
     def after_unchanged(self, answer: Answer) -> VisitHistory:
-        """It has not changed; the answer may or may not have brought its content to show for it."""
+        """The history of a page that has not changed; the answer may or may not have brought its content."""
         target = answer.target
         modified = answer.headers.get("last-modified", "") or target.modified
         quiet_s = quiet_time(modified, answer.headers.get("date", ""), answer.began)
-        past = self._learn(target, changed=False, quiet_s=quiet_s)
-        return past if answer.status != 304 else replace(past, checked=target.history.checked)
+        history = self._learn(target, changed=False, quiet_s=quiet_s)
+        return history if answer.status != 304 else replace(history, checked=target.history.checked)
 
     def after_redirect(self, target: Target, location: str) -> VisitHistory:
-        """It leads elsewhere."""
+        """The history of an address that leads elsewhere."""
         if not target.round:
             return VisitHistory(checked=self.number)
         return self._learn(target, changed=location != target.redirect)
 
     def after_refusal(self, target: Target) -> VisitHistory:
-        """It is gone, or its host refuses it: the longer that lasts, the longer until the next look."""
+        """The history of a page that is gone, or that its host refuses: the longer so, the later the next look."""
         gap_s = self._since(target.round) if target.round else 0.0
         wait_s = min(max(AWAY_ROUNDS * self._bounds.step_s, 2 * gap_s), self._bounds.most_s)
         return replace(target.history, interval=wait_s if self._adapt else 0.0)
 
     def _learn(self, target: Target, *, changed: bool, quiet_s: float = 0.0) -> VisitHistory:
-        past = target.history
-        rate = learn(
-            Rate(past.changes, past.watched), self._since(target.round),
-            changed=changed, quiet_s=quiet_s, bounds=self._bounds,
-        )  # fmt: skip
+        history = target.history
+        rate = Rate(history.changes, history.watched)
+        rate = learn(rate, self._since(target.round), changed=changed, quiet_s=quiet_s, bounds=self._bounds)
         wait_s = interval(rate, self._bounds) if self._adapt else 0.0
         return VisitHistory(wait_s, rate.changes, rate.watched, self.number)

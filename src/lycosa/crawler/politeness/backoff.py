@@ -1,24 +1,26 @@
-"""How a host is doing, and what it is given in return: an answer in, pauses of its host queue out."""
+"""Back-off: how an answer lengthens or shortens the pauses between requests to its host."""
 
 from __future__ import annotations
 
 from lycosa.config.settings import FetchSettings
 from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.disposition import HOST_FAILURES, requested_pause
 from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 from lycosa.model import Answer
 
 
-def heed(host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog) -> bool:
-    """Let a host rest when it asks, give it up when it cannot be reached; whether there is something to remember."""
+def apply_backoff(
+    host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog
+) -> bool:
+    """Pause a host that asks for it, give up one that cannot be reached; returns whether its row has changed."""
     if answer.failure in HOST_FAILURES:
         count = host_queue.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
         if count and answer.failure != "tls":
-            _rest(host_queue, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), crawl_log=crawl_log)
+            _pause(host_queue, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), crawl_log=crawl_log)
         return True
-    wait_s = wished_pause(answer, fetch)
+    wait_s = requested_pause(answer, fetch)
     if answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
-        _rest(host_queue, answer, now=now, wait_s=wait_s, crawl_log=crawl_log)
+        _pause(host_queue, answer, now=now, wait_s=wait_s, crawl_log=crawl_log)
         return True
     if not answer.status:
         return False
@@ -29,16 +31,14 @@ def heed(host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSetti
 
 def longest_pause(fetch: FetchSettings) -> float:
     """Seconds for which a host, or a page that is to be tried again, may have to wait."""
-    return max(
-        BACK_OFF_MAX_S, fetch.delay_s, fetch.crawl_delay_max_s, fetch.retry_after_max_s,
-        fetch.retry_delay_s * float(2**fetch.retries),
-    )  # fmt: skip
+    last_retry_s = fetch.retry_delay_s * float(2**fetch.retries)
+    return max(BACK_OFF_MAX_S, fetch.delay_s, fetch.crawl_delay_max_s, fetch.retry_after_max_s, last_retry_s)
 
 
-def _rest(host_queue: HostQueue, answer: Answer, *, now: float, wait_s: float | None, crawl_log: CrawlLog) -> None:
-    # One page that is refused again and again says little of its host: fresh ones tell.
+def _pause(host_queue: HostQueue, answer: Answer, *, now: float, wait_s: float | None, crawl_log: CrawlLog) -> None:
+    # One page that is refused again and again says little of its host: only new pages count.
     again = answer.status and answer.target.retries
     host_queue.slow_down(now, wait_s=wait_s, began=0.0 if again else answer.began)
     if crawl_log.deep:
-        grounds = answer.failure or f"HTTP {answer.status}"
-        crawl_log.tell("rest", f"{host_queue.host} for {host_queue.next_at - now:.2f} s: {grounds}")
+        reason = answer.failure or f"HTTP {answer.status}"
+        crawl_log.debug("rest", f"{host_queue.host} for {host_queue.next_at - now:.2f} s: {reason}")

@@ -1,8 +1,8 @@
-"""What is written down of a crawl (T15): answers and decisions in, lines of the log out.
+"""Crawl log: one line per answer and, at level 2, one per decision.
 
-Level 1 has one line an answer: time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose
-second word is `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given a rest.
-A log whose name ends in .jsonl has the same as JSON, one object a line.
+A line of level 1 has time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose second word is
+`debug`: every link that was refused, robots.txt, retries, connections, hosts that are given a rest. A log whose name
+ends in .jsonl has the same as JSON, one object per line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STATE_WORDS = {int(state): state.name.lower() for state in State}
 
 
 class CrawlLog:
-    """Gathers lines until the next commit; who asks `deep` first pays nothing at level 1."""
+    """Gathers the lines of one worker until its next commit; callers ask `deep` first: level 1 costs nothing."""
 
     __slots__ = ("deep", "_file", "_json", "_lines", "_second", "_stamp")
 
@@ -33,20 +33,20 @@ class CrawlLog:
         self._lines: list[str] = []
         self._second, self._stamp = 0, ""
 
-    def note(self, answer: Answer, done: Outcome, mime: str) -> None:
-        """One answer, and what became of its target."""
+    def record(self, answer: Answer, outcome: Outcome, mime: str) -> None:
+        """Record an answer, and what became of its target."""
         if self._file is None:
             return
         target = answer.target
-        self._add(answer, target.depth, target.via or "seed", mime, _STATE_WORDS[done.state], done.reason)
+        self._add(answer, target.depth, target.via or "seed", mime, _STATE_WORDS[outcome.state], outcome.reason)
         if self.deep:
             self.connection(answer)
-            if done.due:
-                due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(done.due))
-                self.tell("retry", f"{target.url} number {done.retries}, not before {due}: {done.reason}")
+            if outcome.due:
+                due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(outcome.due))
+                self.debug("retry", f"{target.url} number {outcome.retries}, not before {due}: {outcome.reason}")
 
-    def extra(self, answer: Answer, failure: str) -> None:
-        """What a page in a browser asked for; its state is `extra`, or `refused` when no request was made."""
+    def subresource(self, answer: Answer, failure: str) -> None:
+        """Record what a page in a browser asked for, as `extra`, or as `refused` when no request was made."""
         if self._file is None:
             return
         state = "extra" if answer.status or answer.took_s else "refused"
@@ -64,36 +64,36 @@ class CrawlLog:
         )
 
     def rendering(self, answer: Answer, result: RenderResult) -> None:
-        """How a page fared in a browser."""
+        """Record how a page fared in a browser."""
         if self.deep:
-            words = f"{answer.target.url} {result.seconds:.1f} s, {result.requests} requests, {result.refused} refused"
+            text = f"{answer.target.url} {result.seconds:.1f} s, {result.requests} requests, {result.refused} refused"
             why = f"; {result.failure}: {result.detail}" if result.failure else ""
-            self.tell("rendered", words + f", {len(result.html)} bytes{why}")
+            self.debug("rendered", text + f", {len(result.html)} bytes{why}")
 
     def connection(self, answer: Answer) -> None:
-        """Who answered, how long it took, and what libcurl says of a failure."""
-        words = (
+        """Record who answered, how long it took, and what libcurl says of a failure."""
+        text = (
             f"{answer.target.url} peer {answer.address or '-'}, {answer.took_s:.3f} s, {len(answer.head)} bytes of head"
         )
         coding = answer.headers.get("content-encoding", "")
-        words += f", {coding}" if coding else ""
-        self.tell("answer", words + (f"; {answer.failure}: {answer.detail}" if answer.failure else ""))
+        text += f", {coding}" if coding else ""
+        self.debug("answer", text + (f"; {answer.failure}: {answer.detail}" if answer.failure else ""))
 
     def refusal(self, url: str, verdict: Verdict, *, source: str, link: Link | None = None) -> None:
-        """A link that is not followed, and why."""
+        """Record a link that is not followed, and why."""
         text = f" {link.text!r}" if link is not None and link.text else ""
-        self.tell("refused", f"{url} {verdict.reason}: {verdict.detail}; linked from {source}{text}")
+        self.debug("refused", f"{url} {verdict.reason}: {verdict.detail}; linked from {source}{text}")
 
-    def tell(self, event: str, words: str) -> None:
-        """A fact for debugging; its words may come from the network, so they stay on one line and move no cursor."""
+    def debug(self, event: str, text: str) -> None:
+        """Record a fact for debugging; text may come from the network, so it stays on one line and moves no cursor."""
         if self.deep:
-            if len(words) > LONG:
-                words = f"{words[:LONG]}…"
-            if not words.isprintable():
-                words = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(words.split()))
+            if len(text) > LONG:
+                text = f"{text[:LONG]}…"
+            if not text.isprintable():
+                text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.split()))
             at = self._time(time.time())
-            line = encode({"time": at, "debug": event, "text": words}).decode() if self._json else ""
-            self._lines.append(f"{line or f'{at} debug {event} {words}'}\n")
+            line = encode({"time": at, "debug": event, "text": text}).decode() if self._json else ""
+            self._lines.append(f"{line or f'{at} debug {event} {text}'}\n")
 
     def write(self) -> None:
         """Append what happened since the last commit to the log."""

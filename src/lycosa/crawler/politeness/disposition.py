@@ -1,4 +1,4 @@
-"""What an answer means for its target: a pure function of the answer and the settings."""
+"""Disposition: what an answer means for its target, as a pure function of the answer and the settings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "handshake", "pr
 #: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
 _PASSING_FAILURES = HOST_FAILURES - {"tls"} | {"timeout", "empty-answer", "cut-short", "protocol", "disk"}
 _COUNTED = (State.FETCHED, State.UNCHANGED)
-#: What is kept although the answer ended early: better part of a page than none, but not than a whole copy.
+#: Answers that ended early and are kept nevertheless: part of a page is better than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
 _TRUNCATIONS = {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}
 _FROM_START = re.compile(r"bytes\s+0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
 
 class Disposition(Struct, gc=False):
+    """What becomes of a target, by its answer alone."""
+
     state: State
     reason: str = ""
     due: float = 0.0  # State.WAITING: when to try again
@@ -36,7 +38,7 @@ def disposition_of(answer: Answer, fetch: FetchSettings) -> Disposition:
     """Decide what became of a target."""
     status, failure = answer.status, answer.failure
     if failure:
-        return _settle_failure(answer, fetch)
+        return _dispose_failure(answer, fetch)
     if 200 <= status < 300:
         partial = status == 206 and not _is_whole(answer.headers.get("content-range", ""))
         return Disposition(State.FETCHED, "partial" if partial else "")
@@ -49,13 +51,13 @@ def disposition_of(answer: Answer, fetch: FetchSettings) -> Disposition:
         return Disposition(_MOVED[status], location=location)
     if status in _GONE:
         return Disposition(State.GONE, f"http-{status}")
-    wait_s = wished_pause(answer, fetch)
-    if status in _PASSING or (status == 403 and wait_s is not None):  # so do rate limits answer, too
+    wait_s = requested_pause(answer, fetch)
+    if status in _PASSING or (status == 403 and wait_s is not None):  # some rate limits answer so, too
         return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
     return Disposition(State.FAILED, f"http-{status}" if status else "protocol")
 
 
-def wished_pause(answer: Answer, fetch: FetchSettings) -> float | None:
+def requested_pause(answer: Answer, fetch: FetchSettings) -> float | None:
     """For how many seconds an answer asks us to stay away, within bounds; None: it does not."""
     if "retry-after" not in answer.headers:
         return None
@@ -66,19 +68,19 @@ def wished_pause(answer: Answer, fetch: FetchSettings) -> float | None:
 
 def _is_whole(content_range: str) -> bool:
     """Whether a range that nobody asked for is all there is; some servers answer so."""
-    found = _FROM_START.fullmatch(content_range.strip())
-    return found is not None and int(found[2]) == int(found[1]) + 1
+    match = _FROM_START.fullmatch(content_range.strip())
+    return match is not None and int(match[2]) == int(match[1]) + 1
 
 
-def _settle_failure(answer: Answer, fetch: FetchSettings) -> Disposition:
+def _dispose_failure(answer: Answer, fetch: FetchSettings) -> Disposition:
     failure = answer.failure
     usable = 200 <= answer.status < 300 and answer.size > 0 and failure in _PARTIAL
     if failure not in _PASSING_FAILURES:
         return Disposition(State.FETCHED, failure) if usable else Disposition(State.FAILED, failure)
-    outcome = _try_again(answer, fetch, failure, wait_s=None)
-    if outcome.state == State.FAILED and usable and not answer.target.digest:
-        return Disposition(State.FETCHED, failure, retries=outcome.retries)
-    return outcome
+    disposition = _try_again(answer, fetch, failure, wait_s=None)
+    if disposition.state == State.FAILED and usable and not answer.target.digest:
+        return Disposition(State.FETCHED, failure, retries=disposition.retries)
+    return disposition
 
 
 def _try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: float | None) -> Disposition:
@@ -90,9 +92,9 @@ def _try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: flo
     return Disposition(State.WAITING, reason, due=ended + pause, retries=retries + 1)
 
 
-def is_counted(done: Outcome) -> bool:
+def is_counted(outcome: Outcome) -> bool:
     """Whether a page counts against limits, unless it proves to be a duplicate; one that is not stored does not."""
-    return done.state in _COUNTED and done.unstored is None
+    return outcome.state in _COUNTED and outcome.unstored is None
 
 
 def truncation_of(reason: str) -> str:

@@ -107,9 +107,9 @@ class HostQueue:
         return HostRow(host=self.host, next_at=self.next_at, delay_s=self.back_off_s, pages=self.pages, errors=errors)
 
     def recover(self, now: float, *, longest_s: float) -> None:
-        """The host was left alone for longer than it was to be: the pauses that it needed then are forgotten.
+        """Forget the pauses that a host once needed, if it was left alone for longer than it was to be.
 
-        None is longer than `longest_s`: what says so was written while the system's clock was wrong.
+        No pause is longer than `longest_s`: a longer one was written while the system's clock was wrong.
         """
         self.next_at = min(self.next_at, now + max(longest_s, self.delay_s))
         if self.back_off_s and now > self.next_at:
@@ -123,35 +123,35 @@ class HostQueue:
         return bool(self.targets or self.robots_requests or self.subresources or self.fetching_robots)
 
     def forget_robots(self) -> None:
-        """What robots.txt said is too old: it is asked for again before the next page."""
+        """Forget a robots.txt that is too old, so that it is fetched again before the next page."""
         self.robots.clear()
         self.prefix, self.robots_until = "\0", INFINITE
 
     def begin(self, now: float) -> None:
-        """A request starts."""
+        """Count a request that starts; the delay runs from here."""
         self.active += 1
         self.next_at = now + self.delay_s + self.back_off_s
 
     def end(self, now: float) -> None:
-        """A request ended. With one request at a time the delay counts from here: the host rests that long."""
+        """Count a request that ended; with one request at a time, the delay runs from here."""
         self.active -= 1
         if self.per_host == 1:
             self.rest(now)
 
     def rest(self, now: float) -> None:
-        """No request before the host had its pause."""
+        """Allow no request before the host had its pause."""
         self.next_at = max(self.next_at, now + self.delay_s + self.back_off_s)
 
     def charge(self, now: float, cost_s: float, *, size: int, others: int) -> None:
-        """A host whose pages are costly to read, for their size, waits so that `others` get as much of a worker.
+        """Let a host whose pages are costly to read, for their size, wait so that `others` get as much of a worker.
 
-        Beside many it takes a twentieth. One that is alone takes all: there is nobody to wait for.
+        Beside many hosts it takes a twentieth; alone it takes all.
         """
         if cost_s > COSTLY_S + size * BYTE_S:
             self.next_at = max(self.next_at, now + min(OTHERS_MOST, others) * cost_s)
 
     def is_closed(self, url: str) -> bool:
-        """Whether the origin of a URL that failed never answered, and another one of the host does.
+        """Whether the origin of a URL that failed never answered, while another origin of the host does.
 
         Such a port is closed, not overloaded: once is enough, and the host is spared the pause. Else a link to a closed
         port, which anybody can write, would cost it all its pages.
@@ -188,7 +188,7 @@ class HostQueue:
         return self.down.get(prefix_of(url), "") if self.down else ""
 
     def requeue(self) -> None:
-        """Give back the targets that wait here: something better may have come, let the host choose again."""
+        """Give the targets that wait here back to the frontier, where something better may have come."""
         self.held.difference_update(target.row for target in self.targets)
         self.targets.clear()
 
@@ -199,7 +199,7 @@ class HostQueue:
         return next((origin for target in targets if (origin := prefix_of(target.url)) in self.down), "")
 
     def ease(self, url: str) -> None:
-        """The host answers: a long pause is halved, a short one shrinks slowly, or it would soon be refused again."""
+        """Shorten the pause of a host that answers: a long one by half, a short one slowly, or it refuses again."""
         if not url.startswith(self.alive):
             self.alive = prefix_of(url)
             self.answered |= {self.alive}
@@ -213,7 +213,7 @@ class HostQueue:
                 self.back_off_s = 0.0
 
     def slow_down(self, now: float, *, wait_s: float | None, began: float = INFINITE) -> None:
-        """The host is overloaded: wait as long as it says, else twice as long as the last time.
+        """Wait for an overloaded host as long as it says, else twice as long as the last time.
 
         A request that began before the last time learned nothing from it: of many at once only the first counts.
         """

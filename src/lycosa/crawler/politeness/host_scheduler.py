@@ -33,7 +33,7 @@ class HostQueueFactory:
         remember: Callable[[str], HostRow],
         partitions: LeasedPartitions | None = None,
     ) -> None:
-        """`partitions`: of the hosts that are this worker's, the queues of others serve single requests alone."""
+        """`partitions`: of this worker's hosts; queues of other hosts are not filled from the frontier."""
         self._host_rules = host_rules
         self._longest_s = longest_pause(fetch)
         self._remember = remember
@@ -70,7 +70,7 @@ class HostScheduler:
         return host_queue
 
     def enlist(self, host_queue: HostQueue) -> None:
-        """The host queue has, or may have, something to do: let it take its turn."""
+        """Let a host queue that has, or may have, something to do take its turn."""
         if not host_queue.listed and host_queue.active < host_queue.per_host:
             host_queue.listed = True
             self._count += 1  # equal times: first come, first served
@@ -89,9 +89,10 @@ class HostScheduler:
         return None
 
     def _may_go(self, host_queue: HostQueue) -> bool:
-        """Hosts that never answered leave some connections to the others: they may all be dead, and then each takes
-        one for as long as a connection is waited for. A host queue that may not go stands aside until one of them
-        ended.
+        """Whether a host queue may use a connection now; if not, it stands aside until a request of its kind ended.
+
+        Hosts that never answered leave some connections to the others: they may all be dead, and then each takes one
+        until the timeout of a connection.
         """
         if host_queue.alive != "\0":
             return True

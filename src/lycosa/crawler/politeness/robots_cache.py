@@ -1,7 +1,7 @@
 """Robots cache: what the robots.txt of each origin says, asked for before the first page and believed for a day.
 
 A request for a robots.txt stands first in the host queue it is fetched from, so it obeys the same delay as every
-request, also when it redirects to another host; if that is another worker's, `foreign_hosts` asks for leave.
+request, also when it redirects to another host; if that is another worker's, `foreign_hosts` asks that worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import HOST_FAILURES, wished_pause
+from lycosa.crawler.politeness.disposition import HOST_FAILURES, requested_pause
 from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
 from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.crawler.politeness.host_scheduler import HostScheduler
@@ -40,7 +40,7 @@ class RobotsStore(Protocol):
 
 
 class RobotsIntake(Protocol):
-    """Who is told what robots.txt files say: an intake."""
+    """What hears of the answers for robots.txt files: an intake."""
 
     @property
     def crawl_log(self) -> CrawlLog: ...
@@ -52,7 +52,7 @@ class RobotsIntake(Protocol):
 
 
 class RobotsCache:
-    """Gives the rules for a target, or sends for them."""
+    """The robots.txt rules of the hosts of one worker; fetches those that it lacks."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class RobotsCache:
         self._ask(host_queue, origin, f"{origin}/robots.txt")
         return None
 
-    def take(self, answer: Answer, now: float) -> None:
-        """A robots.txt came, or did not."""
+    def receive(self, answer: Answer, now: float) -> None:
+        """Resolve the answer for a robots.txt: follow its redirect, try again, or adopt what it says."""
         target = answer.target
         if self._foreign_hosts is not None:
             self._foreign_hosts.end(target.url)
@@ -98,7 +98,7 @@ class RobotsCache:
         self._intake.store_robots(answer)
         body = read_rules(answer)
         if self._intake.crawl_log.deep:
-            self._intake.crawl_log.tell("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
+            self._intake.crawl_log.debug("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
             self._intake.crawl_log.connection(answer)
         location = answer.headers.get("location", "")
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
@@ -112,18 +112,18 @@ class RobotsCache:
         if failed and target.retries < self._mission.fetch.retries:
             self._try_again(answer, origins, now=now)
             return
-        # What a server that states a wrong length sends is all there is: its pages are read as well.
+        # A server that states a wrong length has sent all there is: its pages are read as well.
         status = 0 if answer.failure not in _READ or (answer.failure and not body) else answer.status
         for origin in origins:
-            self._settle(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
+            self._resolve(RobotsRow(origin, now, status, body), failure=_reason(answer, status))
 
     def _ask(self, host_queue: HostQueue, origin: str, address: str, *, hops: int = 0, retries: int = 0) -> None:
         url = urls.normalise(address)
         host_queue.fetching_robots |= {origin}
         if url is None:
-            self._settle(RobotsRow(origin, clock.now(), 404), failure="")  # it leads nowhere: there are no rules
+            self._resolve(RobotsRow(origin, clock.now(), 404), failure="")  # it leads nowhere: there are no rules
         elif hops and (known := self._find_known(url)) is not None:
-            self._settle(RobotsRow(origin, known.fetched_at, known.status, known.body), failure="")
+            self._resolve(RobotsRow(origin, known.fetched_at, known.status, known.body), failure="")
         elif url in self._waiting:
             self._waiting[url].append(origin)
         else:
@@ -153,15 +153,15 @@ class RobotsCache:
 
     def _try_again(self, answer: Answer, origins: list[str], *, now: float) -> None:
         fetch, target = self._mission.fetch, answer.target
-        pause_s = wished_pause(answer, fetch) or 0.0
+        pause_s = requested_pause(answer, fetch) or 0.0
         host_queue = self._scheduler.queue_of(target.host)
         host_queue.next_at = max(host_queue.next_at, now + max(pause_s, fetch.retry_delay_s * 2**target.retries))
         for origin in origins:
             own = self._scheduler.queue_of(urls.host_of(origin + "/"))
             self._ask(own, origin, target.url, hops=target.hops, retries=target.retries + 1)
 
-    def _settle(self, row: RobotsRow, *, failure: str) -> None:
-        """Believe a robots.txt; an origin whose robots.txt cannot be had is kept out of for this run, not for a day."""
+    def _resolve(self, row: RobotsRow, *, failure: str) -> None:
+        """Adopt a robots.txt; an origin whose robots.txt cannot be had is given up for this run, not for a day."""
         host_queue = self._scheduler.queue_of(urls.host_of(row.origin + "/"))
         host_queue.fetching_robots -= {row.origin}
         robots = self._adopt(host_queue, row)
@@ -186,7 +186,7 @@ class RobotsCache:
 
 
 def _reason(answer: Answer, status: int) -> str:
-    """Why a host is kept out of: it is out of reach itself, or only its robots.txt is."""
+    """Why an origin is given up: it is out of reach itself, or only its robots.txt is."""
     failure = answer.failure
     if not answer.target.hops and (failure in HOST_FAILURES or failure == "address"):
         return failure

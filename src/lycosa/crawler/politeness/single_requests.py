@@ -1,8 +1,7 @@
-"""Single requests, made as politely as a crawl makes its own: addresses in, answers out; nothing is stored.
+"""Single requests, made outside of a crawl as politely as in one: addresses in, replies out; nothing is stored.
 
-Whoever asks after something outside of a crawl (does this service still answer?) goes this way: every socket passes the
-gate, robots.txt is asked for first, a host has its pauses, passing failures are tried again, redirects are followed
-hop by hop. `take` is called with each reply and may ask for more.
+For questions such as whether a service still answers. Every socket passes the address guard, robots.txt is fetched
+first, hosts have their pauses, passing failures are tried again, redirects are followed hop by hop.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.backoff import heed
+from lycosa.crawler.politeness.backoff import apply_backoff
 from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.crawler.politeness.disposition import disposition_of
 from lycosa.crawler.politeness.host_queue import HostQueue
@@ -27,7 +26,7 @@ from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.model import Answer, HostRow, Purpose, RobotsRow, State, Target
 
-#: Seconds within which a wish to stop is heard.
+#: Seconds within which `stopping` is asked again.
 _TICK_S = 0.25
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 
@@ -48,14 +47,19 @@ class SingleRequests:
     """Asks for addresses and gives back what they say. Not thread-safe."""
 
     def __init__(
-        self, mission: Mission, gate: AddressGuard, *, spool_folder: str, robots: Callable[[str], RobotsRow | None]
+        self,
+        mission: Mission,
+        address_guard: AddressGuard,
+        *,
+        spool_folder: str,
+        robots: Callable[[str], RobotsRow | None],
     ):
         """`robots` gives what is known of an origin's robots.txt, with its age."""
         self.mission = mission
         self.crawl_log = CrawlLog(None, level=0)
         self.round_started = 0.0
         self.robots = robots
-        self.client = Client(mission, gate, spool_folder=spool_folder)
+        self.client = Client(mission, address_guard, spool_folder=spool_folder)
         host_rules = HostRules(mission)
         make_queue = HostQueueFactory(host_rules, mission.fetch, remember=HostRow)
         self.scheduler = HostScheduler(mission.fetch.connections, make_queue)
@@ -82,8 +86,11 @@ class SingleRequests:
         self._tags[self._count] = tag
         self._enqueue(Target(self._count, urls.url_id(clean), clean, urls.host_of(clean), max_bytes=max_bytes))
 
-    def run(self, take: Callable[[object, Reply], None], *, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Serve every request; with a wish to stop, what is under way is finished and nothing else is begun."""
+    def run(self, receive: Callable[[object, Reply], None], *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Serve every request; `receive` is called with each reply and may ask for more.
+
+        Once `stopping` says so, requests under way are finished and no other is begun.
+        """
         while self._tags or self._replies:
             stop = stopping()
             now = clock.now()
@@ -92,7 +99,7 @@ class SingleRequests:
                 self._start(now)
             replies, self._replies = self._replies, []
             for tag, reply in replies:
-                take(tag, reply)
+                receive(tag, reply)
             if stop and not self.client.in_flight:
                 return
             if replies and not stop:
@@ -161,16 +168,16 @@ class SingleRequests:
         target = answer.target
         host_queue = self.scheduler.queue_of(target.host)
         host_queue.end(now)
-        heed(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log)
+        apply_backoff(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log)
         if target.purpose is Purpose.ROBOTS:
-            self.robots_cache.take(answer, now)
+            self.robots_cache.receive(answer, now)
         else:
-            self._settle(target, answer)
+            self._resolve(target, answer)
             if answer.spool:
                 os.unlink(answer.spool)
         self.scheduler.enlist(host_queue)
 
-    def _settle(self, target: Target, answer: Answer) -> None:
+    def _resolve(self, target: Target, answer: Answer) -> None:
         """Reply, follow a redirect, or wait for another try."""
         disposition = disposition_of(answer, self.mission.fetch)
         if disposition.state == State.WAITING:
@@ -185,8 +192,16 @@ class SingleRequests:
             disposition.reason = "bad-redirect" if onward is None else "redirect-limit"
         body, problem = _read_body(answer, target.max_bytes)
         reason = disposition.reason or problem
-        took_s = answer.took_s
-        self._reply(target, Reply(target.url, reason, answer.status, answer.headers, body, answer.began, took_s))
+        reply = Reply(
+            url=target.url,
+            reason=reason,
+            status=answer.status,
+            headers=answer.headers,
+            body=body,
+            at=answer.began,
+            took_s=answer.took_s,
+        )
+        self._reply(target, reply)
 
     def _reply(self, target: Target, reply: Reply) -> None:
         self._replies.append((self._tags.pop(target.row), reply))

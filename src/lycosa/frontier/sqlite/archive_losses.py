@@ -1,4 +1,4 @@
-"""Bytes that the archive has lost in; URLs to be fetched again out, and no row that speaks of what is not there."""
+"""Archive losses: drops the rows of pages whose bytes the archive has lost, and requeues their URLs."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ _LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? AND round = ? RETURNING n
 _NEWEST = "SELECT digest FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"
 
 
-def touched(desk: Connection, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+def touched(connection: Connection, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     """Row number and round of each page whose bytes touch these spans of an archive file, in one pass."""
-    rows: Iterable[Any] = desk.db.execute(_STORED_IN, (warc, desk.round))
+    rows: Iterable[Any] = connection.db.execute(_STORED_IN, (warc, connection.round))
     return [(n, number) for n, number, offset, length in rows if overlaps(offset, length, spans)]
 
 
-def fetch_again(desk: Connection, pages: Iterable[tuple[int, int]]) -> int:
+def fetch_again(connection: Connection, pages: Iterable[tuple[int, int]]) -> int:
     """Forget what was stored of these pages in these rounds, and fetch again what has no newer copy.
 
-    Whatever counts as their duplicate is fetched again as well: its bytes were never kept.
+    Pages that count as their duplicates are fetched again as well: their bytes were never kept.
     """
-    with desk.write():
-        desk.contents.catch_up()
-        losses = _Losses(desk)
+    with connection.write():
+        connection.contents.catch_up()
+        losses = _Losses(connection)
         for n, number in pages:
             losses.forget(n, number)
         if losses.digests:
-            twins: list[Any] = desk.db.execute(_TWINS, (apsw.carray(tuple(losses.digests)),)).fetchall()
+            twins: list[Any] = connection.db.execute(_TWINS, (apsw.carray(tuple(losses.digests)),)).fetchall()
             for (n,) in twins:
-                losses.forget(n, desk.round)
-            desk.contents.forget()
-        losses.counts.write(desk.db)
-        open_rows(desk, list(losses.opened.values()))
+                losses.forget(n, connection.round)
+            connection.contents.forget()
+        losses.counts.write(connection.db)
+        open_rows(connection, list(losses.opened.values()))
     return len(losses.opened)
 
 
 class _Losses:
     """Drops rows within one transaction and gathers what follows from it."""
 
-    def __init__(self, desk: Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.counts = Counts()
         self.digests: set[bytes] = set()  # contents that nobody holds any more
         self.opened: dict[int, tuple[int, int, str]] = {}
-        self._desk = desk
-        self._db = desk.db
+        self._connection = connection
+        self._db = connection.db
 
     def forget(self, n: int, number: int) -> None:
         """Drop what a round stored of a page."""
@@ -79,15 +79,15 @@ class _Losses:
             )
         # Ask for all of it the next time.
         self._db.execute("UPDATE url SET etag = '', modified = '', digest = ? WHERE n = ?", (held, n))
-        newest = number == self._desk.round or lost == digest or digest in self.digests
+        newest = number == self._connection.round or lost == digest or digest in self.digests
         if state == State.PENDING or not newest or n in self.opened:
             return
-        if state in HELD and digest and visited == self._desk.round and via != "sitemap":
+        if state in HELD and digest and visited == self._connection.round and via != "sitemap":
             self.counts.figure("stored", str(visited), -1)
         self.opened[n] = (n, state, reason)
 
     def _drop_page(self, n: int, number: int, digest: bytes) -> None:
-        position = self._desk.contents.find(digest, digest)
+        position = self._connection.contents.find(digest, digest)
         if position is not None and self._db.execute(_LET_GO, (position, n, number)).get:
             self._db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
             self.digests.add(digest)
@@ -97,7 +97,7 @@ class _Losses:
             self._db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, number))
 
     def _drop_last(self, host: int, mime: str, *, owned: bool) -> None:
-        """The only copy of a page is lost: it is none of the collection's pages any more."""
+        """Count a page whose only copy is lost out of the collection's pages."""
         if mime:
             self.counts.figure("type", mime, -1)
         if owned:

@@ -1,4 +1,4 @@
-"""A connection and what it keeps between transactions."""
+"""Database connection of a SQLite frontier, with the indexes and caches that it keeps between transactions."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Connection:
         self.unpack = unpack
         self.round = int(self.db.execute("SELECT value FROM meta WHERE key = 'round'").get)
         self._version = 0
-        self._lasting = False
+        self._durable = False
 
     def version(self) -> int:
         """A number that changes when another connection has committed something."""
         return int(self.db.execute("PRAGMA data_version").get)
 
     @contextmanager
-    def write(self, *, lasting: bool = False) -> Iterator[None]:
-        """A transaction: all of the block or nothing; `lasting`: it and all before it survive a loss of power."""
+    def write(self, *, durable: bool = False) -> Iterator[None]:
+        """Run a transaction: all of the block or nothing; `durable`: it and all before it survive a loss of power."""
         db = self.db
-        if lasting != self._lasting:
-            db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
-            self._lasting = lasting
+        if durable != self._durable:
+            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
         db.execute("BEGIN IMMEDIATE")
         try:
             version = self.version()

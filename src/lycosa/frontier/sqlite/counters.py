@@ -1,4 +1,4 @@
-"""Changes of state in, counters in the database out: so that nobody has to count ten million rows."""
+"""Counters in the database, kept with each change, so that nobody has to count ten million rows."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Counts:
         self._figures: dict[tuple[str, str], int] = {}
 
     def state(self, state: int, reason: str, change: int) -> None:
-        """So many more URLs are in this state for this reason."""
+        """Count so many more URLs in this state for this reason."""
         key = (state, reason)
         self._states[key] = self._states.get(key, 0) + change
 
     def figure(self, name: str, key: str, change: int) -> None:
-        """So many more pages of this type, answers of this status, pages stored in this round."""
+        """Count so many more pages of this type, answers of this status, pages stored in this round."""
         pair = (name, key[:_KEY_CHARS])
         self._figures[pair] = self._figures.get(pair, 0) + change
 
@@ -44,7 +44,7 @@ class Counts:
 _IS_PAGE = "via IS NOT 'sitemap'"
 
 
-#: A page of the collection: a URL with a copy, unless another page brought the same before (see events.py).
+#: A page of the collection: a URL with a copy, unless another page brought the same before (see page_events.py).
 _OWNS = f"{_IS_PAGE} AND digest <> x'' AND iif(state IN (1, 2, 3), state, was) <> 3"
 
 

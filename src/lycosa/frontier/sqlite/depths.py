@@ -1,9 +1,9 @@
-"""Shorter ways to known URLs in, exact depths out (T5).
+"""Depths: keeps the depth of each URL exact when a shorter way to it turns up.
 
-A crawl meets a URL first on some way, not always on the shortest. When a shorter one turns up, the URL's depth is
-lowered, and if it was fetched already, so are those that it led to; what was rejected for its depth alone is opened.
-A URL that is lowered while it is pending may be under way with its old depth: it is written down in `lowered`, and what
-it led to is put right when it is done.
+A crawl finds a URL first on some way, not always on the shortest. When a shorter one turns up, the URL's depth is
+lowered, and if it was fetched already, so are the depths of those that it led to; what was rejected for its depth alone
+is opened. A URL that is lowered while it is pending may be under way with its old depth: it is recorded in `lowered`,
+and the depths of those that it led to are put right when it is fetched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
 
 
 class Finder(Protocol):
-    """Finds the row number of a URL; see `Index.find`."""
+    """Finds the row number of a URL; see `KeyIndex.find`."""
 
     def find(self, key: int, *columns: object) -> int | None: ...
 
@@ -51,16 +51,16 @@ class Depths:
         self._unpack = unpack
         self._todo: list[tuple[int, int]] = []  # pages whose links are to be lowered, with their depth
 
-    def meet(self, founds: Iterable[Discovery]) -> None:
-        """Known URLs that were found once more."""
-        for found in founds:
-            n = self._index.find(found.url_hash, host_key(found.host), found.url_hash)
+    def lower_known(self, discoveries: Iterable[Discovery]) -> None:
+        """Lower known URLs that were found once more."""
+        for discovery in discoveries:
+            n = self._index.find(discovery.url_hash, host_key(discovery.host), discovery.url_hash)
             if n is not None:
-                self._lower(n, found.depth, fits=found.state == State.PENDING)
+                self._lower(n, discovery.depth, fits=discovery.state == State.PENDING)
         self._spread()
 
-    def spread_done(self, ns: Iterable[int]) -> None:
-        """Pages that were fetched with a depth that may have been lowered meanwhile."""
+    def spread_fetched(self, ns: Iterable[int]) -> None:
+        """Lower what pages lead to that were fetched while their depth may have been lowered."""
         if self._db.execute("SELECT NOT EXISTS (SELECT 1 FROM lowered)").get:
             return
         for n in ns:
@@ -73,7 +73,7 @@ class Depths:
         self._spread()
 
     def spread(self, n: int) -> None:
-        """What a page leads to may lie deeper than the page allows: put it right."""
+        """Lower what a page leads to, where that lies deeper than the page allows."""
         state, _, depth, _ = self._db.execute(_ROW, (n,)).get
         if state != State.REJECTED:
             self._todo.append((n, depth))
@@ -110,9 +110,9 @@ class Depths:
                     self._lower_child(url, depth + 1, refreshed_by=parent)
 
     def _lower_child(self, url: str, depth: int, *, refreshed_by: int = 0) -> None:
-        """A page of known depth leads to `url`; a refresh or a list in a list is no level down."""
-        ident = urls.url_id(url)
-        n = self._index.find(ident, host_key(urls.host_of(url)), ident)
+        """Lower a URL that a page of known depth leads to; a refresh or a list in a list is no level down."""
+        url_hash = urls.url_id(url)
+        n = self._index.find(url_hash, host_key(urls.host_of(url)), url_hash)
         if n is None:
             return
         if refreshed_by and self._db.execute(_IS_REFRESH, (n, refreshed_by)).get:

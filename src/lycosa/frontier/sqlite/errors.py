@@ -1,4 +1,4 @@
-"""SQLite's errors in, ours out: one sentence for a person."""
+"""Errors of SQLite in, ours out: one sentence for a person."""
 
 from __future__ import annotations
 

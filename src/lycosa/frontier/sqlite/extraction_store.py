@@ -1,4 +1,4 @@
-"""Which kept documents a quarry has not seen yet flow out; what it made of them flows in, a batch in one transaction.
+"""Extraction store: the documents that a quarry has not extracted yet, and the records that it made of the others.
 
 A body is extracted once, for the page that brought it first; pages with the same content, in whatever round, share its
 records through their digest. A crash between two batches repeats at most what was under way, and doubles nothing.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
+import msgspec
 from msgspec import Struct
 
 from lycosa.frontier.sqlite import schema
@@ -43,11 +44,11 @@ ON CONFLICT (warc, offset) DO UPDATE SET url = excluded.url RETURNING id"""
 _GUEST_HAD = "SELECT version, outcome, strikes FROM extracted WHERE n = ? AND round = 0 AND quarry = ?"
 
 
-class Due(Struct, frozen=True, gc=False):
+class DueDocument(Struct, frozen=True, gc=False):
     """A document that is to be extracted."""
 
-    seq: int  # where it stands in the order of arrival; 0 for a guest
-    n: int
+    seq: int  # where it stands in the order of arrival; 0 for a foreign document
+    row: int
     round: int
     warc: str
     offset: int
@@ -68,9 +69,9 @@ class ForeignDocument(Struct, frozen=True, gc=False):
 
 
 class ExtractedDocument(Struct, frozen=True, gc=False):
-    """What came of one document."""
+    """The result of extracting one document."""
 
-    due: Due
+    due: DueDocument
     outcome: str
     error: str = ""
     strikes: int = 0
@@ -78,7 +79,7 @@ class ExtractedDocument(Struct, frozen=True, gc=False):
 
 
 class Label(Struct, frozen=True):
-    """Whose records these are."""
+    """The quarry, its version and the mission that records belong to."""
 
     quarry: str
     version: str
@@ -88,7 +89,7 @@ class Label(Struct, frozen=True):
 Method = Callable[Concatenate["ExtractionStore", P], R]
 
 
-def _spoken(method: Method[P, R]) -> Method[P, R]:
+def _translated(method: Method[P, R]) -> Method[P, R]:
     @wraps(method)
     def call(self: ExtractionStore, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -110,18 +111,18 @@ class ExtractionStore:
     def close(self) -> None:
         self._db.close()
 
-    @_spoken
-    def due(self, *, after: int, limit: int) -> list[Due]:
+    @_translated
+    def due(self, *, after: int, limit: int) -> list[DueDocument]:
         """The next documents beyond a place in the order of arrival that have no result of this version."""
         bindings = (self.label.quarry, self.label.version, after, limit)
-        return [Due(*row) for row in self._db.execute(_DUE, bindings)]
+        return [DueDocument(*row) for row in self._db.execute(_DUE, bindings)]
 
-    @_spoken
+    @_translated
     def count_due(self, *, after: int = 0) -> int:
         """How many there are; in one pass over all contents."""
         return int(self._db.execute(_COUNT, (self.label.quarry, self.label.version, after)).get)
 
-    @_spoken
+    @_translated
     def forget(self, *, aside_only: bool = False) -> None:
         """Make documents due again, all or those that were set aside; their records stay until there are new ones."""
         aside = " AND outcome <> 'done'" if aside_only else ""
@@ -129,31 +130,41 @@ class ExtractionStore:
             sql = f"UPDATE extracted SET outcome = 'due', error = '', strikes = 0 WHERE quarry = ?{aside}"
             self._db.execute(sql, (self.label.quarry,))
 
-    @_spoken
-    def invite(self, guests: Iterable[ForeignDocument]) -> list[Due | None]:
-        """Give documents of other archives their numbers; None for those that are done."""
-        found: list[Due | None] = []
+    @_translated
+    def add_foreign(self, documents: Iterable[ForeignDocument]) -> list[DueDocument | None]:
+        """Give documents of other archives their row numbers; None for those that are extracted already."""
+        due: list[DueDocument | None] = []
         with self._db:
-            for guest in guests:
-                row = (guest.url, guest.fetched_at, guest.digest, guest.warc, guest.offset, guest.length)
+            for document in documents:
+                row = msgspec.structs.astuple(document)
                 n = -int(self._db.execute(_GUEST, row).get)
                 had: Any = self._db.execute(_GUEST_HAD, (n, self.label.quarry)).fetchone()
                 same = had is not None and had[0] == self.label.version
                 if same and had[1] not in ("strike", "due"):
-                    found.append(None)
-                else:
-                    strikes = had[2] if same else 0
-                    found.append(Due(0, n, 0, guest.warc, guest.offset, guest.length, guest.url, strikes))
-        return found
+                    due.append(None)
+                    continue
+                due.append(
+                    DueDocument(
+                        seq=0,
+                        row=n,
+                        round=0,
+                        warc=document.warc,
+                        offset=document.offset,
+                        length=document.length,
+                        url=document.url,
+                        strikes=had[2] if same else 0,
+                    )
+                )
+        return due
 
-    @_spoken
+    @_translated
     def commit(self, rows: Iterable[ExtractedDocument], *, now: float) -> None:
         """Put these results in the place of earlier ones, all of them or none.
 
         A page whose bytes were lost in the meantime is left out: it is fetched, and then due, again.
         """
         db = self._db
-        rows = sorted(rows, key=lambda row: (row.due.n, row.due.round))
+        rows = sorted(rows, key=lambda row: (row.due.row, row.due.round))
         db.execute("BEGIN IMMEDIATE")
         try:
             self._write([row for row in rows if self._is_there(row.due)], now)
@@ -163,19 +174,19 @@ class ExtractionStore:
                 db.execute("ROLLBACK")
             raise
 
-    def _is_there(self, due: Due) -> bool:
-        return due.n < 0 or self._db.execute(_STILL, (due.n, due.round, due.warc, due.offset)).get is not None
+    def _is_there(self, due: DueDocument) -> bool:
+        return due.row < 0 or self._db.execute(_STILL, (due.row, due.round, due.warc, due.offset)).get is not None
 
     def _write(self, rows: list[ExtractedDocument], now: float) -> None:
         quarry, version, mission = self.label.quarry, self.label.version, self.label.mission
-        keys = [(row.due.n, row.due.round, quarry) for row in rows]
+        keys = [(row.due.row, row.due.round, quarry) for row in rows]
         self._db.executemany(_DROP, keys)
         records = (
             (*key, mission, kind, text) for key, row in zip(keys, rows, strict=True) for kind, text in row.records
         )
         self._db.executemany(_RECORD, records)
-        done = (
+        results = (
             (*key, version, row.outcome, row.error, row.strikes, len(row.records), now)
             for key, row in zip(keys, rows, strict=True)
         )
-        self._db.executemany(_DONE, done)
+        self._db.executemany(_DONE, results)

@@ -1,7 +1,8 @@
-"""The frontier on disk: one SQLite file, shared by the workers of one machine.
+"""SQLite frontier: one file, shared by the workers of one machine.
 
-Every worker process opens its own, after the fork. Reading goes through indexes whose cost does not depend on how much
-there is; writing is one short transaction a batch. What was committed survives a kill at any instant.
+Every worker process opens a frontier of its own, after the fork. Reading goes through indexes whose cost does not
+depend on how much there is; writing is one short transaction per batch. What was committed survives a kill at any
+instant.
 """
 
 from __future__ import annotations
@@ -73,19 +74,40 @@ _LATER = "SELECT n FROM url WHERE n > ? AND id = ? AND host = ?"  # what other w
 _HOLDER = "SELECT {} FROM content JOIN url USING (n) JOIN page USING (n, round) WHERE seq = ?"
 
 
-def _read_target(row: Any) -> Target:
-    return Target(*(*row[:7], bool(row[7]), *row[8:15], VisitHistory(*row[16:20]), row[15], False, row[20]))
+def _read_target(columns: Any) -> Target:
+    n, url_hash, url, host, depth, hops, retries, seed, score, parent, via, *visit, policy_data = columns
+    etag, modified, digest, round_number, redirect, *history = visit
+    return Target(
+        row=n,
+        url_hash=url_hash,
+        url=url,
+        host=host,
+        depth=depth,
+        hops=hops,
+        retries=retries,
+        seed=bool(seed),
+        score=score,
+        parent=parent,
+        via=via,
+        etag=etag,
+        modified=modified,
+        digest=digest,
+        round=round_number,
+        history=VisitHistory(*history),
+        redirect=redirect,
+        policy_data=policy_data,
+    )
 
 
 Method = Callable[Concatenate["SqliteFrontier", P], R]
 
 
-def _spoken(method: Method[P, R]) -> Method[P, R]:
-    """Let errors of SQLite leave as errors that a person understands; while suspended, open for this call alone."""
+def _translated(method: Method[P, R]) -> Method[P, R]:
+    """Turn errors of SQLite into ours, which a person understands; while suspended, open for this call alone."""
 
     @wraps(method)
     def call(self: SqliteFrontier, *args: P.args, **kwargs: P.kwargs) -> R:
-        brief = self._desk is None
+        brief = self._connection is None
         try:
             if brief:
                 self._open()
@@ -100,7 +122,7 @@ def _spoken(method: Method[P, R]) -> Method[P, R]:
 
 
 class SqliteFrontier:
-    """A frontier in a file. One object is one worker's: it remembers the leases that it took."""
+    """A frontier in a file. Each worker has an object of its own, which remembers the leases that it took."""
 
     def __init__(self, path: str | Path, *, unpack_links: Unpack = link_codec.targets, recent_max: int = MOST) -> None:
         """Open a database; `unpack_links` gives the URLs of a link row, `recent_max` bounds the keys held in memory."""
@@ -111,7 +133,7 @@ class SqliteFrontier:
         self._suspended = self._closed = False
         self._read_inbox_at = 0  # the version of the database when the inbox was last found empty
         self._seeds: list[str] = []  # workers ask again and again, and there may be millions
-        self._desk: Connection | None = None
+        self._connection: Connection | None = None
         self._open()
 
     @staticmethod
@@ -122,18 +144,19 @@ class SqliteFrontier:
     def _open(self) -> None:
         if self._closed:
             raise RuntimeError(f"{self.path} was closed")
-        self._desk = Connection(self.path, self._leases, unpack=self._unpack, recent_max=self._recent_max)
+        self._connection = Connection(self.path, self._leases, unpack=self._unpack, recent_max=self._recent_max)
         self._read_inbox_at = 0
 
     def _shut(self) -> None:
-        if self._desk is not None:
-            self._desk.db.close()
-            self._desk = None
+        if self._connection is not None:
+            self._connection.db.close()
+            self._connection = None
 
     @property
-    def _at(self) -> Connection:
-        assert self._desk is not None
-        return self._desk
+    def _conn(self) -> Connection:
+        """The open connection."""
+        assert self._connection is not None
+        return self._connection
 
     def suspend(self) -> None:
         self._suspended = True
@@ -141,7 +164,7 @@ class SqliteFrontier:
 
     def resume(self) -> None:
         self._suspended = False
-        if self._desk is None:
+        if self._connection is None:
             self._open()
 
     def close(self) -> None:
@@ -150,117 +173,117 @@ class SqliteFrontier:
 
     # Leases
 
-    @_spoken
+    @_translated
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        with self._at.write():
-            return self._leases.take(self._at.db, owner, want=want, now=now, ttl_s=ttl_s)
+        with self._conn.write():
+            return self._leases.acquire(self._conn.db, owner, want=want, now=now, ttl_s=ttl_s)
 
-    @_spoken
+    @_translated
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
-        with self._at.write():
-            return self._leases.renew(self._at.db, owner, now=now, ttl_s=ttl_s)
+        with self._conn.write():
+            return self._leases.renew(self._conn.db, owner, now=now, ttl_s=ttl_s)
 
-    @_spoken
+    @_translated
     def release(self, owner: str, parts: Iterable[int]) -> None:
-        with self._at.write():
-            self._leases.release(self._at.db, owner, parts)
+        with self._conn.write():
+            self._leases.release(self._conn.db, owner, parts)
 
-    @_spoken
+    @_translated
     def release_slot(self, slot: int) -> None:
-        with self._at.write():
-            self._leases.clear(self._at.db, suffix=f":{slot}")
+        with self._conn.write():
+            self._leases.clear(self._conn.db, suffix=f":{slot}")
 
-    @_spoken
+    @_translated
     def clear_leases(self) -> None:
-        with self._at.write():
-            self._leases.clear(self._at.db)
+        with self._conn.write():
+            self._leases.clear(self._conn.db)
 
     # Rounds
 
-    @_spoken
+    @_translated
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        return rounds.begin(self._at, now=now, step_s=step_s, everything=everything)
+        return rounds.begin(self._conn, now=now, step_s=step_s, everything=everything)
 
-    @_spoken
+    @_translated
     def open_round(self, *, max_s: float) -> int:
-        return rounds.open_due(self._at, max_s=max_s)
+        return rounds.open_due(self._conn, max_s=max_s)
 
-    @_spoken
+    @_translated
     def end_round(self, *, now: float | None, why: str) -> None:
-        rounds.end(self._at, now=now, why=why)
+        rounds.end(self._conn, now=now, why=why)
 
-    @_spoken
+    @_translated
     def rounds(self) -> list[RoundRow]:
-        return rounds.listing(self._at.db)
+        return rounds.listing(self._conn.db)
 
     # Targets out
 
-    @_spoken
+    @_translated
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
-        rows = (self._at.db.execute(_BUSY_HOSTS, (*span, self._at.round)) for span in spans(parts))
+        rows = (self._conn.db.execute(_BUSY_HOSTS, (*span, self._conn.round)) for span in spans(parts))
         return [HostRow(*row) for cursor in rows for row in cursor]
 
-    @_spoken
+    @_translated
     def host(self, name: str) -> HostRow:
         sql = "SELECT name, next_at, delay_s, iif(round = ?, visited, 0), errors FROM host WHERE host = ?"
-        row = self._at.db.execute(sql, (self._at.round, host_key(name))).fetchone()
+        row = self._conn.db.execute(sql, (self._conn.round, host_key(name))).fetchone()
         return HostRow(name) if row is None else HostRow(*row)
 
-    @_spoken
+    @_translated
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
         if skip:
             bindings = (host, host_key(host), limit, apsw.carray(array("q", skip)))
-            rows = self._at.db.execute(_LOAD_OTHERS, bindings)
+            rows = self._conn.db.execute(_LOAD_OTHERS, bindings)
         else:
-            rows = self._at.db.execute(_LOAD, (host, host_key(host), limit))
+            rows = self._conn.db.execute(_LOAD, (host, host_key(host), limit))
         return [_read_target(row) for row in rows]
 
-    @_spoken
+    @_translated
     def target(self, n: int) -> Target | None:
-        row = self._at.db.execute(_ONE, (n,)).fetchone()
+        row = self._conn.db.execute(_ONE, (n,)).fetchone()
         return None if row is None else _read_target(row)
 
-    @_spoken
+    @_translated
     def due(self, parts: Iterable[int], now: float) -> list[str]:
-        return bulk_updates.wake_due(self._at, parts, now)
+        return bulk_updates.wake_due(self._conn, parts, now)
 
-    @_spoken
+    @_translated
     def next_due(self, parts: Iterable[int]) -> float | None:
-        times = (self._at.db.execute(_NEXT_DUE, (part,)).get for part in parts)
+        times = (self._conn.db.execute(_NEXT_DUE, (part,)).get for part in parts)
         return min((time for time in times if time is not None), default=None)
 
-    @_spoken
+    @_translated
     def inbox(self, parts: Iterable[int]) -> list[str]:
-        desk = self._at
-        version = desk.version()
+        conn = self._conn
+        version = conn.version()
         if version == self._read_inbox_at:
             return []
         ranges = spans(parts)
-        if not any(desk.db.execute(_INBOX, span).fetchone() for span in ranges):
+        if not any(conn.db.execute(_INBOX, span).fetchone() for span in ranges):
             self._read_inbox_at = version
             return []
         names = []
-        with desk.write():
+        with conn.write():
             for span in ranges:
-                names += [name for _, name in desk.db.execute(_INBOX, span)]
-                desk.db.execute("DELETE FROM inbox WHERE host BETWEEN ? AND ?", span)
+                names += [name for _, name in conn.db.execute(_INBOX, span)]
+                conn.db.execute("DELETE FROM inbox WHERE host BETWEEN ? AND ?", span)
         return names
 
     # Results in
 
-    @_spoken
-    def add_seeds(self, founds: Iterable[Discovery], *, max_depth: int = -1) -> int:
-        desk, rows, new = self._at, list(founds), 0
+    @_translated
+    def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
+        conn, rows, new = self._conn, list(discoveries), 0
         for start in range(0, len(rows), _SEEDS_AT_ONCE):
-            with desk.write():
-                desk.urls.catch_up()
-                writer = Writer(desk, owned=frozenset(), max_depth=max_depth)
-                new += writer.plant(rows[start : start + _SEEDS_AT_ONCE])
+            with conn.write():
+                conn.urls.catch_up()
+                writer = Writer(conn, owned=frozenset(), max_depth=max_depth)
+                new += writer.add_seeds(rows[start : start + _SEEDS_AT_ONCE])
                 writer.finish()
         self._read_inbox_at = 0
         return new
 
-    @_spoken
+    @_translated
     def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
         try:
             return self._commit(batch, owner, max_depth)
@@ -268,190 +291,190 @@ class SqliteFrontier:
             return self._commit(cleaned(batch), owner, max_depth)
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
-        desk = self._at
-        with desk.write(lasting=batch.durable):
-            held = self._leases.held(desk.db, owner)
-            lost = {part_of(done.host) for done in batch.outcomes} - held
+        conn = self._conn
+        with conn.write(durable=batch.durable):
+            held = self._leases.held(conn.db, owner)
+            lost = {part_of(outcome.host) for outcome in batch.outcomes} - held
             if lost:
                 raise LeaseLost(lost)
-            desk.urls.catch_up()
-            desk.contents.catch_up()
-            writer = Writer(desk, owned=held, max_depth=max_depth)
+            conn.urls.catch_up()
+            conn.contents.catch_up()
+            writer = Writer(conn, owned=held, max_depth=max_depth)
             writer.write(batch)
             writer.finish()
         own = {host for host in writer.woken if part_of(host) in held}
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
-    @_spoken
+    @_translated
     def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
-        db = self._at.db
+        db = self._conn.db
         stamp = db.execute("SELECT max(stamp) FROM lesson").get or 0
         if stamp <= since:
             return stamp, []
         rows: list[Any] = db.execute("SELECT key, weight, energy FROM lesson WHERE stamp > ?", (since,)).fetchall()
         return stamp, rows
 
-    @_spoken
+    @_translated
     def forget_lessons(self) -> None:
-        with self._at.write():
-            self._at.db.execute("DELETE FROM lesson")
+        with self._conn.write():
+            self._conn.db.execute("DELETE FROM lesson")
 
-    @_spoken
+    @_translated
     def content_holder(self, digest: bytes) -> ContentHolder | None:
         row = self._find_content(digest, "url.n, url.url, page.fetched_at")
         return ContentHolder(*row) if row is not None else None
 
-    @_spoken
+    @_translated
     def content_place(self, digest: bytes) -> ArchivePlace | None:
         row = self._find_content(digest, "page.warc, page.offset, page.length")
         return ArchivePlace(*row) if row is not None else None
 
     def _find_content(self, digest: bytes, columns: str) -> Any:
-        contents = self._at.contents
+        contents = self._conn.contents
         if not contents.loaded:
             contents.catch_up()
         position = contents.find(digest, digest)
-        return None if position is None else self._at.db.execute(_HOLDER.format(columns), (position,)).fetchone()
+        return None if position is None else self._conn.db.execute(_HOLDER.format(columns), (position,)).fetchone()
 
-    # Changes of mind
+    # Ending and opening URLs anew
 
-    @_spoken
+    @_translated
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        return bulk_updates.end_host(self._at, host_key(host), reason, state=state, under=under)
+        return bulk_updates.end_host(self._conn, host_key(host), reason, state=state, under=under)
 
-    @_spoken
+    @_translated
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        return bulk_updates.readmit(self._at, host_key(host), reason, limit=limit)
+        return bulk_updates.readmit(self._conn, host_key(host), reason, limit=limit)
 
-    @_spoken
+    @_translated
     def set_aside(self, n: int, reason: str) -> None:
-        bulk_updates.end_one(self._at, n, reason)
+        bulk_updates.end_one(self._conn, n, reason)
 
-    @_spoken
-    def repend(self, ns: Iterable[int]) -> int:
-        return archive_losses.fetch_again(self._at, ((n, self._at.round) for n in ns))
+    @_translated
+    def requeue(self, rows: Iterable[int]) -> int:
+        return archive_losses.fetch_again(self._conn, ((row, self._conn.round) for row in rows))
 
-    @_spoken
-    def repend_reason(self, reason: str) -> int:
-        db = self._at.db
+    @_translated
+    def requeue_reason(self, reason: str) -> int:
+        db = self._conn.db
         if not db.execute("SELECT sum(count) FROM stat WHERE reason = ?", (reason,)).get:
             return 0
         rows: list[Any] = db.execute("SELECT n, max(round, 1) FROM url WHERE reason = ?", (reason,)).fetchall()
-        return archive_losses.fetch_again(self._at, rows)
+        return archive_losses.fetch_again(self._conn, rows)
 
-    @_spoken
-    def hasten(self, latest: float) -> None:
-        with self._at.write():
-            self._at.db.execute("UPDATE url INDEXED BY waiting SET due = ?1 WHERE state = 9 AND due > ?1", (latest,))
+    @_translated
+    def cap_waits(self, latest: float) -> None:
+        with self._conn.write():
+            self._conn.db.execute("UPDATE url INDEXED BY waiting SET due = ?1 WHERE state = 9 AND due > ?1", (latest,))
 
-    @_spoken
+    @_translated
     def retry(self) -> int:
-        return bulk_updates.retry(self._at)
+        return bulk_updates.retry(self._conn)
 
-    @_spoken
-    def repend_archive(self, name: str, spans: Sequence[Span]) -> int:
-        return archive_losses.fetch_again(self._at, archive_losses.touched(self._at, name, spans))
+    @_translated
+    def requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
+        return archive_losses.fetch_again(self._conn, archive_losses.touched(self._conn, name, spans))
 
-    @_spoken
+    @_translated
     def reopen(self, reasons: Collection[str], judge: Judge) -> int:
-        return bulk_updates.judge_again(self._at, reasons, judge)
+        return bulk_updates.judge_again(self._conn, reasons, judge)
 
-    @_spoken
+    @_translated
     def strike(self, n: int) -> int:
-        with self._at.write():
+        with self._conn.write():
             sql = "INSERT INTO strike VALUES (?, 1) ON CONFLICT (n) DO UPDATE SET count = count + 1 RETURNING count"
-            return int(self._at.db.execute(sql, (n,)).get)
+            return int(self._conn.db.execute(sql, (n,)).get)
 
     # What is known
 
-    @_spoken
+    @_translated
     def find(self, url: str) -> UrlRow | None:
-        desk, ident, host = self._at, urls.url_id(url), host_key(urls.host_of(url))
-        if not desk.urls.loaded:
-            return statistics.find(desk.db, url)
-        n = desk.urls.find(ident, host, ident)
+        conn, url_hash, host = self._conn, urls.url_id(url), host_key(urls.host_of(url))
+        if not conn.urls.loaded:
+            return statistics.find(conn.db, url)
+        n = conn.urls.find(url_hash, host, url_hash)
         if n is None:
-            n = desk.db.execute(_LATER, (desk.urls.last, ident, host)).get
-        return None if n is None else statistics.read_row(desk.db, n)
+            n = conn.db.execute(_LATER, (conn.urls.last, url_hash, host)).get
+        return None if n is None else statistics.read_row(conn.db, n)
 
-    def holds(self, ident: int) -> bool:
-        return self._desk is not None and self._desk.urls.holds(ident)
+    def holds(self, url_hash: int) -> bool:
+        return self._connection is not None and self._connection.urls.holds(url_hash)
 
-    @_spoken
+    @_translated
     def recall(self, url: str) -> tuple[int, str] | None:
-        known, ident = self._at.urls, urls.url_id(url)
+        known, url_hash = self._conn.urls, urls.url_id(url)
         if not known.loaded:
             known.catch_up()
-        n = known.find(ident, host_key(urls.host_of(url)), ident)
+        n = known.find(url_hash, host_key(urls.host_of(url)), url_hash)
         sql = "SELECT state, coalesce(reason, '') FROM url WHERE n = ?"
-        row: tuple[int, str] | None = None if n is None else self._at.db.execute(sql, (n,)).fetchone()
+        row: tuple[int, str] | None = None if n is None else self._conn.db.execute(sql, (n,)).fetchone()
         return row
 
-    @_spoken
+    @_translated
     def given_seeds(self) -> list[str]:
         sql = "SELECT url FROM seed CROSS JOIN url USING (n) WHERE given ORDER BY n"
-        return [url for (url,) in self._at.db.execute(sql)]
+        return [url for (url,) in self._conn.db.execute(sql)]
 
-    @_spoken
+    @_translated
     def seeds(self) -> list[str]:
-        db = self._at.db
+        db = self._conn.db
         if db.execute("SELECT count(*) FROM seed").get != len(self._seeds):
             rows: list[Any] = db.execute("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n").fetchall()
             self._seeds = [url for (url,) in rows]
         return list(self._seeds)
 
-    @_spoken
+    @_translated
     def failed_seeds(self) -> dict[str, str]:
-        return statistics.failed_seeds(self._at.db)
+        return statistics.failed_seeds(self._conn.db)
 
-    @_spoken
+    @_translated
     def robots(self, origin: str) -> RobotsRow | None:
         sql = "SELECT origin, fetched_at, status, body FROM robots WHERE origin = ?"
-        row = self._at.db.execute(sql, (origin,)).fetchone()
+        row = self._conn.db.execute(sql, (origin,)).fetchone()
         return None if row is None else RobotsRow(*row)
 
-    @_spoken
+    @_translated
     def tallies(self, host: str) -> dict[str, int]:
-        return dict(self._at.db.execute("SELECT key, count FROM tally WHERE host = ?", (host_key(host),)))
+        return dict(self._conn.db.execute("SELECT key, count FROM tally WHERE host = ?", (host_key(host),)))
 
-    @_spoken
+    @_translated
     def warcs(self) -> list[WarcRow]:
-        return [WarcRow(*row) for row in self._at.db.execute("SELECT name, size, synced, stamp FROM warc")]
+        return [WarcRow(*row) for row in self._conn.db.execute("SELECT name, size, synced, stamp FROM warc")]
 
-    @_spoken
-    def note_warcs(self, rows: Iterable[WarcRow]) -> None:
-        with self._at.write():
+    @_translated
+    def record_warcs(self, rows: Iterable[WarcRow]) -> None:
+        with self._conn.write():
             for row in rows:
                 values = (row.name, row.size, row.synced, row.mtime_ns)
-                self._at.db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?, ?, ?)", values)
-            self._at.db.execute("DELETE FROM warc WHERE size = 0")
+                self._conn.db.execute("INSERT OR REPLACE INTO warc VALUES (?, ?, ?, ?)", values)
+            self._conn.db.execute("DELETE FROM warc WHERE size = 0")
 
-    @_spoken
+    @_translated
     def counts(self) -> dict[int, int]:
-        return statistics.counts(self._at.db)
+        return statistics.counts(self._conn.db)
 
-    @_spoken
+    @_translated
     def stored(self) -> int:
-        return statistics.stored(self._at.db, self._at.round)
+        return statistics.stored(self._conn.db, self._conn.round)
 
-    @_spoken
+    @_translated
     def pages(self) -> int:
-        return statistics.pages(self._at.db)
+        return statistics.pages(self._conn.db)
 
-    @_spoken
+    @_translated
     def summary(self, *, top: int = 10) -> Summary:
-        return statistics.summary(self._at.db, self._at.round, top=top)
+        return statistics.summary(self._conn.db, self._conn.round, top=top)
 
-    @_spoken
+    @_translated
     def pending(self) -> bool:
-        return bool(self._at.db.execute(_LEFT).get)
+        return bool(self._conn.db.execute(_LEFT).get)
 
-    @_spoken
+    @_translated
     def meta(self, key: str) -> str | None:
-        value = self._at.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        value = self._conn.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
         return None if value is None else str(value)
 
-    @_spoken
+    @_translated
     def set_meta(self, key: str, value: str) -> None:
-        with self._at.write():
-            self._at.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        with self._conn.write():
+            self._conn.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

@@ -1,4 +1,4 @@
-"""A database in, what is wrong with it out; and from one that is damaged, what its archive cannot tell."""
+"""Integrity check of a crawl database, and salvage of what a damaged one holds and its archive does not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SalvagedRows(Struct):
     meta: dict[str, str]
 
 
-def find_harm(path: Path, *, thorough: bool, unpack: Unpack = link_codec.targets) -> str:
+def find_damage(path: Path, *, thorough: bool, unpack: Unpack = link_codec.targets) -> str:
     """What is wrong with a database, in a few words; empty: nothing.
 
     SQLite's own check sees whether the pages hang together. What a row says is checked where it can be: a URL
@@ -43,9 +43,9 @@ def find_harm(path: Path, *, thorough: bool, unpack: Unpack = link_codec.targets
         try:
             db.set_busy_timeout(schema.BUSY_MS)
             current = schema.read_version(db, path) == schema.VERSION
-            said = db.execute(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)").get
-            if said != "ok":
-                return str(said).replace("\n", " ")
+            result = db.execute(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)").get
+            if result != "ok":
+                return str(result).replace("\n", " ")
             return _find_wrong_rows(db, unpack) if thorough and current else ""  # an older one has other tables
         finally:
             db.close()
@@ -85,11 +85,11 @@ def salvage(path: Path) -> SalvagedRows:
     try:
         saved.meta = {str(key): str(value) for key, value in _readable(db, "SELECT key, value FROM meta")}
         for (n,) in _readable(db, "SELECT n FROM seed WHERE given"):
-            if (found := url_of(n)) is not None:
-                saved.seeds.append(found)
+            if (seed := url_of(n)) is not None:
+                saved.seeds.append(seed)
         for n, count in _readable(db, "SELECT n, count FROM strike"):
-            if (found := url_of(n)) is not None:
-                saved.strikes[found[0]] = int(count)
+            if (page := url_of(n)) is not None:
+                saved.strikes[page[0]] = int(count)
         for row in _readable(db, "SELECT origin, fetched_at, status, body FROM robots"):
             saved.robots.append(RobotsRow(*row))
     finally:

@@ -1,9 +1,9 @@
-"""Keys in, positions in an append-only table out.
+"""Key index: finds the position of a key in an append-only table.
 
 A unique index over random keys costs a page of disk writes for every row once it outgrows the cache. Here the table
 itself is the log: keys of its latest rows are held in memory, all older ones lie in a sorted table, and they move there
 in strides so long that each page of the sorted table is written for many keys at once. A stride is cut into slices
-that ride along with commits. A filter of bits tells for nearly every new key that the sorted table does not have it.
+that ride along with commits. A filter of bits shows for nearly every new key that the sorted table does not have it.
 Nothing of this has to survive a crash: the memory is read again from the tables.
 
 Several connections may write. Each holds the recent keys of all of them (`catch_up`, inside its transaction), and one
@@ -66,7 +66,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class KeyFilter:
-    """Remembers keys by one bit each: what it does not know was never added."""
+    """Remembers keys by one bit each: a key that it does not know was never added."""
 
     def __init__(self, bits: int = FILTER_BITS) -> None:
         self._bytes = bytearray(1 << (bits - 3))
@@ -85,7 +85,7 @@ class KeyFilter:
 
 
 class KeyIndex(Generic[K]):
-    """Finds the position of a key. Who appends a row notes its key in `recent` and its position in `last`."""
+    """Finds the position of a key. Code that appends a row puts its key into `recent` and its position into `last`."""
 
     def __init__(self, db: apsw.Connection, log: KeyTables, *, most: int = MOST) -> None:
         self.recent: dict[K, int] = {}
@@ -106,7 +106,7 @@ class KeyIndex(Generic[K]):
         db.execute(f"CREATE TEMP TABLE {log.run} ({log.columns})")
 
     def catch_up(self) -> None:
-        """Take in what others appended and moved; before the first `find` and append of a transaction."""
+        """Read what others appended and moved; before the first `find` and append of a transaction."""
         if not self.stale:
             return
         self.stale = False

@@ -1,7 +1,7 @@
-"""Who holds which partitions: rows of `part` in, a worker's leases out.
+"""Leases: which worker holds which partitions, in the table `part`.
 
-Each lease has an epoch, one higher than the last holder's. Who comes back after its lease was given to another finds
-that the epoch has changed, and writes nothing.
+Each lease has an epoch, one higher than the last holder's. A worker that comes back after its lease was given to
+another finds that the epoch has changed, and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Leases:
         self._held: frozenset[int] = frozenset()
         self.stale = True  # the table may say something else
 
-    def take(self, db: apsw.Connection, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        """Take free and then expired partitions, neighbours first, until `want` are held.
+    def acquire(self, db: apsw.Connection, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
+        """Lease free and then expired partitions, neighbours first, until `want` are held.
 
-        Who is late may come back; what is free belongs to nobody, and nobody else may come to take it.
+        Free ones first: the worker of an expired one may come back, but nobody else may come for a free one.
         """
         mine = self.held(db, owner)
         rows = db.execute("SELECT part, owner, lease_until FROM part ORDER BY owner NOT IN ('', ?), part", (owner,))
@@ -47,13 +47,13 @@ class Leases:
         return self._held
 
     def renew(self, db: apsw.Connection, owner: str, *, now: float, ttl_s: float) -> set[int]:
-        """Prolong what is still held."""
+        """Prolong the leases that are still held."""
         held = self.held(db, owner)
         db.executemany("UPDATE part SET lease_until = ? WHERE part = ?", ((now + ttl_s, part) for part in held))
         return set(held)
 
     def release(self, db: apsw.Connection, owner: str, parts: Iterable[int]) -> None:
-        """Give back what is still held of these."""
+        """Give back those of these partitions that are still held."""
         held = self.held(db, owner)
         db.executemany(f"{_FREE} WHERE part = ?", ((part,) for part in parts if part in held))
         self.stale = True

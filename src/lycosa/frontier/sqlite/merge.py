@@ -1,8 +1,8 @@
-"""Two crawl databases in, the first one with everything of both out: one transaction, all of it or nothing.
+"""Merge of two crawl databases into the first one: one transaction, all of it or nothing.
 
-What both know is one row: the better fate wins (fetched, moved or gone over failed over pending over rejected; of two
-equal ones the newer), the shorter way from a seed, the newer robots.txt. Row numbers of the other database are mapped,
-so parents, seeds and records stay with their pages; a body that both hold is held once.
+What both know is one row: the better outcome wins (fetched, moved or gone over failed over pending over rejected; of
+two equal ones the newer), the shorter way from a seed, the newer robots.txt. Row numbers of the other database are
+mapped, so parents, seeds and records stay with their pages; a body that both hold is held once.
 
 Rounds keep their numbers. Where both hold different copies of a page under one round, the newer copy gets the next
 round that is free for this page, so the newest copy always has the highest round.
@@ -38,7 +38,7 @@ TABLES = {
     "round": "own", "visit": "own", "lastmod": "map", "extracted": "own", "guest": "own", "lesson": "keep",
 }  # fmt: skip
 
-#: What tells of a URL's finding, and of its newest copy; every other column tells of its fate and goes with the better.
+#: Columns on how a URL was found, and on its newest copy; the others are on its outcome and go with the better one.
 _FINDING = ("score", "depth", "hops", "parent", "via", "anchor", "context", "original", "lore")
 _COPY = ("digest", "etag", "modified")
 _FIXED = ("n", "host", "id", "url", "seed", *_FINDING, *_COPY)
@@ -46,12 +46,12 @@ _FIXED = ("n", "host", "id", "url", "seed", *_FINDING, *_COPY)
 _ASIDE = 1 << 19  # added to rounds while they are moved, so that no two meet; a round has 20 bits
 
 
-class Merged(Struct):
+class MergeCounts(Struct):
     """What one merge did."""
 
     urls: int = 0  # of the other database
     new: int = 0  # those that were unknown
-    better: int = 0  # known ones whose fate is that of the other database now
+    better: int = 0  # known ones whose outcome is that of the other database now
     pages: int = 0  # copies of pages that were added
     same: int = 0  # those that both had
     contents: int = 0  # bodies that were unknown
@@ -65,7 +65,7 @@ def merge(
     scratch: Path,
     warcs: Mapping[str, str],
     max_depth: int,
-) -> Merged:
+) -> MergeCounts:
     """Put everything of `other`, which is of this version and only read, into the database at `path`.
 
     `scratch` is a file for what does not fit into memory, `warcs` says how the other's archive files are called now.
@@ -114,20 +114,22 @@ def _transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 class _Merger:
+    """The steps of one merge, within one transaction."""
+
     def __init__(self, db: apsw.Connection, warcs: Mapping[str, str]) -> None:
         self._db = db
         self._run = db.execute
-        self._done = Merged()
+        self._counts = MergeCounts()
         self._base = self._value("SELECT coalesce(max(n), 0) FROM url")
         self._run("CREATE TABLE scratch.name (old TEXT PRIMARY KEY, new TEXT) WITHOUT ROWID")
         db.executemany("INSERT INTO scratch.name VALUES (?, ?)", warcs.items())
 
-    def run(self, max_depth: int) -> Merged:
+    def run(self, max_depth: int) -> MergeCounts:
         self._index()
         self._pair()
         self._add_urls()
-        self._better_fates()
-        self._shorter_ways()
+        self._adopt_better_outcomes()
+        self._adopt_shorter_ways()
         self._place_copies()
         self._add_copies()
         self._add_visits()
@@ -139,7 +141,7 @@ class _Merger:
             self._spread_depths(max_depth)
         recount(self._db, base=self._base)
         self._run("DELETE FROM meta WHERE key = ?", (UNIFORM,))  # the other may have had other settings
-        return self._done
+        return self._counts
 
     # Helpers
 
@@ -163,10 +165,12 @@ class _Merger:
 
     def _index(self) -> None:
         """Bring the sorted tables up to the end of their logs, so that everything is found in them."""
-        self._run("INSERT OR IGNORE INTO known SELECT host, id, n FROM url"
-                  " WHERE n > (SELECT upto FROM moved WHERE name = 'url') ORDER BY host, id")  # fmt: skip
-        self._run("INSERT OR IGNORE INTO holder SELECT digest, seq FROM content"
-                  " WHERE seq > (SELECT upto FROM moved WHERE name = 'content') ORDER BY digest")  # fmt: skip
+        self._run("""
+            INSERT OR IGNORE INTO known SELECT host, id, n FROM url
+            WHERE n > (SELECT upto FROM moved WHERE name = 'url') ORDER BY host, id""")
+        self._run("""
+            INSERT OR IGNORE INTO holder SELECT digest, seq FROM content
+            WHERE seq > (SELECT upto FROM moved WHERE name = 'content') ORDER BY digest""")
         for name, last in (("url", "max(n) FROM url"), ("content", "max(seq) FROM content")):
             sql = f"UPDATE moved SET mover = '', upto = max(upto, coalesce((SELECT {last}), 0)) WHERE name = ?"
             self._run(sql, (name,))
@@ -187,8 +191,8 @@ class _Merger:
             ORDER BY key.n""")
         self._run("DROP TABLE scratch.key")
         self._run("CREATE INDEX scratch.twin_n ON twin (n)")
-        self._done.urls = self._value("SELECT count(*) FROM other.url")
-        self._done.better = self._value("SELECT count(*) FROM scratch.twin WHERE better")
+        self._counts.urls = self._value("SELECT count(*) FROM other.url")
+        self._counts.better = self._value("SELECT count(*) FROM scratch.twin WHERE better")
 
     def _add_urls(self) -> None:
         columns = ", ".join(self._columns("url", but=("n", "parent")))
@@ -196,21 +200,21 @@ class _Merger:
             INSERT INTO url (n, parent, {columns})
             SELECT {self._base} + o.n, {self._mapped("o.parent")}, {columns} FROM other.url AS o
             WHERE o.n NOT IN (SELECT old FROM scratch.twin) ORDER BY o.n""")
-        self._done.new = self._db.changes()
+        self._counts.new = self._db.changes()
 
-    def _better_fates(self) -> None:
-        fate = ", ".join(f"{name} = o.{name}" for name in self._columns("url", but=(*_FIXED, "was")))
+    def _adopt_better_outcomes(self) -> None:
+        outcome = ", ".join(f"{name} = o.{name}" for name in self._columns("url", but=(*_FIXED, "was")))
         # A page that is gone, or to be fetched again, for the better side may have been there for the other.
         was = "iif({0}.digest = x'' AND {1}.digest <> x'', iif({1}.state BETWEEN 1 AND 6, {1}.state, {1}.was), {0}.was)"
         for only, changes in (
             ("NOT t.better", was.format("url", "o")),
-            ("t.better", f"{was.format('o', 'url')}, {fate}"),
+            ("t.better", f"{was.format('o', 'url')}, {outcome}"),
         ):
             self._run(f"""
                 UPDATE url SET was = {changes} FROM scratch.twin AS t CROSS JOIN other.url AS o ON o.n = t.old
                 WHERE {only} AND url.n = t.n AND (t.better OR url.digest = x'' AND o.digest <> x'')""")
 
-    def _shorter_ways(self) -> None:
+    def _adopt_shorter_ways(self) -> None:
         finding = ", ".join(f"{name} = o.{name}" for name in _FINDING if name != "parent")
         self._run(f"""
             UPDATE url SET {finding}, parent = {self._mapped("o.parent")}
@@ -234,7 +238,7 @@ class _Merger:
             ORDER BY 1, 5, 3 DESC, 4""")
         for _, group in groupby(copies, key=lambda row: row[0]):
             self._place(list(group))
-        self._done.same = self._value("SELECT count(*) FROM scratch.place WHERE same")
+        self._counts.same = self._value("SELECT count(*) FROM scratch.place WHERE same")
         self._move_ours()
 
     def _place(self, copies: list[Any]) -> None:
@@ -282,14 +286,14 @@ class _Merger:
             SELECT {self._mapped("page.n")}, {self._placed("page")},
                    coalesce((SELECT new FROM scratch.name WHERE old = page.warc), page.warc), {columns}
             FROM other.page WHERE {self._is_new_copy("page")} ORDER BY 1, 2""")
-        self._done.pages = self._db.changes()
+        self._counts.pages = self._db.changes()
         self._run(f"""
             INSERT INTO link (key, links)
             SELECT {self._mapped("link.n")} << 20 | {self._placed("link")}, links FROM other.link
             WHERE {self._is_new_copy("link")} ORDER BY 1""")
 
     def _add_visits(self) -> None:
-        """What later rounds found of pages; a copy that became a round of its own is a change, or none."""
+        """Add what later rounds found of pages; a copy that became a round of its own is a change, or none."""
         columns = ", ".join(self._columns("visit", but=("n", "round", "warc")))
         self._run(f"""
             INSERT OR IGNORE INTO visit (n, round, warc, {columns})
@@ -322,11 +326,11 @@ class _Merger:
             INSERT INTO content
             SELECT {last} + seq, digest, {self._mapped("content.n")}, {self._placed("content")}
             FROM scratch.fresh CROSS JOIN other.content USING (seq) ORDER BY seq""")
-        self._done.contents = self._db.changes()
+        self._counts.contents = self._db.changes()
         self._run("DROP TABLE scratch.body")
 
     def _mark_duplicates(self) -> None:
-        """A page that came from the other database is a duplicate if and only if another one holds its body first."""
+        """Mark pages from the other database as duplicates if and only if another page holds their body first."""
         self._run(f"""
             UPDATE url SET state = iif(holds.n = url.n, 1, 3)
             FROM (SELECT holder.digest, content.n FROM holder CROSS JOIN content USING (seq)) AS holds
@@ -335,7 +339,7 @@ class _Merger:
                 AND (url.state = 1 OR coalesce(url.reason, '') = '')""")
 
     def _add_rest(self) -> None:
-        """The tables whose rows are simply united."""
+        """Add the rows of the tables that are simply united."""
         self._run(f"""
             INSERT INTO seed SELECT {self._mapped("o.n")}, given FROM other.seed AS o WHERE true
             ON CONFLICT DO UPDATE SET given = max(given, excluded.given)""")
@@ -366,11 +370,13 @@ class _Merger:
             ON CONFLICT ({key}) DO UPDATE SET {changes} WHERE {newer}""")
 
     def _add_records(self) -> None:
-        """What quarries made of a content goes to the page that holds it here, unless that has its own already."""
+        """Give the records of a content to the page that holds it here, unless that has its own already."""
         guests = ", ".join(self._columns("guest", but=("id",)))
         self._run(f"INSERT OR IGNORE INTO guest ({guests}) SELECT {guests} FROM other.guest ORDER BY id")
-        self._run("CREATE TABLE scratch.mined (old INTEGER, was INTEGER, quarry TEXT, n INTEGER, round INTEGER,"
-                  " PRIMARY KEY (n, round, quarry)) WITHOUT ROWID")  # fmt: skip
+        self._run("""
+            CREATE TABLE scratch.mined (
+                old INTEGER, was INTEGER, quarry TEXT, n INTEGER, round INTEGER, PRIMARY KEY (n, round, quarry)
+            ) WITHOUT ROWID""")
         self._run("""
             INSERT OR IGNORE INTO scratch.mined
             SELECT e.n, e.round, e.quarry, c.n, c.round FROM other.extracted AS e
@@ -387,10 +393,10 @@ class _Merger:
                 INSERT INTO {table} (n, round, {", ".join(columns)})
                 SELECT m.n, m.round, {", ".join(f"o.{name}" for name in columns)} FROM scratch.mined AS m
                 CROSS JOIN other.{table} AS o ON o.n = m.old AND o.round = m.was AND o.quarry = m.quarry{order}""")
-        self._done.records = self._db.changes()
+        self._counts.records = self._db.changes()
 
     def _spread_depths(self, max_depth: int) -> None:
-        """Under a depth limit, what a page leads to is as near as the page: put right where the two sides differed."""
+        """Under a depth limit, put depths right where the two sides differed: links are as near as their page."""
         depths = Depths(
             self._db, _Finder(self._db), counts=Counts(), woken=set(), max_depth=max_depth, unpack=link_codec.targets
         )

@@ -1,4 +1,4 @@
-"""Rounds: a collection is gone through again and again, and each time what is due becomes pending once more.
+"""Rounds: the collection is visited again and again, and each time what is due becomes pending once more.
 
 The rounds have a clock of their own. It goes on by the real time between two starts, but by one step at least (a
 period, or a day), so that intervals mean the same for rounds begun by hand one after the other. What a round visits is
@@ -44,18 +44,18 @@ _BEFORE = "SELECT at FROM round WHERE round = ? - 1"
 _ROUNDS = "SELECT round, at, started, ended, why, everything FROM round ORDER BY round"
 
 
-def begin(desk: Connection, *, now: float, step_s: float, everything: bool) -> int:
+def begin(connection: Connection, *, now: float, step_s: float, everything: bool) -> int:
     """Begin the next round; nothing is pending for it yet."""
-    with desk.write():
-        number = int(desk.db.execute(_BEGIN, (now, step_s, everything)).get)
-        desk.db.execute("UPDATE meta SET value = ? WHERE key = 'round'", (number,))
-    desk.round = number
+    with connection.write():
+        number = int(connection.db.execute(_BEGIN, (now, step_s, everything)).get)
+        connection.db.execute("UPDATE meta SET value = ? WHERE key = 'round'", (number,))
+    connection.round = number
     return number
 
 
-def open_due(desk: Connection, *, max_s: float) -> int:
+def open_due(connection: Connection, *, max_s: float) -> int:
     """Make pending what the round visits, from where an earlier pass was interrupted."""
-    db, number, total = desk.db, desk.round, 0
+    db, number, total = connection.db, connection.round, 0
     upto, opened, everything, at = db.execute(_LAST, (number,)).get
     if opened >= upto:
         return 0
@@ -64,7 +64,7 @@ def open_due(desk: Connection, *, max_s: float) -> int:
     while opened < upto:
         until = min(opened + CHUNK, upto)
         bindings = (opened, until, number, everything, max_s, now)
-        with desk.write():
+        with connection.write():
             total += _open(db, bindings)
             db.execute("UPDATE round SET opened = ? WHERE round = ?", (until, number))
         opened = until
@@ -84,10 +84,10 @@ def _open(db: apsw.Connection, bindings: tuple[object, ...]) -> int:
     return total
 
 
-def end(desk: Connection, *, now: float | None, why: str) -> None:
-    """Write down how the round stands."""
-    with desk.write():
-        desk.db.execute("UPDATE round SET ended = ?, why = ? WHERE round = ?", (now, why, desk.round))
+def end(connection: Connection, *, now: float | None, why: str) -> None:
+    """Record how the round stands."""
+    with connection.write():
+        connection.db.execute("UPDATE round SET ended = ?, why = ? WHERE round = ?", (now, why, connection.round))
 
 
 def listing(db: apsw.Connection) -> list[RoundRow]:
@@ -96,11 +96,16 @@ def listing(db: apsw.Connection) -> list[RoundRow]:
     for name in ("answers", *EVENTS):
         rows: list[Any] = db.execute("SELECT key, count FROM figure WHERE name = ?", (name,)).fetchall()
         figures |= {(name, key): count for key, count in rows}
-    found: list[Any] = db.execute(_ROUNDS).fetchall()
+    rounds: list[Any] = db.execute(_ROUNDS).fetchall()
     return [
         RoundRow(
-            number, at, started, ended, why, bool(everything),
-            *(figures.get((name, str(number)), 0) for name in ("answers", *EVENTS)),
+            round=number,
+            at=at,
+            started=started,
+            ended=ended,
+            why=why,
+            everything=bool(everything),
+            **{name: figures.get((name, str(number)), 0) for name in ("answers", *EVENTS)},
         )
-        for number, at, started, ended, why, everything in found
-    ]  # fmt: skip
+        for number, at, started, ended, why, everything in rounds
+    ]

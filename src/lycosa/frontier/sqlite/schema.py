@@ -1,6 +1,6 @@
 """The tables of crawl.db: what each is for, and how a database is made, opened and checked.
 
-Two tables are append-only logs with an index that is kept up in large strides instead of row by row (see index.py):
+Two tables are append-only logs with an index that is kept up in large strides instead of row by row (see key_index.py):
 `url` with `known`, `content` with `holder`. Everything else is ordinary. To find a URL from outside, use `FIND_URL`.
 """
 
@@ -138,8 +138,8 @@ CREATE TABLE url (
     fetched_at REAL, due REAL DEFAULT 0, retries INTEGER DEFAULT 0, interval REAL DEFAULT 0, redirect TEXT DEFAULT '',
     modified TEXT DEFAULT '', etag TEXT DEFAULT '', digest BLOB DEFAULT x'',
     round INTEGER DEFAULT 0, was INTEGER DEFAULT 0,  -- the last visit, and the state before the present one
-    changes REAL DEFAULT 0, watched REAL DEFAULT 0, checked INTEGER DEFAULT 0,  -- model.Past
-    lore BLOB DEFAULT x''  -- what the policy noted
+    changes REAL DEFAULT 0, watched REAL DEFAULT 0, checked INTEGER DEFAULT 0,  -- model.VisitHistory
+    lore BLOB DEFAULT x''  -- model.Target.policy_data
 );
 CREATE INDEX pending ON url (host, score DESC) WHERE state = 0;
 CREATE INDEX waiting ON url ({PART_SQL}, due) WHERE state = 9;
@@ -220,18 +220,18 @@ def create(path: Path, *, mission_toml: str, now: float) -> None:
     """Make an empty crawl database; it has its name only when it is whole and on the disk."""
     if path.exists():
         raise CollectionError(f"{path} exists already.")
-    unborn = path.with_name(f"{path.name}.new")
+    unfinished = path.with_name(f"{path.name}.new")
     try:
         for suffix in ("", "-wal", "-shm"):  # of an attempt that was killed
-            unborn.with_name(unborn.name + suffix).unlink(missing_ok=True)
-        db = apsw.Connection(str(unborn))
+            unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        db = apsw.Connection(str(unfinished))
         try:
             db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             db.execute("PRAGMA journal_mode = WAL")
             _fill(db, mission_toml=mission_toml, now=now)
         finally:
             db.close()  # which writes the log back, and syncs
-        unborn.rename(path)
+        unfinished.rename(path)
         sync_folder(path.parent)
     except apsw.Error as problem:
         raise translate(problem, path) from None

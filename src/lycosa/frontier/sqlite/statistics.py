@@ -1,4 +1,4 @@
-"""A database in, figures for people out."""
+"""Statistics of a crawl database: counts by state, summaries, and what became of the seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch with text that cannot be written as UTF-8 in, one that can out.
+"""UTF-8 clean-up: a batch with text that cannot be written as UTF-8 in, one that can out.
 
 Pages can spell lone surrogates (`&#xD800;`). They are so rare that nobody looks for them before writing has failed.
 """

@@ -1,8 +1,8 @@
 """Nofollow rules: which links are not followed, whatever they lead to.
 
 A page may forbid it (nofollow), a link may (rel=nofollow), and where only links that leave a host are wanted, those
-that stay on it are not. A link that may be followed lifts the bar. A sitemap recommends nothing, so its nofollow is
-none; and where a page moves to (refresh) is followed like a redirect.
+that stay on it are not. Another link to the same URL that may be followed is. A sitemap recommends nothing, so its
+nofollow does not count; and the address that a page moves to (refresh) is followed like a redirect.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""Whether a site still brings anything new (T18, T19): pages go in as they are fetched, folders that only repeat
-themselves come out.
+"""Repetition: folders of a site whose pages only repeat themselves, by the pages fetched so far.
 
 Calendars, session ids, faceted lists and pages that are the same for any query string have no end, and nothing in their
-addresses need say so; but their pages say nothing new. A page counts as a repetition when its bytes were met before, or
-when, numbers and the like apart, neither its title nor more than a bit of its text is new to its folder. A folder
+addresses need say so; but their pages say nothing new. A page counts as a repetition when its bytes were seen before,
+or when, numbers and the like apart, neither its title nor more than a bit of its text is new to its folder. A folder
 (parts with digits in them are one) of which `traps.near_duplicates` pages one after the other were repetitions is
 spent: its addresses are refused. So is a path that has queries after a quarter of that, and all below a folder after
-four times as many. Only repetitions that were found on repetitions count: what a page of substance links to is meant,
-however alike it is; what has no end leads from itself to itself. And a page that leads to a document (no
-HTML) that is new is no repetition: a list of a thousand of them may say nothing but their numbers.
+four times as many. Only repetitions that were found on repetitions count: a page of substance means what it links to,
+however alike that is; an endless site leads from itself to itself. And a page that leads to a new document (no HTML) is
+no repetition: a list of a thousand of them may say nothing but their numbers.
 
-This must cost next to nothing on honest sites. So the text of a page is read only when it looks like one before it:
-now and then it is compared with the last one of its folder and, with more patience, when title, size and number of
-links are those of a page that was met. Where that leads to nothing it is tried ever more rarely.
+This must cost next to nothing on honest sites. So the text of a page is read only when it looks like one before it: now
+and then it is compared with the last one of its folder and, with more patience, when title, size and number of links
+are those of an earlier page. Where that leads to nothing it is tried ever more rarely.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _QUERIES = 4
 #: From this part of the bound on, new addresses of the folder are fetched after all others.
 _DULL = 4
 #: The first page of a folder that is compared with another, and the longest way from one comparison to the next; the
-#: same for those that look as a page that was met.
+#: latter also for pages that look like an earlier one.
 _FIRST = 16
 _LONGEST = 32
 _LONGEST_MET = 4
@@ -80,16 +79,27 @@ class Readable(Protocol):
 
     @property
     def text(self) -> str:
-        """The text that a reader sees, a block a line."""
+        """The text that a reader sees, one block per line."""
 
 
 class _Folder:
     """What is remembered of the pages in one folder, or of all below it."""
 
     __slots__ = (
-        "above", "bound", "echoes", "gap", "host", "key", "length", "next", "next_met", "pages", "probes", "run",
+        "above",
+        "bound",
+        "echoes",
+        "gap",
+        "host",
+        "key",
+        "length",
+        "next",
+        "next_met",
+        "pages",
+        "probes",
+        "run",
         "runs",
-    )  # fmt: skip
+    )
 
     def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
         self.host = host
@@ -124,8 +134,8 @@ class Repetition:
         self._spent: dict[str, set[str]] = {}
         self._dull: dict[str, set[str]] = {}
 
-    def see(self, target: Target, page: Readable, *, repeated: bool) -> None:
-        """Take note of a page that was fetched for the first time; `repeated`: its very bytes were met before."""
+    def observe(self, target: Target, page: Readable, *, repeated: bool) -> None:
+        """Count a page that was fetched for the first time; `repeated`: its very bytes were seen before."""
         if page.tree is None:
             if not repeated:
                 self._credit(target)
@@ -145,7 +155,7 @@ class Repetition:
             if new is None:
                 return
             if new:
-                self._wake(folder)
+                self._end_run(folder)
                 return
             self._suspect(target.row, folder)
         site.echoes += 1
@@ -185,8 +195,8 @@ class Repetition:
     def _refuse(self, host: str, key: str) -> Verdict:
         count = self._tallies.count(host, _KEY + key)
         detail = f"{host}{key}: {counted(count, 'page')} one after the other brought nothing new"
-        part = "a quarter of " if key.endswith("?") else "four times " if key.endswith("*") else ""
-        return Verdict(False, CODE, f"{detail}; allowed: {part}traps.near_duplicates = {self.bound}")
+        factor = {"?": "a quarter of ", "*": "four times "}.get(key[-1:], "")
+        return Verdict(False, CODE, f"{detail}; allowed: {factor}traps.near_duplicates = {self.bound}")
 
     def _bound_of(self, key: str) -> int:
         if key.endswith("?"):
@@ -220,7 +230,7 @@ class Repetition:
         return folder
 
     def _is_met(self, shape: int) -> bool:
-        """Whether a page of this shape was met before; if not, it is from now on."""
+        """Whether a page of this shape is known; it is from now on."""
         if shape in self._shapes or shape in self._former:
             return True
         self._shapes.add(shape)
@@ -269,18 +279,18 @@ class Repetition:
         return None if first else new
 
     def _credit(self, target: Target) -> None:
-        """A new document was fetched: the page that led to it brought that, however alike it is to others."""
+        """Credit a new document to the page that led to it, however alike that is to others."""
         folder = self._suspects.get(target.parent)
         if folder is not None and folder.run:
-            self._wake(folder)
+            self._end_run(folder)
 
-    def _suspect(self, n: int, folder: _Folder) -> None:
+    def _suspect(self, row: int, folder: _Folder) -> None:
         if len(self._suspects) >= _SUSPECTS:
             self._suspects.clear()
-        self._suspects[n] = folder
+        self._suspects[row] = folder
 
-    def _wake(self, folder: _Folder) -> None:
-        """Something new came from a folder."""
+    def _end_run(self, folder: _Folder) -> None:
+        """End the run of repetitions of a folder that brought something new."""
         folder.above[0].echoes = 0
         if folder.run * _DULL >= folder.bound:
             self._dull.get(folder.host, set()).discard(folder.key)

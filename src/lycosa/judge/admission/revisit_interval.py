@@ -1,4 +1,4 @@
-"""How often a page has changed in, when to look again out (T14).
+"""Revisit interval: how often a page has changed in, when to visit it again out.
 
 Changes are taken for a Poisson process. Its rate is estimated from the changes seen and the time watched, which both
 begin with a guess and fade, so that a page may change its ways (the mean of a gamma posterior, as in Cho and
@@ -34,7 +34,7 @@ class IntervalBounds(Struct, frozen=True):
 
 
 class Rate(Struct, frozen=True, gc=False):
-    """The evidence on one page."""
+    """The evidence on one page: changes seen, and time watched."""
 
     changes: float = 0.0
     watched: float = 0.0  # seconds

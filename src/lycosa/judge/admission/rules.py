@@ -1,8 +1,8 @@
-"""Whether an address is visited: a normalised URL and what is known of it go in, the first refusal comes out.
+"""Admission rules: a normalised URL and what is known of it go in, the first refusal comes out.
 
 `Rules.judge` is asked once for each new address of a crawl; `Rules.explain` tells a person of every rule in turn. The
 order is fixed: scheme, length, scope, reject list, accept list, depth, folders that only repeat themselves, traps.
-Seeds are always visited (T3). What each refusal's code means stands in `reasons.py`.
+Seeds are always visited. What each refusal's code means stands in `reasons.py`.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Rules:
     ) -> None:
         """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves.
 
-        `uniform`: whether all that is known was found by these rules. `recall` tells what became of an address that was
-        met before, so that it is counted once.
+        `uniform`: whether all that is known was found by these rules. `recall` says what became of an address that is
+        known, so that it is counted once.
         """
         self.scope = Scope(mission.scope, seeds)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
@@ -113,7 +113,7 @@ class Rules:
         return self.traps.admit(url, host) if verdict.ok else verdict
 
     def review(self, target: Target) -> Verdict | None:
-        """Why a target is out by now, which an earlier run with other settings may have found; nothing is counted."""
+        """Why a target that an earlier run may have found with other settings is refused now; nothing is counted."""
         if self.uniform or target.seed:
             return None
         if target.via == "sitemap":
@@ -122,15 +122,18 @@ class Rules:
         return self.refusal(target.url, depth=target.depth, host=target.host)
 
     def judge_sitemap(self, url: str, *, host: str, level: int = 0) -> Verdict:
-        """A list of pages is followed whatever the accept list says, and wherever it lies on its host: the pages of a
-        folder stand in the list of the whole site, too. `level` counts the lists that lead to it."""
+        """Judge a sitemap; `level` counts the sitemaps that lead to it.
+
+        It is followed whatever the accept list says, and wherever it lies on its host: the pages of a folder stand in
+        the list of the whole site, too.
+        """
         verdict = self.scope.admits_host(host)
         if verdict.ok and level > SITEMAP_LEVELS:
             return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
         return verdict
 
     def refusal(self, url: str, *, depth: int, host: str) -> Verdict | None:
-        """Why an address is refused whatever was met before; nothing is counted."""
+        """Why an address is refused, whatever was counted before; nothing is counted."""
         if not url.startswith(("http://", "https://")):
             return self._judge_scheme(url)
         return self._judge_settings(url, depth, host) or self.traps.review(url)

@@ -1,4 +1,4 @@
-"""How far a crawl may go from its seeds (T6): a URL and its host go in, a verdict comes out.
+"""Scope: how far a crawl may go from its seeds; a URL and its host go in, a verdict comes out.
 
 Hosts are compared by name, without port and scheme: `http://example.com:8080/` and `https://example.com/` are one host.
 """
@@ -38,7 +38,7 @@ class Scope:
         self._known: dict[str, Verdict] = {}
 
     def widen(self, seeds: Iterable[str]) -> bool:
-        """Open what further seeds open; whether there is any of it."""
+        """Open what further seeds open; returns whether that is anything."""
         urls = [url for url in map(normalise, seeds) if url is not None and not self.admits(url, host_of(url)).ok]
         if urls:
             more = Scope(self.kind, urls)

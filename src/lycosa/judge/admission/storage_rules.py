@@ -1,6 +1,6 @@
-"""Whether a page that was read is stored: its media type and whether the quarry knows it go in, a verdict comes out.
+"""Storage rules: whether a page that was read is stored, by its media type and by whether the quarry recognises it.
 
-What is not stored has served when its links are followed (X5).
+A page that is not stored has served when its links are followed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class StorageRules:
             raise UsageError('keep.what = "recognised" stores what a quarry recognises, and there is none: set quarry.')
 
     def judge(self, mime: str, *, kind: str) -> Verdict:
-        """Whether a page of this type is stored; `kind` is what the quarry calls it, empty: it does not know it."""
+        """Whether a page of this type is stored; `kind` is what the quarry recognises it as, empty: nothing."""
         if self._recognised and not kind:
             return _NOT_QUARRY
         if self._drop is not None and (pattern := self._drop.find(mime.encode())) is not None:

@@ -1,4 +1,4 @@
-"""Bounds against endless sites (T19): an address goes in, the first bound that it breaks comes out.
+"""Traps: bounds against endless sites; an address goes in, the first bound that it breaks comes out.
 
 Two bounds look at the address alone (depth and repetition of its path). The others count, for each host, how many
 addresses of one pattern were taken: `Tallies` holds the counts, is filled from what an earlier run has stored, and
@@ -71,7 +71,7 @@ _CALENDAR_WORD = re.compile(
 #: One of these is in every address with a session id; looking for them is cheaper than the expression below.
 _PATH_HINTS = (";", "/(", "/sid", "/sess")
 _QUERY_HINTS = ("sid", "sess", "?s=", "&s=", "/(s(", "zenid", "cftoken")
-#: Letters and digits: what is nothing but a number is that of an article, a topic or a story.
+#: Letters and digits: a mere number is that of an article, a topic or a story.
 _TOKEN = "(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])(?:[0-9a-f]{8,}|[0-9a-z]{16,})(?![0-9a-z])"
 _SESSION = re.compile(
     # Programmes of conferences have sessions too, with numbers.
@@ -104,7 +104,7 @@ class Tallies:
         return [row for row in (self._open(host) if counts is None else counts).items() if row[0].startswith(prefix)]
 
     def add(self, host: str, key: str, *, worth: int = 1, times: int = 1) -> None:
-        """Counts one more, or several; counts below `worth` are not handed over for storing."""
+        """Count one more, or several; counts below `worth` are not handed over for storing."""
         counts = self._counts.get(host)
         if counts is None:
             counts = self._open(host)
@@ -162,7 +162,7 @@ _COUNTED = {
 }
 
 
-#: What is known of an address: its state and the reason of that; None if it was never met.
+#: What is known of an address: its state and the reason of that; None if it is unknown.
 Recall = Callable[[str], tuple[int, str] | None]
 
 
@@ -173,7 +173,7 @@ class Traps:
         self.bounds = bounds
         self._recall = recall
         self.tallies = tallies
-        self._taken: set[str] = set()  # hosts that no longer touch hosts_per_domain
+        self._counted_hosts: set[str] = set()  # hosts that no longer touch hosts_per_domain
 
     def admit(self, url: str, host: str) -> Verdict:
         """Whether an address that was not seen before stays within the bounds; if so, it is counted."""
@@ -181,11 +181,16 @@ class Traps:
         refusal = self._judge_form(path.split("/"))
         if refusal is not None:
             return refusal
-        if not query and host in self._taken and not self.bounds.names_per_folder and not _COUNTABLE.search(path):
+        if (
+            not query
+            and host in self._counted_hosts
+            and not self.bounds.names_per_folder
+            and not _COUNTABLE.search(path)
+        ):
             return OK  # most addresses: nothing in them is counted
         charges = self._charges(path, query, host)
         if charges and self._recall is not None and (known := self._recall(url)) is not None:
-            # It was met by an earlier run, or by another worker, and counted then.
+            # An earlier run, or another worker, found it and counted it then.
             state, reason = known
             refused = state == State.REJECTED and reason in _COUNTED
             return Verdict(False, reason, "it was refused when it was first met") if refused else OK
@@ -215,9 +220,9 @@ class Traps:
         segments = path.split("/")
         rows = [("trap:path-depth", self._judge_depth(segments)), ("trap:repeat", self._judge_repeats(segments))]
         charges: dict[str, Charge] = {}
-        for found in self._charges(path, query, host):
-            if found.code not in charges or not self._judge_charge(found).ok:
-                charges[found.code] = found
+        for candidate in self._charges(path, query, host):
+            if candidate.code not in charges or not self._judge_charge(candidate).ok:
+                charges[candidate.code] = candidate
         for code, (_, _, untouched) in _COUNTED.items():
             charge = charges.get(code)
             rows.append((code, Verdict(True, "", untouched) if charge is None else self._judge_charge(charge)))
@@ -258,10 +263,10 @@ class Traps:
             charges.append(Charge("trap:queries", host, _key("queries", path), bounds.queries_per_path))
         if bounds.names_per_folder and not query:
             charges += self._folder_charges(path, host)
-        if bounds.hosts_per_domain and host not in self._taken:
+        if bounds.hosts_per_domain and host not in self._counted_hosts:
             domain, member = registered_domain(host), f"host:{host}"
             if domain is None or domain == host or self.tallies.count(domain, member):
-                self._take(host)
+                self._mark_counted(host)
             else:
                 charges.append(Charge("trap:hosts", domain, "hosts", bounds.hosts_per_domain, member))
         return charges
@@ -277,10 +282,10 @@ class Traps:
                 break
         return charges
 
-    def _take(self, host: str) -> None:
-        if len(self._taken) >= 100_000:
-            self._taken.clear()
-        self._taken.add(host)
+    def _mark_counted(self, host: str) -> None:
+        if len(self._counted_hosts) >= 100_000:
+            self._counted_hosts.clear()
+        self._counted_hosts.add(host)
 
 
 def split(url: str) -> tuple[str, str]:
@@ -348,7 +353,9 @@ def _kind_of(name: str) -> str:
         return "short"
     if name in _VIEW_NAMES:
         return "view"
-    return "part" if _PART_NAME.fullmatch(name) else "date" if _DATE_NAME.fullmatch(name) else ""
+    if _PART_NAME.fullmatch(name):
+        return "part"
+    return "date" if _DATE_NAME.fullmatch(name) else ""
 
 
 def _is_date(kind: str, value: str) -> bool:

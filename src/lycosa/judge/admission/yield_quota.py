@@ -72,7 +72,7 @@ class YieldQuota:
         return None if verdict.ok else verdict
 
     def count(self, outcome: Outcome, target: Target, *, found: bool) -> None:
-        """Something became of a target; `found`: it is quarry."""
+        """Count a target whose outcome is known; `found`: it is quarry."""
         if self._quota is None or outcome.state == State.WAITING or target.round:
             return
         self._quota.try_one(target.host)

@@ -1,4 +1,4 @@
-"""A policy that learns while it crawls (G11): what links look like and what they led to goes in, scores come out.
+"""Learning policy: an online linear model that scores links by what such links have led to.
 
 Shark-Search is the prior. On top of it stands a linear model over hashed features of anchor, address, context, parent
 page and host, trained by what was really found: a URL's worth is the share of requests that find quarry on the way that
@@ -19,9 +19,9 @@ from zlib import crc32
 
 import xxhash
 
-from lycosa.config.settings import PolicySettings as Steer
+from lycosa.config.settings import PolicySettings
 from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Relevance, weigh_terms
+from lycosa.judge.priority.relevance import Relevance, term_weights
 from lycosa.judge.priority.shark_search import SharkSearch
 from lycosa.model import Link, Observation, WeightUpdate
 
@@ -62,12 +62,12 @@ def _hash(text: str) -> int:
 
 @cache
 def _pack(count: int) -> Callable[..., bytes]:
-    """Writes what is noted of a URL with so many features."""
+    """Packs the policy data of a URL with so many features."""
     return Packed(f"{_PACKED.format}{count}H").pack
 
 
 def _open(policy_data: bytes) -> tuple[float, float, int, array[int]]:
-    """What was noted of a URL: prior, trust, how many features say what kind of link it is, and all features."""
+    """The policy data of a URL: prior, trust, how many features say what kind of link it is, and all features."""
     _, _, _, prior, trust, kinds, *_ = _PACKED.unpack_from(policy_data)
     return prior, trust, kinds, array("H", policy_data[_HEAD:])
 
@@ -76,9 +76,9 @@ def _zeros() -> array[float]:
     return array("d", bytes(8 << BITS))
 
 
-def _spread(hints: Sequence[str]) -> dict[int, float]:
+def _hint_weights(hints: Sequence[str]) -> dict[int, float]:
     """The features that hints stand for, with their weights."""
-    words = weigh_terms(hints).items()
+    words = term_weights(hints).items()
     return {_hash(f"{group} {word}"): share * weight for word, weight in words for group, share in HINTS.items()}
 
 
@@ -131,7 +131,7 @@ class _Texts(dict[str, tuple[int, ...]]):
 
 
 class _Spots(dict[tuple[str, str, str], tuple[tuple[int, ...], tuple[int, ...], str]]):
-    """By host, folder and ending of addresses: the numbers of the folder's words, those of all three, and the shape."""
+    """By host, folder and ending of addresses: the features of the folder's words, those of all three, the shape."""
 
     def __init__(self, paths: _Names) -> None:
         self._paths, self._labels, self._forms = paths, _Texts("name", 4), _Names("folder")
@@ -150,8 +150,8 @@ class _Spots(dict[tuple[str, str, str], tuple[tuple[int, ...], tuple[int, ...], 
         return found
 
 
-class _Ground:
-    """What is known of a host."""
+class _HostYield:
+    """What a host has yielded: how many pages and finds, and the features that say so."""
 
     __slots__ = ("bias", "dry", "finds", "ids", "key", "pages")
 
@@ -163,8 +163,8 @@ class _Ground:
         self.bias = _hash("host " + host)
         self.ids: tuple[int, int, int] | None = None  # its features, as long as they hold
 
-    def recall(self, pages: float, finds: float) -> None:
-        """Take over what all workers have counted; how long ago the last find was is then as usual for the host."""
+    def load(self, pages: float, finds: float) -> None:
+        """Load what all workers have counted; how long ago the last find was is then as usual for the host."""
         if pages > self.pages:
             self.dry += (pages - self.pages) / (1 + finds - self.finds)
         self.pages, self.finds = pages, finds
@@ -179,23 +179,26 @@ def _level(count: float) -> int:
 class LearningPolicy(Policy):
     """Shark-Search as prior, and an online linear model on top of it."""
 
+    name = "Learn"
     learns = True
 
-    def __init__(self, relevance: Relevance, steer: Steer, *, same: Callable[[str], str] = lambda url: "") -> None:
+    def __init__(
+        self, relevance: Relevance, settings: PolicySettings, *, identity: Callable[[str], str] = lambda url: ""
+    ) -> None:
         self.age = 0
-        self._shark = SharkSearch(relevance, steer)
+        self._shark = SharkSearch(relevance, settings)
         self._relevance = relevance
-        self._same = same
+        self._identity = identity
         self._weights = _zeros()  # arrays, not lists: their numbers lie together, which halves the cost of a look-up
         self._energies = _zeros()
-        self._hints = _spread(steer.hint_terms)  # the weights of those features before anything was learned
+        self._hints = _hint_weights(settings.hint_terms)  # the weights of those features before anything was learned
         for i, weight in self._hints.items():
             self._weights[i] = weight
-        self._told = (self._weights[:], _zeros())  # weights and energies as they were drained
+        self._drained = (self._weights[:], _zeros())  # weights and energies as they were drained
         self._touched: set[int] = set()
         self._changes: dict[int, list[float]] = {}  # of hosts and rules
-        self._grounds: dict[str, _Ground] = {}
-        self._by_key: dict[int, _Ground] = {}
+        self._host_yields: dict[str, _HostYield] = {}
+        self._by_key: dict[int, _HostYield] = {}
         self._answers = 0.0  # of all hosts, to all workers
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
         self._rules: dict[int, tuple[float, float]] = {}  # what was tried and found, by rule or shape of address
@@ -213,8 +216,8 @@ class LearningPolicy(Policy):
 
     # Scoring
 
-    def enter(self, observation: Observation) -> None:
-        self._shark.enter(observation)
+    def begin_answer(self, observation: Observation) -> None:
+        self._shark.begin_answer(observation)
         self._observation = observation
         self._host = observation.host
         forms = self._forms
@@ -241,19 +244,19 @@ class LearningPolicy(Policy):
         ids = (rule, shape, self._own[f"{kind} {host}"], kinds[f"{link.rel} {place}"], *anchor, *address, *around)
         base = 0.0 if trust else SHARK * shark.combine(likely, near) - BASE + 3 * prior
         logit = base + self._trust(rule, trust) if trust else base
-        if same := self._same(url):
-            loss = self._claim(same, url, logit)
+        if identity := self._identity(url):
+            loss = self._claim(identity, url, logit)
             base, logit = base - loss, logit - loss
         logit += self._parent_sum + sum(itemgetter(*ids)(self._weights))
         if not trust:
             logit += self._untried(shape)
         sizes = _KINDS, len(anchor), len(address), len(around)
-        policy_data = _pack(len(ids))(shark.heir, likely, near, base, trust, *sizes, *ids)
+        policy_data = _pack(len(ids))(shark.inheritance, likely, near, base, trust, *sizes, *ids)
         return _squash(logit), policy_data + self._parent_bytes
 
-    def _claim(self, same: str, url: str, logit: float) -> float:
+    def _claim(self, identity: str, url: str, logit: float) -> float:
         """What an address loses because a better spelling of it is known."""
-        key, own = crc32(same.encode("utf-8", "replace")), crc32(url.encode("utf-8", "replace"))
+        key, own = crc32(identity.encode("utf-8", "replace")), crc32(url.encode("utf-8", "replace"))
         first = self._claims.get(key)
         if first is not None and first[0] != own and first[1] >= logit:
             return SPENT
@@ -278,7 +281,9 @@ class LearningPolicy(Policy):
         cut = path.rfind("/") + 1
         name = path[cut:]
         dot = name.find(".")
-        ending = name[dot:] if dot >= 0 else "" if name else "/"
+        ending = name[dot:] if dot >= 0 else ""
+        if not name:
+            ending = "/"
         words, place, form = self._spots[host, path[:cut], ending + "?" if query else ending]
         found = [*words]
         if name:
@@ -292,26 +297,26 @@ class LearningPolicy(Policy):
 
     # What hosts are worth
 
-    def _ground(self, host: str) -> _Ground:
-        ground = self._grounds.get(host)
-        if ground is None:
+    def _yield_of(self, host: str) -> _HostYield:
+        host_yield = self._host_yields.get(host)
+        if host_yield is None:
             key = xxhash.xxh3_64_intdigest(host.encode("utf-8", "replace")) & _RULES - 1 | _HOSTS
-            ground = self._grounds[host] = self._by_key[key] = _Ground(host, key)
+            host_yield = self._host_yields[host] = self._by_key[key] = _HostYield(host, key)
             if (sums := self._sums.pop(key, None)) is not None:
-                ground.recall(*sums)
-        return ground
+                host_yield.load(*sums)
+        return host_yield
 
-    def _host_ids(self, ground: _Ground) -> tuple[int, int, int]:
-        ids = ground.ids
+    def _host_ids(self, host_yield: _HostYield) -> tuple[int, int, int]:
+        ids = host_yield.ids
         if ids is None:
-            finds = _level(ground.finds)
-            found = self._yields[f"{_level(ground.pages)} {finds}"]
-            ids = ground.ids = ground.bias, found, self._dries[f"{_level(ground.dry)} {min(finds, 2)}"]
+            finds = _level(host_yield.finds)
+            found = self._yields[f"{_level(host_yield.pages)} {finds}"]
+            ids = host_yield.ids = host_yield.bias, found, self._dries[f"{_level(host_yield.dry)} {min(finds, 2)}"]
         return ids
 
     def _host_logit(self, host: str) -> float:
-        ground = self._ground(host)
-        bias, found, dry = self._host_ids(ground)
+        host_yield = self._yield_of(host)
+        bias, found, dry = self._host_ids(host_yield)
         weights = self._weights
         return weights[bias] + weights[found] + weights[dry]
 
@@ -319,7 +324,7 @@ class LearningPolicy(Policy):
         """What a URL promises: what is known speaks for that much, and the less is known of its host the more."""
         known = _squash(logit + self._host_logit(host))
         share = FRESH * self._answers / (self._answers + RAMP)
-        return known + (1 - known) * share / (1 + self._ground(host).pages)
+        return known + (1 - known) * share / (1 + self._yield_of(host).pages)
 
     def promise(self, score: float, host: str, *, policy_data: bytes = b"") -> float:
         logit = self._static(policy_data) if len(policy_data) > _HEAD else _stretch(score)
@@ -342,9 +347,9 @@ class LearningPolicy(Policy):
 
     # Learning
 
-    def leave(self, fresh: Sequence[tuple[float, str]]) -> None:
+    def end_answer(self, fresh: Sequence[tuple[float, str]]) -> None:
         observation = self._observation
-        ground = self._ground(observation.host)
+        host_yield = self._yield_of(observation.host)
         found = bool(observation.quarry_kind) and observation.new
         if len(observation.policy_data) > _HEAD:
             logits: dict[str, float] = {}
@@ -354,20 +359,20 @@ class LearningPolicy(Policy):
                     logits[host] = self._host_logit(host)
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
-            self._learn(observation.policy_data, ground, worth)
+            self._learn(observation.policy_data, host_yield, worth)
         self._answers += 1
-        ground.pages += 1
-        ground.finds += found
-        ground.dry = 0.0 if found else ground.dry + 1
-        ground.ids = None
-        self._note(ground.key, 1.0, float(found))
+        host_yield.pages += 1
+        host_yield.finds += found
+        host_yield.dry = 0.0 if found else host_yield.dry + 1
+        host_yield.ids = None
+        self._record(host_yield.key, 1.0, float(found))
         self.age += 1
 
-    def _learn(self, policy_data: bytes, ground: _Ground, worth: float) -> None:
+    def _learn(self, policy_data: bytes, host_yield: _HostYield, worth: float) -> None:
         prior, trust, kinds, ids = _open(policy_data)
         logit = self._sum(prior, trust, kinds, ids)
         weights, energies = self._weights, self._energies
-        for i in (own := self._host_ids(ground)):
+        for i in (own := self._host_ids(host_yield)):
             logit += weights[i]
         ids.extend(own)
         gap = worth - _squash(logit)
@@ -377,15 +382,15 @@ class LearningPolicy(Policy):
             weights[i] += step / math.sqrt(energy + DAMP)
         self._touched.update(ids)
         if trust or kinds == _KINDS:
-            self._try(ids[0] if trust else ids[1], worth)
+            self._record_trial(ids[0] if trust else ids[1], worth)
 
-    def _try(self, rule: int, worth: float) -> None:
-        """Something was tried: the rule of a hypothesis, or the shape of an address, is worth what that was."""
+    def _record_trial(self, rule: int, worth: float) -> None:
+        """Record what a trial was worth for the rule of its hypothesis, or for the shape of its address."""
         tried, found = self._rules.get(rule, _NOTHING)
         self._rules[rule] = tried + 1, found + worth
-        self._note(_RULES | rule, 1.0, worth)
+        self._record(_RULES | rule, 1.0, worth)
 
-    def _note(self, key: int, step: float, power: float) -> None:
+    def _record(self, key: int, step: float, power: float) -> None:
         change = self._changes.get(key)
         if change is None:
             self._changes[key] = [step, power]
@@ -413,29 +418,29 @@ class LearningPolicy(Policy):
 
     def drain(self) -> list[WeightUpdate]:
         lessons = [WeightUpdate(key, step, power) for key, (step, power) in self._changes.items()]
-        (weights, energies), now, power = self._told, self._weights, self._energies
+        (weights, energies), now, power = self._drained, self._weights, self._energies
         for i in self._touched:
             lessons.append(WeightUpdate(i, now[i] - weights[i], power[i] - energies[i]))
             weights[i], energies[i] = now[i], power[i]
         self._changes, self._touched = {}, set()
         return lessons
 
-    def study(self, lessons: Sequence[WeightUpdate]) -> None:
+    def load_lessons(self, lessons: Sequence[WeightUpdate]) -> None:
         for key, weight, energy in lessons:
             if key <= _MASK:
-                self._weights[key] = self._told[0][key] = weight + self._hints.get(key, 0.0)
-                self._energies[key] = self._told[1][key] = energy
+                self._weights[key] = self._drained[0][key] = weight + self._hints.get(key, 0.0)
+                self._energies[key] = self._drained[1][key] = energy
             elif key & _RULES:
                 self._rules[key & _MASK] = weight, energy
-            elif (ground := self._by_key.get(key)) is not None:
-                self._answers += weight - ground.pages
-                ground.recall(weight, energy)
+            elif (host_yield := self._by_key.get(key)) is not None:
+                self._answers += weight - host_yield.pages
+                host_yield.load(weight, energy)
             else:
                 self._answers += weight - self._sums.get(key, (0.0, 0.0))[0]
                 self._sums[key] = weight, energy
 
     def share(self, lessons: Sequence[WeightUpdate]) -> list[WeightUpdate]:
-        """Words, addresses and rules; what each host gives is seen anew."""
+        """Those of words, addresses and rules; what each host yields is learned anew."""
         return [lesson for lesson in lessons if not lesson[0] & _HOSTS]
 
 

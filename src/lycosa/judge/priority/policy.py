@@ -1,4 +1,4 @@
-"""Which link is next (T7, G3): what is known of a link goes in, the score that the frontier sorts by comes out.
+"""Crawl policy: what is known of a link goes in, the score that the frontier sorts by comes out.
 
 The frontier hands out the highest score first and, of equal scores, the oldest row. Without a policy the three orders
 differ in nothing but the score; a `Policy` scores links by what it knows of the page they stand on, and may learn.
@@ -33,13 +33,15 @@ def score_of(order: Order, *, depth: int, sequence: int, link_score: float) -> f
 
 
 class Policy:
-    """Scores the links of a page, one page at a time: `enter` it, `score` each link, `leave` it.
+    """Scores the links of one answer at a time: `begin_answer`, `score` for each link, `end_answer`.
 
     What it notes of a URL (`policy data`) is kept with it and comes back when the URL was fetched, so that a page can
     hand on what it inherited. What it learns is drained into each commit and comes back merged with what others
     learned.
     """
 
+    #: The name under which its lessons are stored; never rename it.
+    name = ""
     #: Of its policy data and its lessons: what another version left is not understood.
     version = "1"
     #: Whether it has lessons to keep, and scores anew what waits.
@@ -49,18 +51,18 @@ class Policy:
 
     @property
     def label(self) -> str:
-        """By which its lessons are known to be its own."""
-        return f"{type(self).__name__}/{self.version}"
+        """The mark by which it recognises its own lessons."""
+        return f"{self.name}/{self.version}"
 
-    def enter(self, observation: Observation) -> None:
-        """An answer arrived; the links that are scored next stand on it."""
+    def begin_answer(self, observation: Observation) -> None:
+        """Begin an answer: the links that are scored next stand on it."""
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         """How promising a link is, 0 to 1, and what is to be noted with it; `prior` is what the quarry says."""
         return prior, b"\0"
 
-    def leave(self, fresh: Sequence[tuple[float, str]]) -> None:
-        """All links were scored; `fresh` are score and host of those that were not known before."""
+    def end_answer(self, fresh: Sequence[tuple[float, str]]) -> None:
+        """End an answer when all its links were scored; `fresh`: score and host of those not known before."""
 
     def promise(self, score: float, host: str, *, policy_data: bytes = b"") -> float:
         """How promising a URL is now, among those of all hosts; by its policy data, if that is given, scored anew."""
@@ -78,9 +80,9 @@ class Policy:
         """What was learned since the last call."""
         return []
 
-    def study(self, lessons: Sequence[WeightUpdate]) -> None:
-        """Take in what is known by now under some keys: the sums of all lessons."""
+    def load_lessons(self, lessons: Sequence[WeightUpdate]) -> None:
+        """Replace what is known under some keys by the sums of all lessons."""
 
     def share(self, lessons: Sequence[WeightUpdate]) -> list[WeightUpdate]:
-        """What of the lessons of one crawl holds for another."""
+        """The lessons of one crawl that hold for another."""
         return []

@@ -1,4 +1,4 @@
-"""The name of a policy goes in, as a mission gives it; the policy comes out, with the taste that it has."""
+"""Policy factory: makes the policy that a mission names, and the relevance that it scores by."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from lycosa.config.settings import Mission
-from lycosa.config.settings import PolicySettings as Steer
+from lycosa.config.settings import Mission, PolicySettings
 from lycosa.judge.priority.learning import LearningPolicy
 from lycosa.judge.priority.policy import Policy
 from lycosa.judge.priority.relevance import Relevance
@@ -17,7 +16,7 @@ from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, Shark
 if TYPE_CHECKING:
     from lycosa.text import Thesaurus
 
-_PLAIN: dict[str, Callable[[Relevance, Steer], Policy]] = {
+_PLAIN: dict[str, Callable[[Relevance, PolicySettings], Policy]] = {
     "fish": FishSearch,
     "shark": SharkSearch,
     "terms": KeyTermsPolicy,
@@ -29,8 +28,8 @@ def is_steered(mission: Mission) -> bool:
     return mission.order == "best" and mission.policy.name not in ("quarry", "bfs")
 
 
-def settle_order(mission: Mission) -> Mission:
-    """A mission that names a policy has the order of that policy."""
+def resolve_order(mission: Mission) -> Mission:
+    """The mission with the order of the policy that it names."""
     name = mission.policy.name
     if name == "quarry":
         return mission
@@ -48,21 +47,21 @@ def find_thesaurus(mission: Mission) -> Thesaurus | None:
 
 def make_relevance(mission: Mission) -> Relevance:
     """What the mission takes for relevant."""
-    steer, thesaurus = mission.policy, find_thesaurus(mission)
+    settings, thesaurus = mission.policy, find_thesaurus(mission)
     # The words of anchors are what `learn` learns; with key terms to begin with it needs no thesaurus for them.
-    words = thesaurus is not None and (steer.name != "learn" or steer.relevance == "thesaurus")
+    words = thesaurus is not None and (settings.name != "learn" or settings.relevance == "thesaurus")
     return Relevance(
-        steer.anchor_terms,
-        steer.url_terms,
+        settings.anchor_terms,
+        settings.url_terms,
         pages=thesaurus.relevance if thesaurus is not None else None,
         shorts=thesaurus.relevance_short if thesaurus is not None and words else None,
-        by_terms=steer.relevance != "thesaurus",
+        by_terms=settings.relevance != "thesaurus",
     )
 
 
-def make_policy(mission: Mission, relevance: Relevance, *, same: Callable[[str], str] | None = None) -> Policy:
-    """The policy that a mission names; `same` says what an address stands for."""
-    steer = mission.policy
-    if steer.name == "learn":
-        return LearningPolicy(relevance, steer, same=same or (lambda url: ""))
-    return _PLAIN[steer.name](relevance, steer)
+def make_policy(mission: Mission, relevance: Relevance, *, identity: Callable[[str], str] | None = None) -> Policy:
+    """The policy that a mission names; `identity` says what an address stands for."""
+    settings = mission.policy
+    if settings.name == "learn":
+        return LearningPolicy(relevance, settings, identity=identity or (lambda url: ""))
+    return _PLAIN[settings.name](relevance, settings)

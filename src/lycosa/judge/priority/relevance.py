@@ -1,4 +1,4 @@
-"""How relevant a text is (G4): texts and addresses in, numbers from 0 to 1 out, by key terms, a thesaurus, or both."""
+"""Relevance of texts and addresses, from 0 to 1, by key terms, a thesaurus, or both."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _READ_CHARS = 1_000
 _REMEMBERED = 50_000
 
 
-def weigh_terms(terms: Sequence[str]) -> dict[str, float]:
+def term_weights(terms: Sequence[str]) -> dict[str, float]:
     """The weights of terms: `capabilities=10` counts ten times as much."""
-    found = {}
+    weights = {}
     for term in terms:
         name, _, weight = term.lower().partition("=")
-        found[" ".join(name.split())] = float(weight or 1)
-    return found
+        weights[" ".join(name.split())] = float(weight or 1)
+    return weights
 
 
 def _find_least(terms: Iterable[str]) -> list[str]:
@@ -35,7 +35,7 @@ def _find_least(terms: Iterable[str]) -> list[str]:
 
 
 class Relevance:
-    """What a policy takes for relevant."""
+    """Weighs pages, anchors, contexts and addresses for one policy."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Relevance:
         by_terms: bool = True,
     ) -> None:
         """`pages` and `shorts` weigh whole pages and short texts by other means than key terms."""
-        self._anchors = weigh_terms(anchor_terms) if by_terms else {}
-        self._urls = weigh_terms(url_terms) if by_terms else {}
+        self._anchors = term_weights(anchor_terms) if by_terms else {}
+        self._urls = term_weights(url_terms) if by_terms else {}
         self._pages, self._shorts = pages, shorts
         self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
@@ -105,7 +105,7 @@ class Relevance:
     def link(self, text: str, url: str, context: str) -> tuple[float, float]:
         """How relevant a link is: by its anchor and address, and by its context, which counts for less."""
         anchor = self.short(text)
-        if self._terms:  # mostly none of them is there, which one look at both tells
+        if self._terms:  # mostly none of them is there, which one search of both shows
             low = url[url.find("/", 8) :].lower() + context.lower()
             for term in self._in_links:
                 if term in low:
@@ -116,7 +116,7 @@ class Relevance:
         return anchor, 1.0 if anchor > 0 else self.near(context)
 
     def near(self, text: str) -> float:
-        """How relevant a context is: by key terms if there are any, as it is seldom met twice and a thesaurus costs."""
+        """How relevant a context is: by key terms if there are any, as few contexts recur and a thesaurus costs."""
         if not text:
             return 0.0
         return self._weigh_terms(text) if self._terms else self._weigh_short(text, "")
