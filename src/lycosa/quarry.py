@@ -1,4 +1,4 @@
-"""What a mission hunts: the seam by which missions steer a crawl that knows nothing of them."""
+"""Quarry: what a mission hunts, the interface by which missions steer a crawl that knows nothing of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from lycosa.parse import Doc
 
 
 class Quarry:
-    """Every method is pure: no I/O, no clock, no state; so it runs live, over an archive, or in a worker process.
+    """What a crawl recognises, follows and extracts; the defaults hunt nothing, and a mission overrides what it needs.
 
-    The defaults hunt nothing; a mission overrides what it needs.
+    Every method is pure: no I/O, no clock, no state; so it runs live, over an archive, or in a worker process.
     """
 
-    #: Under what name its records are kept; empty: the name of the class.
+    #: The name under which its records are stored; empty: the name of the class.
     name: str = ""
-    #: Of the rules in `extract`: with another version, pages that were done are due again.
+    #: The version of the rules in `extract`: when it changes, pages that were done are due again.
     version: str = "1"
-    #: Kinds of links that lead to quarry almost surely: no quota of a host stands against them.
+    #: Kinds of links that lead to quarry almost surely: the quota of a host does not stop them.
     vouched: frozenset[str] = frozenset()
 
     def recognise(self, doc: Doc) -> str | None:
@@ -46,21 +46,21 @@ class Quarry:
         return 0.0
 
     def explain(self, link: Link, doc: Doc) -> Mapping[str, float]:
-        """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns tells them as of now."""
+        """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns gives them as of now."""
         return {}
 
     def extract(self, doc: Doc) -> Iterable[Record]:
-        """What is kept of this document as data."""
+        """The records that are stored of this document."""
         return ()
 
 
 def has_extract(quarry: Quarry | type[Quarry]) -> bool:
-    """Whether there is anything to run over kept documents."""
+    """Whether a quarry extracts anything from stored documents."""
     kind = quarry if isinstance(quarry, type) else type(quarry)
     return kind.extract is not Quarry.extract
 
 
 def name_of(quarry: Quarry | type[Quarry]) -> str:
-    """The name under which its records are kept."""
+    """The name under which the records of a quarry are stored."""
     kind = quarry if isinstance(quarry, type) else type(quarry)
     return str(kind.name) or kind.__name__
