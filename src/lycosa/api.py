@@ -1,4 +1,4 @@
-"""The public names: `crawl`, a crawl from Python, and `Collection`, what it made, ready to be read."""
+"""Public API: `crawl`, a crawl from Python, and `Collection`, what it made, ready to be read."""
 
 from __future__ import annotations
 
@@ -95,20 +95,24 @@ def crawl(
     overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
     if quarry is not None:
         overrides |= hunting(quarry if isinstance(quarry, str) else find_name(quarry))
-    at_hand = quarry() if isinstance(quarry, type) else None if isinstance(quarry, str) else quarry
-    words = _listed(seeds)
+    instance = None
+    if isinstance(quarry, type):
+        instance = quarry()
+    elif not isinstance(quarry, str):
+        instance = quarry
+    words = _check_seeds(seeds)
     file = None if words else find_own(Path(collection))
     if mission is not None:
         file = find_mission(os.fspath(mission)) or Path(mission)
-    settled = load(file, environ=os.environ, overrides=overrides).mission
-    found = read_seeds(words or settled.seeds)
-    planted = replace(settled, seeds=found.urls)
-    chosen = CrawlOptions(
-        recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=at_hand, written=found.written
+    loaded = load(file, environ=os.environ, overrides=overrides).mission
+    found = read_seeds(words or loaded.seeds)
+    seeded = replace(loaded, seeds=found.urls)
+    options = CrawlOptions(
+        recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=found.written
     )
-    report = run(planted, chosen, after=lambda report: _export(planted, report))
+    report = run(seeded, options, after=lambda report: _export(seeded, report))
     if report.ended_by == "interrupt":
-        raise KeyboardInterrupt  # the program around it is to end as well
+        raise KeyboardInterrupt  # the calling program is to end as well
     if report.exit_code == 4:
         raise NothingFetched(
             "No seed could be fetched: " + "; ".join(f"{url}: {why}" for url, why in report.seeds.items())
@@ -118,7 +122,8 @@ def crawl(
     return Collection(collection)
 
 
-def _listed(seeds: str | Iterable[str]) -> list[str]:
+def _check_seeds(seeds: str | Iterable[str]) -> list[str]:
+    """The seeds as a list; UsageError if one of them is no text."""
     words: list[object] = [seeds] if isinstance(seeds, str | bytes) or not isinstance(seeds, Iterable) else list(seeds)
     for word in words:
         if not isinstance(word, str):

@@ -1,4 +1,4 @@
-"""What every stage asks of the disk: that a name or a file lasts, how much room is left, and what a failure means."""
+"""Disk: durable names and files, free space, and the errors for failed writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_fault(error: OSError, what: str) -> DiskFull | CollectionError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a loss of power: a new file has none before."""
+    """Make the names in a folder survive a loss of power; without this, that of a new file may be lost."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -42,7 +42,7 @@ def sync_file(path: Path) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a small file so that at any instant it holds the old text or the new one, whole."""
+    """Write a small file atomically: at any instant it holds the old text or the new one, whole."""
     new = path.with_name(f"{path.name}.new")
     try:
         with open(new, "w", encoding="utf-8") as file:
@@ -56,6 +56,6 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def free_bytes(folder: Path) -> tuple[int, int]:
-    """The room that is left on a folder's disk for us, and the size of that disk."""
+    """The bytes that are free for us on a folder's disk, and the size of that disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize

@@ -1,4 +1,4 @@
-"""The errors that reach a person, and the exit code each ends the program with.
+"""Errors that reach a person, and the exit code with which each ends the program.
 
     LycosaError              1
     ├── UsageError           2   a wrong option, file, value; nothing was written
@@ -8,14 +8,14 @@
     └── CollectionError      2   a collection that is locked, newer, not writable
         └── Damaged          2   its database cannot be read; a crawl makes it anew from the archive
 
-What comes from the network never raises: it becomes a recorded reason.
+Content of the network never raises: what is wrong with it becomes a recorded reason.
 """
 
 from __future__ import annotations
 
 
 class LycosaError(Exception):
-    """Its text is a whole sentence: what was found, where, what is allowed, what to do."""
+    """An error for a person. Its text is a whole sentence: what was found, where, what is allowed, what to do."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""The nouns that flow between the stages: plain structs, no behaviour.
+"""Data model: the plain structs that pass between the stages.
 
 A `Target` leaves the frontier, `fetch` turns it into an `Answer`, `parse` reads that into a `Doc`, `judge` gives each
 link a `Verdict`, and one `Batch` of `Discovery` and `Outcome` rows goes back to the frontier when the archive holds
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class State(IntEnum):
-    """What became of a URL (T17). The numbers are stored; never renumber."""
+    """What became of a URL. The numbers are stored; never renumber."""
 
     PENDING = 0
     FETCHED = 1
@@ -28,12 +28,12 @@ class State(IntEnum):
     WAITING = 9  # to be tried again, not before `due`
 
 
-# Before Python 3.12 a member is looked up by a function of the enum module, at 0.1 µs, some thirty times a page.
+# Before Python 3.12 a member is looked up by a function of the enum module, at 0.1 µs, some thirty times per page.
 for _state in State:
     type.__setattr__(State, _state.name, _state)
 
 
-#: The word a person reads for each state, in exports, `status` and `why`.
+#: What people read for each state, in exports, `status` and `why`.
 STATE_NAMES = {
     State.PENDING: "unfetched",
     State.FETCHED: "fetched",
@@ -61,11 +61,11 @@ for _purpose in Purpose:
 
 
 class VisitHistory(Struct, frozen=True, gc=False):
-    """What the visits to a URL have taught: how often it changes, and so when to come back. Times in seconds."""
+    """What is known from the visits to a URL: how often it changes, and so when to come back. Times in seconds."""
 
     interval: float = 0.0  # to the next visit; 0: in the next round
-    changes: float = 0.0  # seen, older ones counting less
-    watched: float = 0.0  # for how long, older times counting less
+    changes: float = 0.0  # how many were seen; older ones count less
+    watched: float = 0.0  # the time that the visits span; older times count less
     checked: int = 0  # the round in which its content was last seen whole
 
 
@@ -97,7 +97,7 @@ class Target(Struct, frozen=True, gc=False):
 
 
 class Answer(Struct, gc=False):
-    """What the network said to a target, or why it said nothing."""
+    """What the network answered to a target, or why it did not answer."""
 
     target: Target
     status: int = 0  # HTTP status; 0 when there was none
@@ -131,17 +131,17 @@ class Observation(Struct, gc=False):
     host: str
     policy_data: bytes = b""  # what the policy noted of it when it was found
     via: str = ""  # kind of the link that led here
-    doc_kind: str = ""  # html, xml, …; empty: it brought no document
+    doc_kind: str = ""  # html, xml, …; empty: there was no document
     quarry_kind: str = ""  # what the quarry recognised it as; empty: nothing
     identity: str = ""  # what the address stands for, if the quarry says so: one service has many spellings
-    new: bool = True  # nobody brought this content before
+    new: bool = True  # no other URL had this content before
     failed: bool = False
     relevance: float = 0.0  # 0 to 1
     title: str = ""
 
 
 class Verdict(Struct, frozen=True, gc=False):
-    """One rule's decision. `reason` is a stable code; `detail` tells a person what was found and what is allowed."""
+    """One rule's decision. `reason` is a stable code; `detail` says to people what was found and what is allowed."""
 
     ok: bool
     reason: str = ""
@@ -193,7 +193,7 @@ class ContentHolder(NamedTuple):
 
 
 class PageRow(Struct, gc=False):
-    """What is kept of a stored page (T10), beside its bytes in the archive."""
+    """The row of a stored page, beside its bytes in the archive."""
 
     fetched_at: float
     status: int
@@ -210,12 +210,12 @@ class PageRow(Struct, gc=False):
     warc: str = ""  # file name in archive/
     offset: int = 0
     length: int = 0
-    rendered: bool = False  # what is kept is the page as its scripts made it
+    rendered: bool = False  # the page is stored as its scripts made it
     links: bytes = b""  # link_codec.pack of [(url, anchor, accepted)]
 
 
 class UnstoredPage(Struct, gc=False):
-    """What is remembered of a page that was read for its links and not stored."""
+    """The row of a page that was read for its links and not stored."""
 
     mime: str
     kind: str = ""  # what the quarry calls it
@@ -224,7 +224,7 @@ class UnstoredPage(Struct, gc=False):
 
 
 class Outcome(Struct, gc=False):
-    """The outcome of one target."""
+    """The outcome of one target, on its way into the frontier."""
 
     row: int
     host: str
@@ -236,9 +236,9 @@ class Outcome(Struct, gc=False):
     retries: int = 0
     page: PageRow | None = None  # what was stored; None: nothing new
     redirect: str = ""  # normalised address of a redirect's target
-    history: VisitHistory | None = None  # what this visit taught; None: nothing
-    archive_place: ArchivePlace = ArchivePlace()  # of an answer that brought no page
-    validators: tuple[str, str] | None = None  # ETag and date to ask with the next time; None: as before
+    history: VisitHistory | None = None  # with this visit; None: it taught nothing
+    archive_place: ArchivePlace = ArchivePlace()  # of an answer without a page
+    validators: tuple[str, str] | None = None  # ETag and date to ask with at the next visit; None: as before
     unstored: UnstoredPage | None = None  # of a page that was read and not stored
 
 
@@ -266,12 +266,12 @@ class WarcRow(Struct, gc=False):
 
     name: str
     size: int  # bytes that were committed
-    synced: int = 0  # bytes that are surely on the disk
+    synced: int = 0  # bytes that would survive a loss of power
     mtime_ns: int = 0  # modification time in nanoseconds when it was last found in order; 0: it is being written
 
 
 class LastmodHint(Struct, gc=False):
-    """A host's word on one of its own pages, in a sitemap or feed: when it last changed, by that host's clock."""
+    """When a page last changed, as a sitemap or feed of its own host says, by that host's clock."""
 
     url_hash: int
     host: str
@@ -289,14 +289,14 @@ class Batch(Struct, gc=False):
     warc: str = ""
     warc_size: int = 0
     warc_synced: int = 0
-    warcs: list[WarcRow] = []  # other archive files that have changed; without a size: to be forgotten
+    warcs: list[WarcRow] = []  # other archive files that have changed; one without a size is forgotten
     hints: list[LastmodHint] = []
     weight_updates: list[WeightUpdate] = []
     durable: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 
 class Committed(Struct, gc=False):
-    """What the frontier made of a batch."""
+    """What the frontier found when it committed a batch."""
 
     woken_hosts: set[str]  # own hosts that now have pending URLs
     duplicates: set[int]  # row numbers whose content another page already holds

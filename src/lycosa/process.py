@@ -1,4 +1,4 @@
-"""What a forked process asks of the system: to end with its parent, and an allocator that fits its loop."""
+"""Processes: end with the parent, signals, an error log, and an allocator that fits the loop of a worker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from types import FrameType
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_OOM_SCORE = 300  # of 1000: where memory is short, rather a worker dies than the supervisor or another program
+_OOM_SCORE = 300  # of 1000: where memory is short, a worker is to die before the supervisor or another program
 
 
-def tie(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """End when the parent ends, however it ends: no orphan may go on writing. Only Linux has it."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -30,10 +30,10 @@ def tie(parent: int) -> None:
 
 @contextlib.contextmanager
 def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Have Ctrl-C, a request to end and the end of the terminal call the handler, for as long as this lasts."""
+    """Call the handler on Ctrl-C, SIGTERM and the end of the terminal, as long as this context lasts."""
 
     def hang_up(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shell and system both tell of it, and a second one means haste
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shell and system both send it, and a second one means haste
         handler(number, frame)
 
     try:
@@ -51,8 +51,8 @@ def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterato
                 signal.signal(name, former)
 
 
-def write_error(folder: Path) -> None:
-    """A process that ends unexpectedly is a bug of ours: keep what is needed to find it in the collection's logs."""
+def log_exception(folder: Path) -> None:
+    """Append the present exception to the collection's error log: an unexpected end of a process is a bug of ours."""
     path = folder / "logs" / "errors.log"
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)

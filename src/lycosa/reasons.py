@@ -1,4 +1,4 @@
-"""A reason code in, a sentence for people out: what it means, and what to do about it.
+"""Reason codes: what each means, and what people can do about it.
 
 Codes are stored with every URL that was not simply fetched; never rename one. A stage that brings a new code adds it
 here, and `lycosa why` explains it.

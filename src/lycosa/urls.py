@@ -1,8 +1,9 @@
-"""Addresses: any string goes in; one representation, its identity and its parts come out (T11).
+"""URLs: the one representation of any string that is an address, its identity and its parts.
 
-`normalise` is the rule: the WHATWG parse (by ada-url), without fragment and credentials, with the percent-encoding of
-RFC 3986 6.2.2 settled. `Resolver` gives the same answers for the links of pages, cheaply. `Cleaner` drops what a
-mission calls noise (session ids, tracking parameters). Nothing here raises on what a page says: no address is `None`.
+`normalise` is the rule: the WHATWG parse (by ada-url), without fragment and credentials, with its percent-encoding
+normalised (RFC 3986, 6.2.2). `Resolver` gives the same answers for the links of pages, cheaply. `Cleaner` drops what a
+mission calls noise (session ids, tracking parameters). Nothing here raises on what a page says: a string that
+is no address gives `None`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import xxhash
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-#: Characters of an address, as written, beyond which it is none: browsers and servers end far below.
+#: Characters of the longest address, as written: browsers and servers allow far fewer.
 MAX_CHARS = 65_536
 
-#: Characters of a host name: more than DNS can hold lead nowhere.
+#: Characters of the longest host name: DNS holds no more.
 MAX_HOST = 253
 
-#: Schemes that an address may have; which of them are fetched is for the scheme rule to say.
+#: Schemes that an address may have; the scheme rule decides which of them are fetched.
 SCHEMES = frozenset(("http", "https", "ftp"))
 
 INDEX = "index.html"
@@ -31,12 +32,12 @@ INDEX = "index.html"
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 #: What WHATWG strips from both ends of an address: C0 controls and the space.
 _BLANK = "".join(map(chr, range(33)))
-#: Before the @ of an authority these end it for some parsers and not for others (`http://10.0.0.1%2f@example.com/`).
+#: Before the @ of an authority, these end it for some parsers and not for others (`http://10.0.0.1%2f@example.com/`).
 _DISGUISE = re.compile("%(?:2f|5c|3f|23)", re.IGNORECASE)
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX = "0123456789abcdefABCDEF"
-_SETTLED = {
+_NORMAL_ESCAPES = {
     f"%{high}{low}": octet if (octet := chr(int(high + low, 16))) in _UNRESERVED else f"%{high}{low}".upper()
     for high in _HEX
     for low in _HEX
@@ -44,9 +45,9 @@ _SETTLED = {
 #: An escape, or a stray % with the escapes that would form a new one with it if they were decoded (`%%34%31`).
 _ESCAPES = re.compile("%[0-9A-Fa-f]{2}|%[0-9A-Fa-f]?(?:%[0-9A-Fa-f]{2}){1,2}")
 
-# The plain grammar: references that the WHATWG parser and `_settle` leave as they are written, so that joining them is
-# concatenation. Everything it does not cover (other characters, unsettled escapes, numbers or punycode in the host's
-# place, dot segments) is parsed. `/.` is looked for beside it.
+# The plain grammar: references that the WHATWG parser and `_normalise_href` leave as they are written, so that they are
+# joined by concatenation. Everything else (other characters, unusual escapes, numbers or punycode in a host,
+# dot segments) is parsed. `/.` is looked for beside it.
 _KEPT_ESCAPE = "%(?:2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF]|[0189A-F][0-9A-F])"
 _SEGMENT = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=@]++|{_KEPT_ESCAPE})"
 _PATH = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=@:/]++|{_KEPT_ESCAPE})*+"
@@ -76,16 +77,16 @@ def parse(url: str, base: str | None = None) -> str | None:
 def normalise(url: str, base: str | None = None) -> str | None:
     """The one representation of an http, https or ftp address; `None` for every other string.
 
-    Credentials are dropped, so that they are never stored or sent on: they are given per host in a mission. What only
-    looks like credentials, to hide from some parser which host is meant, makes it no address at all.
+    Credentials are dropped, so that they are never stored or sent on: they are given per host in a mission. A string
+    with something that only looks like credentials, to hide from some parser which host is meant, is no address.
     """
     if base is None and (plain := _PLAIN_ABSOLUTE.fullmatch(url)) and "/." not in url and len(plain[1]) <= MAX_CHARS:
         return plain[1]
     href = parse(url.partition("#")[0], base)
-    return None if href is None else _settle(href)
+    return None if href is None else _normalise_href(href)
 
 
-def _settle(href: str) -> str | None:
+def _normalise_href(href: str) -> str | None:
     scheme, _, rest = href.partition("://")
     if scheme not in SCHEMES:
         return None
@@ -104,14 +105,14 @@ def _settle(href: str) -> str | None:
     if len(authority) > MAX_HOST + len(":65535"):
         return None
     if "%" in tail:
-        tail = _ESCAPES.sub(_settle_escape, tail)
+        tail = _ESCAPES.sub(_normalise_escape, tail)
     url = f"{scheme}://{authority}/{tail}"
     return url if len(url) <= MAX_CHARS else None
 
 
-def _settle_escape(match: re.Match[str]) -> str:
+def _normalise_escape(match: re.Match[str]) -> str:
     text = match[0]
-    return _SETTLED[text] if len(text) == 3 else text.upper()
+    return _NORMAL_ESCAPES[text] if len(text) == 3 else text.upper()
 
 
 def url_id(url: str) -> int:
@@ -157,7 +158,7 @@ def origin_of(url: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """The file name that patterns are tried against: `index.html` when the path ends in / or has no extension (T3)."""
+    """The file name that patterns are tried against: `index.html` when the path ends in / or has no extension."""
     path = url[:mark] if (mark := url.find("?")) >= 0 else url
     name = path[path.rfind("/") + 1 :]
     return name if 0 < name.rfind(".") < len(name) - 1 else INDEX
@@ -178,7 +179,7 @@ def registered_domain(host: str) -> str | None:
     if is_address(host):
         return None
     if _suffixes is None:
-        # Reading the list takes longer than importing everything else: only those who ask wait for it.
+        # Reading the list takes longer than importing everything else: it is read when it is first needed.
         from publicsuffixlist import PublicSuffixList
 
         _suffixes = PublicSuffixList()
@@ -276,12 +277,12 @@ class Cleaner:
         return name in self._named or name.startswith(self._prefixes)
 
 
-#: Stands in the memos' look-ups for what they do not hold; None there means a link that leads nowhere.
+#: The default in look-ups of the memos, where None means a link that leads nowhere.
 UNKNOWN: Any = object()
 
 
 class Address:
-    """A URL that links lead to: one object for each, as long as it is remembered."""
+    """A URL that links lead to, and what a worker knows of it: one object per URL, as long as it is cached."""
 
     __slots__ = ("accepted", "depth", "met", "score", "text", "url")
 
@@ -291,21 +292,21 @@ class Address:
         self.depth = 1 << 30  # the shortest way from a seed that is known
         self.score = 0.0  # under a policy: the highest that is known; 2: it was fetched
         self.met = 0  # under a policy: links that led here
-        self.text = ""  # and the text of the last of them that was looked at
+        self.text = ""  # under a policy: the text of the last of them that was looked at
 
 
 Memo = dict[str, Address | None]
-"""Links as they are written, and what they mean."""
+"""Links as they are written, and the addresses that they mean."""
 
 
 class Resolver:
-    """Resolves the links of pages as `normalise(href, base)` does, and remembers what it has resolved.
+    """Resolves the links of pages as `normalise(href, base)` does, and caches what it has resolved.
 
-    Sites repeat their links on every page: those cost a look-up. What is not remembered and plainly written is
+    Sites repeat their links on every page: those cost a look-up. What is not cached and plainly written is
     concatenated; only the rest is parsed. `None`: no address to visit, or nothing but a fragment of the page itself.
     """
 
-    #: Characters of the longest link that is remembered.
+    #: Characters of the longest link that is cached.
     LONGEST = 512
 
     def __init__(self, cleaner: Cleaner | None = None, *, entries: int = 150_000) -> None:
@@ -319,16 +320,16 @@ class Resolver:
         return None if address is None else address.url
 
     def memos(self, base: str) -> tuple[Memo, Memo, Memo]:
-        """What is remembered of links written `http…`, of those written `/…`, and of the others, for a base.
+        """The caches of links written `http…`, of those written `/…`, and of the others, for a base.
 
-        For loops in which the call of `find` would cost more than its answer: what is not in there `find` knows.
+        For loops in which the call of `find` would cost more than its answer; `find` resolves what is not in them.
         """
         if base != self._base:
             self._enter(base)
         return self._absolute, self._root, self._here
 
     def find(self, href: str, base: str) -> Address | None:
-        """The same as an address, on which the caller may note what it knows of it; `base` is normalised."""
+        """The address that a link means, on which the caller may record what it knows of it; `base` is normalised."""
         if base != self._base:
             self._enter(base)
         if "#" in href:  # before the look-up: the parts of one page are one entry
@@ -354,7 +355,7 @@ class Resolver:
         return address
 
     def forget(self) -> None:
-        """Begin anew, without a memory."""
+        """Clear all caches."""
         self._count = 0
         self._addresses: dict[str, Address] = {}
         self._absolute: Memo = {}  # the same from everywhere

@@ -132,7 +132,8 @@ def _given(name: str, line: int, items: list[tuple[str, int]], source: str) -> I
     path = KEYS[name]
     if name in _LISTS:
         texts = [text for text, _ in items if text]
-        yield GivenValue(path, texts, source, line, tuple(at for text, at in items if text), name)
+        lines = tuple(at for text, at in items if text)
+        yield GivenValue(path, texts, source, line, item_lines=lines, name=name)
         return
     text = items[0][0]
     if name == "repository" and not text:

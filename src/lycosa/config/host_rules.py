@@ -29,22 +29,22 @@ class HostRules:
 
     def delay_s(self, host: str) -> float:
         """Seconds between two requests to a host."""
-        rule = self.find(host)
+        rule = self.find(host) if self._rules else None
         return self._fetch.delay_s if rule is None or rule.delay_s is None else rule.delay_s
 
     def per_host(self, host: str) -> int:
         """How many requests to a host may be under way at once."""
-        rule = self.find(host)
+        rule = self.find(host) if self._rules else None
         return self._fetch.per_host if rule is None or rule.per_host is None else rule.per_host
 
     def robots(self, host: str) -> Robots:
         """Whether the robots.txt of a host counts."""
-        rule = self.find(host)
+        rule = self.find(host) if self._rules else None
         return rule.robots if rule is not None and rule.robots else self._fetch.robots
 
     def render(self, host: str) -> Rendering:
         """Which pages of a host a browser renders."""
-        rule = self.find(host)
+        rule = self.find(host) if self._rules else None
         return self._fetch.render if rule is None or rule.render is None else rule.render
 
 

@@ -63,7 +63,7 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
         line = _line_of(path, lines)
         if field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
-            given.append(GivenValue(path, value, source, line, items))
+            given.append(GivenValue(path, value, source, line, item_lines=items))
         elif is_table(path):
             if value == {} and path[0] == "hosts":
                 given.append(GivenValue(path, value, source, line))

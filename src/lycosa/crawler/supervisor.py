@@ -20,7 +20,7 @@ from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
-from lycosa.process import interruptible, tie
+from lycosa.process import die_with_parent, interruptible
 
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database
@@ -134,7 +134,7 @@ class Supervisor:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                tie(parent)
+                die_with_parent(parent)
                 signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the end of a page's processor time is the worker's
                 self.shared.join()
                 self._start(slot)

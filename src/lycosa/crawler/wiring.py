@@ -35,7 +35,7 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.output.atomic_file import SPOOL
-from lycosa.process import tune, write_error
+from lycosa.process import log_exception, tune
 from lycosa.quarry import Quarry
 from lycosa.version import __version__
 
@@ -65,7 +65,7 @@ def worker_starter(setup: CrawlSetup) -> Callable[[int], None]:
         except BaseException as problem:
             if isinstance(problem, OSError) and is_full(problem):
                 os._exit(DiskFull.exit_code)
-            write_error(setup.folder)
+            log_exception(setup.folder)
             raise
 
     return start

@@ -368,7 +368,7 @@ def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
 
 
 def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> DecodedBody:
-    """What comes out of the last stage, up to the limit."""
+    """The output of the last stage, up to the limit."""
     problems: list[str] = []
     flow = iter(chunks)
     first = next(flow, b"")

@@ -63,7 +63,7 @@ def whole_file(output: str | os.PathLike[str]) -> Iterator[str]:
     try:
         lock_exclusively(handle, output)
         try:
-            with suppress(OSError):  # who may read it stays as it was
+            with suppress(OSError):  # the mode of an old file stays
                 os.fchmod(handle, stat.S_IMODE(os.stat(place).st_mode))
             with exit_on_signals():
                 yield part

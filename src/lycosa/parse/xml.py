@@ -313,7 +313,7 @@ def _walk_leniently(text: str, walker: Walker) -> None:
             count += 1
             if count > _MAX_ELEMENTS:
                 raise Excess
-            _pass_tag(walker, tag, "".join(parts).strip())
+            _dispatch_tag(walker, tag, "".join(parts).strip())
             parts.clear()
         else:
             close = at = open_at + 1
@@ -321,7 +321,7 @@ def _walk_leniently(text: str, walker: Walker) -> None:
             return
 
 
-def _pass_tag(walker: Walker, tag: re.Match[str], text: str) -> None:
+def _dispatch_tag(walker: Walker, tag: re.Match[str], text: str) -> None:
     name = tag[2].rpartition(":")[2]
     if tag[1]:
         walker.end(name, text)

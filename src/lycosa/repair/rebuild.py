@@ -26,7 +26,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
-from lycosa.process import tie, write_error
+from lycosa.process import die_with_parent, log_exception
 from lycosa.repair.replay import ArchiveReplay, ReplaySettings
 
 CRASHES = 100  # answers that may kill the process that reads them
@@ -152,13 +152,13 @@ def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
         if pid == 0:
             code = 1
             try:
-                tie(parent)
+                die_with_parent(parent)
                 work(shared, poison)
                 code = 0
             except DiskFull:
                 code = DiskFull.exit_code
             except BaseException:
-                write_error(folder)
+                log_exception(folder)
             finally:
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

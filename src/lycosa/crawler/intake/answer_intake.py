@@ -221,7 +221,7 @@ class AnswerIntake:
         if self._mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             outcome.state, outcome.reason = State.REJECTED, "noarchive"
             return
-        refusal = self.storage.judge(doc, kind=kind)
+        refusal = None if self.storage.stores_all else self.storage.judge(doc, kind=kind)
         if refusal is not None:
             self.storage.record_unstored(
                 answer,
