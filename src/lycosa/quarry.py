@@ -128,10 +128,6 @@ class QuarryUnion(Quarry):
             for name, value in found.items()
         }
 
-    def wanted_by(self, doc: Doc) -> list[str]:
-        """The names of those that recognise a document."""
-        return [name_of(part) for part, kind in self._ask("recognise", doc.url, doc) if kind]
-
 
 def parts_of(quarry: Quarry) -> tuple[Quarry, ...]:
     """The quarries that are hunted together; one that is hunted alone by itself."""
