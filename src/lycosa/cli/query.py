@@ -1,8 +1,7 @@
-"""The verbs that look at a collection: `status` and `query`."""
+"""The verb `query`: a SELECT over a collection, or a SPARQL query over a thesaurus."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,30 +15,6 @@ from lycosa.output.wording import counted
 if TYPE_CHECKING:
     #: The names of the columns, and the rows.
     Answer = tuple[tuple[str, ...], Iterator[Any]]
-
-
-@click.command(short_help="Tell what a collection holds, also while it grows.")
-@collection_option
-@click.option(
-    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
-)
-def status(collection: str, form: str | None) -> None:
-    """Tell what a collection holds and how its crawl stands, also while it is running.
-
-    \b
-    lycosa status
-    lycosa status --collection news --format jsonl
-    """
-    import msgspec
-
-    from lycosa.collection.status import read_status, tell
-    from lycosa.output.table import printable
-
-    found = read_status(collection)
-    if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
-        click.echo(msgspec.json.encode(found).decode())
-    else:
-        click.echo("\n".join(printable(line) for line in tell(found).splitlines()))
 
 
 @click.command(short_help="Ask the collection's database, or a thesaurus.")

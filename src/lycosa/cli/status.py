@@ -1,0 +1,33 @@
+"""The verb `status`: what a collection holds, and how its crawl stands."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from lycosa.config.command_options import collection_option
+
+
+@click.command(short_help="Tell what a collection holds, also while it grows.")
+@collection_option
+@click.option(
+    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
+)
+def status(collection: str, form: str | None) -> None:
+    """Tell what a collection holds and how its crawl stands, also while it is running.
+
+    \b
+    lycosa status
+    lycosa status --collection news --format jsonl
+    """
+    import msgspec
+
+    from lycosa.collection.status import read_status, tell
+    from lycosa.output.table import printable
+
+    found = read_status(collection)
+    if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
+        click.echo(msgspec.json.encode(found).decode())
+    else:
+        click.echo("\n".join(printable(line) for line in tell(found).splitlines()))
