@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bench import fuzz_readers
-from bench.fuzz_readers import TARGETS, Prey
+from bench.fuzz_readers import TARGETS, FuzzTarget
 
 SAMPLE = 4800
 
@@ -36,7 +36,7 @@ def test_faults_are_noticed_and_saved(tmp_path: Path, monkeypatch: pytest.Monkey
         if fault == "memory":
             bytearray(4 << 30)
 
-    monkeypatch.setitem(TARGETS, "toy", Prey(feed, [bytes(range(200))], [b"x"], [b"y"]))
+    monkeypatch.setitem(TARGETS, "toy", FuzzTarget(feed, [bytes(range(200))], [b"x"], [b"y"]))
     inputs = [fuzz_readers.make_input("toy", number, seed=1)[0] for number in range(12)]
     assert len(set(inputs)) == 12
     faults = dict(zip(inputs[1::3], ("raise", "abort", "loop", "memory"), strict=True))

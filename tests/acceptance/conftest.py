@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,9 +22,9 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def planet(shared: Path) -> Iterator[Planet]:
+def synthetic_web(shared: Path) -> Iterator[SyntheticWeb]:
     """The synthetic web of 300 hosts, served until the last test is done."""
-    world = Planet(shared / "world")
+    world = SyntheticWeb(shared / "world")
     yield world
     world.close()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
 from lycosa.export.page_index import date_of, read_index
@@ -47,16 +47,16 @@ SEEDS = ("http://ayto-ribadeo.world.test/index.html", "http://ayto-alcoy.world.t
 
 
 @pytest.fixture(scope="module")
-def crawl(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+def crawl(synthetic_web: SyntheticWeb, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """The sample, run as given: where the world is and how fast it may be asked stands in the environment."""
     folder = tmp_path_factory.mktemp("conf")
     (folder / "Crawler.conf").write_text(SAMPLE)
-    return run(planet, folder)
+    return run(synthetic_web, folder)
 
 
-def run(planet: Planet, folder: Path) -> Crawl:
-    world = {"LYCOSA_FETCH_CONNECT_TO": planet.connect_to, "LYCOSA_FETCH_DELAY_S": "0.02"}
-    planet.reset()
+def run(synthetic_web: SyntheticWeb, folder: Path) -> Crawl:
+    world = {"LYCOSA_FETCH_CONNECT_TO": synthetic_web.connect_to, "LYCOSA_FETCH_DELAY_S": "0.02"}
+    synthetic_web.reset()
     done = subprocess.run(
         [sys.executable, "-m", "lycosa", "crawl", "Crawler.conf", "--rounds", "1"], cwd=folder, env=os.environ | world,
         capture_output=True, text=True, timeout=90,
@@ -76,21 +76,21 @@ def follows_lists(url: str) -> bool:
     )
 
 
-def test_the_lists_are_followed(planet: Planet, crawl: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lists_are_followed(synthetic_web: SyntheticWeb, crawl: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
     """What the graph reaches over addresses that the lists and the scope admit is stored, and nothing else."""
     hosts = {urlsplit(seed).netloc for seed in SEEDS}
-    reach = planet.reach(SEEDS, lambda url: urlsplit(url).netloc in hosts and follows_lists(url), depth=99)
-    hidden = {url for url in planet.truth["crawler"]["sitemap_only"] if urlsplit(url).netloc in hosts}
-    wanted = {url for url in reach if planet.graph.visit(url).status == 200} | set(filter(follows_lists, hidden))
+    reach = synthetic_web.reach(SEEDS, lambda url: urlsplit(url).netloc in hosts and follows_lists(url), depth=99)
+    hidden = {url for url in synthetic_web.truth["crawler"]["sitemap_only"] if urlsplit(url).netloc in hosts}
+    wanted = {url for url in reach if synthetic_web.graph.visit(url).status == 200} | set(filter(follows_lists, hidden))
     with capsys.disabled():
         print(f"\nCrawler.conf: {len(crawl.kept & wanted)}/{len(wanted)} pages stored")
     assert crawl.kept ^ wanted == set()
 
 
-def test_the_tree_follows_the_addresses(planet: Planet, crawl: Crawl) -> None:
+def test_the_tree_follows_the_addresses(synthetic_web: SyntheticWeb, crawl: Crawl) -> None:
     """Each page stands where its address leads (T8), with the bytes that the server sent."""
     repository = crawl.folder.parent
-    assert (repository / "ayto-alcoy.world.test/index.html").read_bytes() == planet.body(SEEDS[1])
+    assert (repository / "ayto-alcoy.world.test/index.html").read_bytes() == synthetic_web.body(SEEDS[1])
     placed = dict(line.split("\t") for line in (repository / "~urls.tsv").read_text().splitlines())
     assert set(placed.values()) >= crawl.kept
     plain = 0
@@ -101,8 +101,8 @@ def test_the_tree_follows_the_addresses(planet: Planet, crawl: Crawl) -> None:
             wish = parts.netloc + parts.path + ("index.html" if parts.path.endswith("/") else "")
             plain += path == wish
             assert path == wish or f"{wish.removesuffix('.html')}~" in path, (path, url)
-        if planet.graph.visit(url).page:
-            assert (repository / path).read_bytes() == planet.body(url), url
+        if synthetic_web.graph.visit(url).page:
+            assert (repository / path).read_bytes() == synthetic_web.body(url), url
     assert plain > 100
 
 
@@ -137,21 +137,23 @@ def test_the_index_gives_the_data_back(crawl: Crawl, capsys: pytest.CaptureFixtu
     assert len(lines) == len(entries) + links
 
 
-def test_the_log_tells_every_action(planet: Planet, crawl: Crawl) -> None:
+def test_the_log_tells_every_action(synthetic_web: SyntheticWeb, crawl: Crawl) -> None:
     """Level 1: a line for each request but those for robots.txt."""
     lines = [line.split() for line in (crawl.folder.parents[1] / "crawler.log").read_text().splitlines()]
-    asked = sum(host["count"] - (host["requests_before_robots"] == 0) for host in planet.stats()["hosts"].values())
+    asked = sum(
+        host["count"] - (host["requests_before_robots"] == 0) for host in synthetic_web.stats()["hosts"].values()
+    )
     assert len(lines) == asked
     assert {words[3] for words in lines if words[7] in ("fetched", "duplicate")} >= crawl.kept
 
 
-def test_the_period_ends_with_its_rounds(planet: Planet, crawl: Crawl) -> None:
+def test_the_period_ends_with_its_rounds(synthetic_web: SyntheticWeb, crawl: Crawl) -> None:
     """Bounded to one round the command ends, with the period in the collection's mission; run again, it has all."""
     assert "period_h = 72" in (crawl.folder / "lycosa.toml").read_text()
     before = tree(crawl)
-    again = run(planet, crawl.folder.parents[1])
+    again = run(synthetic_web, crawl.folder.parents[1])
     assert again.rows("SELECT value FROM meta WHERE key = 'round'") == [(1,)]
-    assert planet.stats()["total"] == 0
+    assert synthetic_web.stats()["total"] == 0
     assert tree(again) == before
 
 

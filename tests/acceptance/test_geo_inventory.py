@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection
 from lycosa.missions.geo.inventory.identity import find_key, spell
@@ -53,14 +53,14 @@ class Atlas:
 @pytest.fixture(scope="module")
 def atlas(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Atlas]:
     """Forty hosts with 71 good services and 20 bad ones: crawled, killed when the first services are in, continued."""
-    world = Planet(shared / "world", seed=37, hosts=40, pages=1200)
+    world = SyntheticWeb(shared / "world", seed=37, hosts=40, pages=1200)
     try:
         yield explore(world, tmp_path_factory.mktemp("geo") / "c")
     finally:
         world.close()
 
 
-def explore(world: Planet, folder: Path) -> Atlas:
+def explore(world: SyntheticWeb, folder: Path) -> Atlas:
     """Crawl in two runs, the first of which is killed."""
     # Who backs off for a minute has no service here, and is for other tests.
     serving = {urlsplit(row["url"]).hostname for row in world.truth["geo"]["relevant"]}

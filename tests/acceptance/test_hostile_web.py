@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.bad_neighbour import GOOD, Street
+from support.bad_neighbour import GOOD, BadNeighbour
 from support.hostile_web import Hostile, Verdict, assault
 
 pytestmark = pytest.mark.acceptance
@@ -44,7 +44,7 @@ def test_the_hostile_web(shared: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_bad_host_stops_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """While a host lets its first request hang, every page of the others is fetched by the same worker."""
-    street = Street("hang", pages=25)
+    street = BadNeighbour("hang", pages=25)
     command = [
         sys.executable, "-m", "lycosa", "crawl", "--collection", str(tmp_path / "c"), "--connect-to",
         street.connect_to, "--workers", "1", "--delay", "0.01", "--contact", "mailto:test@lycosa.test", *street.seeds,

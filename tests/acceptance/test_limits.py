@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection
 from lycosa.collection.status import read_status
@@ -21,16 +21,18 @@ EVERYWHERE = 99
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_the_page_limit(planet: Planet, tmp_path: Path, workers: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_limit(
+    synthetic_web: SyntheticWeb, tmp_path: Path, workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As many pages as asked for, to the page; a higher limit goes on from there and asks for nothing twice."""
-    options = ("--scope", "free", "--workers", str(workers), *FAST, *planet.truth["geo"]["seeds"])
-    first = planet.crawl(tmp_path / "c", "--limit", "100", *options)
-    asked = planet.stats()
+    options = ("--scope", "free", "--workers", str(workers), *FAST, *synthetic_web.truth["geo"]["seeds"])
+    first = synthetic_web.crawl(tmp_path / "c", "--limit", "100", *options)
+    asked = synthetic_web.stats()
     stored = first.stored
     assert (first.code, stored) == (5, 100), first.said
     assert "100 pages stored" in first.said
-    second = planet.crawl(tmp_path / "c", "--limit", "250", *options)
-    again = planet.stats()
+    second = synthetic_web.crawl(tmp_path / "c", "--limit", "250", *options)
+    again = synthetic_web.stats()
     with capsys.disabled():
         print(
             f"\npage limit, {workers} workers: {stored}/100 with {asked['total']} requests, then"
@@ -45,14 +47,14 @@ def test_the_page_limit(planet: Planet, tmp_path: Path, workers: int, capsys: py
 
 
 @pytest.fixture(scope="module")
-def hard(planet: Planet) -> set[str]:
+def hard(synthetic_web: SyntheticWeb) -> set[str]:
     """Hosts that are left out here because their traps have no end or their answers depend on the hour."""
-    traps = {trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in planet.truth["crawler"]["traps"]}
-    return traps | {name for name, host in planet.hosts.items() if host["behaviour"] != "plain"}
+    traps = {trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in synthetic_web.truth["crawler"]["traps"]}
+    return traps | {name for name, host in synthetic_web.hosts.items() if host["behaviour"] != "plain"}
 
 
 def compare(
-    planet: Planet,
+    synthetic_web: SyntheticWeb,
     folder: Path,
     seeds: list[str],
     *,
@@ -65,10 +67,10 @@ def compare(
     reject = "^http://(" + "|".join(map(re.escape, sorted(hard))) + ")/"
     limit = ("--depth", str(depth)) if depth < EVERYWHERE else ()
     options = ("--scope", scope, *limit, "--workers", "2", "--exclude", reject, *FAST, *LINKED)
-    crawl = planet.crawl(folder, *options, *seeds)
+    crawl = synthetic_web.crawl(folder, *options, *seeds)
     assert crawl.code == 0, crawl.said
-    reach = planet.reach(seeds, lambda url: urlsplit(url).hostname not in hard and admits(url), depth=depth)
-    wanted = {url for url in reach if planet.graph.visit(url).status == 200}
+    reach = synthetic_web.reach(seeds, lambda url: urlsplit(url).hostname not in hard and admits(url), depth=depth)
+    wanted = {url for url in reach if synthetic_web.graph.visit(url).status == 200}
     assert wanted - crawl.kept == set()
     assert crawl.kept - wanted == set()
     outside = [url for url, (state, _) in crawl.states.items() if state != "rejected" and not admits(url)]
@@ -78,25 +80,29 @@ def compare(
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_the_depth_limit(
-    planet: Planet, hard: set[str], tmp_path: Path, depth: int, capsys: pytest.CaptureFixture[str]
+    synthetic_web: SyntheticWeb, hard: set[str], tmp_path: Path, depth: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A page is stored if and only if so many links lead to it; redirects and refreshes are no level of their own."""
-    seeds = planet.truth["geo"]["seeds"]
-    figure = compare(planet, tmp_path / "c", seeds, hard=hard, scope="free", admits=lambda url: True, depth=depth)
+    seeds = synthetic_web.truth["geo"]["seeds"]
+    figure = compare(
+        synthetic_web, tmp_path / "c", seeds, hard=hard, scope="free", admits=lambda url: True, depth=depth
+    )
     with capsys.disabled():
         print(f"\ndepth {depth}: {figure} pages")
 
 
 @pytest.mark.parametrize("scope", ["domain", "host", "path"])
 def test_each_scope(
-    planet: Planet, hard: set[str], tmp_path: Path, scope: str, capsys: pytest.CaptureFixture[str]
+    synthetic_web: SyntheticWeb, hard: set[str], tmp_path: Path, scope: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The whole of what a scope opens and nothing else: hosts below a seed's, the seeds' hosts, a seed's folder."""
-    portal = planet.truth["documents"]["seeds"][0]
+    portal = synthetic_web.truth["documents"]["seeds"][0]
     domain = urlsplit(portal).netloc.removeprefix("www.")
-    hosts = [urlsplit(seed).netloc for seed in planet.truth["crawler"]["seeds"]]
-    folder = next(url for url in planet.truth["crawler"]["reachable"] if re.fullmatch(r"http://[^/]+/[^/]+/", url))
-    below = {f"http://{name}/" for name in planet.hosts if name.endswith("." + domain)}
+    hosts = [urlsplit(seed).netloc for seed in synthetic_web.truth["crawler"]["seeds"]]
+    folder = next(
+        url for url in synthetic_web.truth["crawler"]["reachable"] if re.fullmatch(r"http://[^/]+/[^/]+/", url)
+    )
+    below = {f"http://{name}/" for name in synthetic_web.hosts if name.endswith("." + domain)}
     cases: dict[str, tuple[list[str], Callable[[str], bool]]] = {
         "domain": ([f"http://{domain}/", portal], lambda url: f".{urlsplit(url).netloc}".endswith(f".{domain}")),
         "host": ([f"http://{host}/" for host in hosts[:3]], lambda url: urlsplit(url).netloc in hosts[:3]),
@@ -104,6 +110,6 @@ def test_each_scope(
     }
     seeds, admits = cases[scope]
     assert len(below) > 1
-    figure = compare(planet, tmp_path / "c", seeds, hard=hard, scope=scope, admits=admits)
+    figure = compare(synthetic_web, tmp_path / "c", seeds, hard=hard, scope=scope, admits=admits)
     with capsys.disabled():
         print(f"\nscope {scope}: {figure} pages")

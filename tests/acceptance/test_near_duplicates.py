@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import pytest
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
 from lycosa.collection.near_duplicates import NearDuplicate
@@ -33,14 +33,14 @@ class Found:
 
 
 @pytest.fixture(scope="module")
-def found(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Found:
-    truth = planet.truth["crawler"]
+def found(synthetic_web: SyntheticWeb, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    truth = synthetic_web.truth["crawler"]
     counts = Counter(urlsplit(pair[1]).hostname for pair in truth["near_duplicates"])
     names = [str(host) for host, _ in counts.most_common(HOSTS)] + [SESSION, CALENDAR]
     names += [name for mirror in truth["mirrors"] for name in mirror.values()]
     off = [f"--set=traps.{name}=0" for name in ("calendar", "sessions", "queries_per_path", "repeats")]
     seeds = [f"http://{name}/" for name in names]
-    crawl = planet.crawl(
+    crawl = synthetic_web.crawl(
         tmp_path_factory.mktemp("near") / "c", "--scope", "host", "--delay", "0.005", "--robots", "ignore", *off,
         "--set", "fetch.retry_delay_s=0.2", "--workers", "2", *seeds,
     )  # fmt: skip
@@ -58,9 +58,11 @@ def canonical(url: str, truth: dict[str, list[list[str]]], hosts: dict[str, str]
     return re.sub("/agenda/.*", "/agenda/", originals.get(url, url))
 
 
-def test_near_duplicates_are_found(planet: Planet, found: Found, capsys: pytest.CaptureFixture[str]) -> None:
+def test_near_duplicates_are_found(
+    synthetic_web: SyntheticWeb, found: Found, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Printer's versions, copies, mirrors and pages under other session ids stand beside their originals."""
-    truth, kept = planet.truth["crawler"], found.crawl.kept
+    truth, kept = synthetic_web.truth["crawler"], found.crawl.kept
     hosts = {mirror["alias"]: mirror["host"] for mirror in truth["mirrors"]}
     mirrored = [(url, url.replace(f"//{name}/", f"//{own}/", 1)) for url in kept for name, own in hosts.items()]
     sessions = defaultdict(list)
@@ -98,7 +100,7 @@ def test_near_duplicates_are_found(planet: Planet, found: Found, capsys: pytest.
 
 
 def test_endless_spaces_end_and_honest_pages_stay(
-    planet: Planet, found: Found, capsys: pytest.CaptureFixture[str]
+    synthetic_web: SyntheticWeb, found: Found, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A calendar and session ids are left, by this bound alone; no page of any other kind is refused for it."""
     refused = [url for url, (_, reason) in found.crawl.states.items() if reason == "trap:near-duplicates"]
@@ -106,9 +108,11 @@ def test_endless_spaces_end_and_honest_pages_stay(
     counts = {host: sum(host in url for url in found.crawl.kept) for host in (SESSION, CALENDAR)}
     missed = {url.partition("?")[0] for url in refused} - {url.partition("?")[0] for url in found.crawl.kept}
     with capsys.disabled():
-        pages = ", ".join(f"{count} pages of {planet.hosts[host]['pages']} on {host}" for host, count in counts.items())
+        pages = ", ".join(
+            f"{count} pages of {synthetic_web.hosts[host]['pages']} on {host}" for host, count in counts.items()
+        )
         print(f"\nnear-duplicates, world: {pages}; {len(refused)} addresses refused, {len(honest)} of them honest")
     assert honest == []
     assert [url for url in missed if "/agenda/" not in url] == []  # every page was fetched under some session id
-    assert counts[SESSION] < 40 * planet.hosts[SESSION]["pages"]
-    assert counts[CALENDAR] < planet.hosts[CALENDAR]["pages"] + 400
+    assert counts[SESSION] < 40 * synthetic_web.hosts[SESSION]["pages"]
+    assert counts[CALENDAR] < synthetic_web.hosts[CALENDAR]["pages"] + 400

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 
 from lycosa.lab.comparison import compare
 
@@ -15,22 +15,22 @@ LIMIT = 800
 
 
 @pytest.fixture(scope="module")
-def planet(shared: Path) -> Iterator[Planet]:
-    with closing(Planet(shared / "world", seed=3, hosts=150, pages=4000)) as planet:
-        yield planet
+def synthetic_web(shared: Path) -> Iterator[SyntheticWeb]:
+    with closing(SyntheticWeb(shared / "world", seed=3, hosts=150, pages=4000)) as synthetic_web:
+        yield synthetic_web
 
 
-def arguments(planet: Planet, *more: str) -> list[str]:
-    seeds = planet.truth["geo"]["seeds"]
+def arguments(synthetic_web: SyntheticWeb, *more: str) -> list[str]:
+    seeds = synthetic_web.truth["geo"]["seeds"]
     return [
         "geo", *seeds, "--delay", "0", "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.2",
         "--set", "extract.workers=0", "--max-time", "40", *more,
     ]  # fmt: skip
 
 
-def test_the_learning_policy_finds_sooner(planet: Planet, tmp_path: Path) -> None:
+def test_the_learning_policy_finds_sooner(synthetic_web: SyntheticWeb, tmp_path: Path) -> None:
     """More than Shark-Search with the same requests, and nearly all with half of those that it takes to fetch all."""
-    planet.crawl(tmp_path / "c", *arguments(planet, "--workers", "1", "--policy", "bfs"))
+    synthetic_web.crawl(tmp_path / "c", *arguments(synthetic_web, "--workers", "1", "--policy", "bfs"))
     points = compare(str(tmp_path / "c"), ["bfs", "shark", "learn"], step=100)
     whole = max(point.requests for point in points)
     total = max(point.found for point in points)
@@ -42,9 +42,9 @@ def test_the_learning_policy_finds_sooner(planet: Planet, tmp_path: Path) -> Non
     assert half >= 0.85 * total
 
 
-def test_two_workers_learn_together(planet: Planet, tmp_path: Path) -> None:
+def test_two_workers_learn_together(synthetic_web: SyntheticWeb, tmp_path: Path) -> None:
     """What one of them learns the other one uses; a page limit holds, and services come early."""
-    crawl = planet.crawl(tmp_path / "c", *arguments(planet, "--workers", "2", "--limit", str(LIMIT // 2)))
+    crawl = synthetic_web.crawl(tmp_path / "c", *arguments(synthetic_web, "--workers", "2", "--limit", str(LIMIT // 2)))
     kinds = crawl.rows("SELECT count(*) FROM pages WHERE kind <> ''")[0][0]
     learned = crawl.rows("SELECT sum(weight), sum(energy) FROM lesson WHERE key > 1 << 62")[0]
     print(f"two workers: {kinds} services with {crawl.stored} pages; learned from {learned[0]:.0f} answers")

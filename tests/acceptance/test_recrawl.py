@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 from support.web_changes import Truth, hidden_in, reach, seeds_of
 
 pytestmark = pytest.mark.acceptance
@@ -22,9 +22,9 @@ FAST = ("--scope", "host", "--delay", "0", "--workers", "2", "--set", "fetch.ret
 
 
 @pytest.fixture(scope="module")
-def globe(shared: Path) -> Iterator[Planet]:
+def globe(shared: Path) -> Iterator[SyntheticWeb]:
     """A small world with a clock of its own."""
-    world = Planet(shared / "world", hosts=40, pages=700)
+    world = SyntheticWeb(shared / "world", hosts=40, pages=700)
     yield world
     world.close()
 
@@ -35,7 +35,7 @@ def ask(folder: Path, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_ten_rounds(globe: Planet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_rounds(globe: SyntheticWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """After a tick only what changed is stored, and all of it is told; intervals halve the work of ten rounds."""
     seeds, folder, truth = seeds_of(globe), tmp_path / "c", Truth(globe)
     hidden = hidden_in(globe, seeds)
@@ -55,7 +55,7 @@ def test_ten_rounds(globe: Planet, tmp_path: Path, capsys: pytest.CaptureFixture
     judge_intervals(full, truth, requests, globe.stats()["total"], capsys)
 
 
-def judge_tick(planet: Planet, crawl: Crawl, truth: Truth, capsys: pytest.CaptureFixture[str]) -> None:
+def judge_tick(synthetic_web: SyntheticWeb, crawl: Crawl, truth: Truth, capsys: pytest.CaptureFixture[str]) -> None:
     """The round after the first tick: exact, and no more is fetched than has to be."""
     told = {row["url"]: row["what"] for row in ask(crawl.folder)}
     expected = truth.changes(0, 1)
@@ -69,7 +69,7 @@ def judge_tick(planet: Planet, crawl: Crawl, truth: Truth, capsys: pytest.Captur
     given: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for host, event, keyed in fetched:
         if keyed is not None:
-            given[bool(keyed and not planet.hosts[host]["stamped"])][event] += 1
+            given[bool(keyed and not synthetic_web.hosts[host]["stamped"])][event] += 1
     fair, forced = given[True], given[False]
     confirmed = crawl.rows("SELECT count(*) FROM visit WHERE round = 2 AND http = 304")[0][0]
     stored = crawl.rows("SELECT n FROM page WHERE round = 2")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.cli.main import program
 from lycosa.errors import Partial
@@ -58,7 +58,7 @@ def test_a_family_is_used_offline(shared: Path, tmp_path: Path) -> None:
     """With the catalog xmllint tells a valid document from an invalid one; a part that is missing is told."""
     tree = shared / "data/xml/trees/ogc-wfs20"
     pages = [(OGC + str(path.relative_to(tree)), "text/xml", path.read_bytes()) for path in sorted(tree.rglob("*.xsd"))]
-    folder = stock(tmp_path / "lacking", pages)
+    folder = make_collection(tmp_path / "lacking", pages)
     run("analyse", "xml", str(folder))
     wanted = ("export", "schema", f"{OGC}wfs/2.0/wfs.xsd")
     assert "2 documents that it needs" in run_partly(*wanted, "-c", str(folder), "-o", str(tmp_path / "part"))
@@ -66,7 +66,7 @@ def test_a_family_is_used_offline(shared: Path, tmp_path: Path) -> None:
     w3c = [("http://www.w3.org/2001/xml.xsd", "text/xml", XML), ("http://www.w3.org/1999/xlink.xsd", "text/xml", XLINK)]
     moved = {"http://www.w3.org/1999/xlink.xsd": "https://www.w3.org/XML/2008/06/xlink.xsd"}
     more = [(moved.get(url, url), mime, text.encode()) for url, mime, text in w3c]
-    folder = stock(tmp_path / "whole", [*pages, *more], redirects=moved)
+    folder = make_collection(tmp_path / "whole", [*pages, *more], redirects=moved)
     run("analyse", "xml", str(folder))
     out = tmp_path / "offline"
     said = run(*wanted, "-c", str(folder), "-o", str(out))

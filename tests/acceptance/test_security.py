@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from support.isolated_network import INTERNAL, PUBLIC, PUBLIC_6, on_islet
+from support.isolated_network import INTERNAL, PUBLIC, PUBLIC_6, on_isolated_network
 
 from lycosa import urls
 from lycosa.config.settings import Mission
@@ -38,7 +38,7 @@ def read_cases(shared: Path, name: str) -> list[Any]:
 
 
 def islet(task: dict[str, Any]) -> Any:
-    result = on_islet({"names": NAMES, **task})
+    result = on_isolated_network({"names": NAMES, **task})
     if result is None:
         pytest.skip("this system gives nobody a network of their own: unshare(1), ip(8)")
     return result

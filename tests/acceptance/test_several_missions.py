@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
 from lycosa.cli.main import main
@@ -46,7 +46,7 @@ class Hunts:
 @pytest.fixture(scope="module")
 def hunts(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hunts]:
     """Forty hosts, crawled three times to the end."""
-    world = Planet(shared / "world", seed=37, hosts=40, pages=1200)
+    world = SyntheticWeb(shared / "world", seed=37, hosts=40, pages=1200)
     folder = tmp_path_factory.mktemp("several")
     geo, xml = world.truth["geo"]["seeds"], world.truth["xml"]["seeds"]
     try:
@@ -59,7 +59,7 @@ def hunts(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hu
         world.close()
 
 
-def hunt(world: Planet, folder: Path, missions: str, *seeds: str) -> Hunt:
+def hunt(world: SyntheticWeb, folder: Path, missions: str, *seeds: str) -> Hunt:
     """Crawl for missions until nothing is left."""
     # Hosts that back off, fail or ask for patience are for other tests.
     slow = [name for name, host in world.hosts.items() if host["behaviour"] != "plain"]

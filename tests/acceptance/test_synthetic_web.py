@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
 
@@ -19,15 +19,15 @@ POLITE = ("--delay", str(DELAY_S), "--set", "fetch.retry_delay_s=0.3", "--worker
 
 
 @pytest.fixture(scope="module")
-def mission(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+def mission(synthetic_web: SyntheticWeb, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """The crawler's mission of the truth, from its seeds to its end."""
-    seeds = planet.truth["crawler"]["seeds"]
-    return planet.crawl(tmp_path_factory.mktemp("mission") / "c", "--scope", "domain", *POLITE, *seeds)
+    seeds = synthetic_web.truth["crawler"]["seeds"]
+    return synthetic_web.crawl(tmp_path_factory.mktemp("mission") / "c", "--scope", "domain", *POLITE, *seeds)
 
 
-def test_the_mission_is_polite(planet: Planet, mission: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mission_is_polite(synthetic_web: SyntheticWeb, mission: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
     """The server saw no host asked twice at once, none without its rest, nothing forbidden, nothing twice."""
-    stats = planet.stats()
+    stats = synthetic_web.stats()
     hosts = stats["hosts"].values()
     least = min(min(host["min_gap"], host["min_rest"]) for host in hosts)
     with capsys.disabled():
@@ -37,19 +37,21 @@ def test_the_mission_is_polite(planet: Planet, mission: Crawl, capsys: pytest.Ca
             f" of {DELAY_S * 1000:.0f}, {stats['robots_violations']} robots violations, {mission.seconds:.1f} s"
         )
     assert mission.code == 0, mission.said
-    assert planet.offences(stats, delay_s=DELAY_S) == []
+    assert synthetic_web.offences(stats, delay_s=DELAY_S) == []
     assert stats["repeats"] == 0
 
 
-def test_the_mission_is_complete(planet: Planet, mission: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mission_is_complete(
+    synthetic_web: SyntheticWeb, mission: Crawl, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every page that the truth calls reachable is stored, what only a sitemap names as well, and nothing else."""
-    truth = planet.truth["crawler"]
+    truth = synthetic_web.truth["crawler"]
     reachable = set(truth["reachable"])
-    linked = planet.graph.reach(truth["seeds"], "domain", infer=False)
+    linked = synthetic_web.graph.reach(truth["seeds"], "domain", infer=False)
     inferred = reachable - set(linked)  # services to which no link leads: the geo mission's work
     dead = {row["url"] for row in truth["dead"]}
     moved = {row["url"] for row in truth["redirects"] if row["status"] != "refresh"}
-    refused = {url for url in reachable - dead if planet.graph.visit(url).status == 403}
+    refused = {url for url in reachable - dead if synthetic_web.graph.visit(url).status == 403}
     seeds = {urlsplit(seed).hostname for seed in truth["seeds"]}
     hidden = {url for url in truth["sitemap_only"] if urlsplit(url).hostname in seeds}
     wanted = reachable - inferred - dead - moved - refused | hidden
@@ -65,9 +67,9 @@ def test_the_mission_is_complete(planet: Planet, mission: Crawl, capsys: pytest.
     assert {mission.states[url][0] for url in dead & reachable - soft} == {"gone"}
 
 
-def test_the_mission_records_what_it_met(planet: Planet, mission: Crawl) -> None:
+def test_the_mission_records_what_it_met(synthetic_web: SyntheticWeb, mission: Crawl) -> None:
     """Redirects lead where the truth says, pages of equal content are stored once, titles and bytes are the world's."""
-    truth = planet.truth["crawler"]
+    truth = synthetic_web.truth["crawler"]
     targets = dict(mission.rows("SELECT url, redirect FROM urls WHERE redirect <> ''"))
     met = {row["url"]: row["to"] for row in truth["redirects"] if row["url"] in targets}
     assert targets == met and len(met) > 0
@@ -79,10 +81,12 @@ def test_the_mission_records_what_it_met(planet: Planet, mission: Crawl) -> None
     from lycosa import Collection
 
     with Collection(mission.folder) as collection:
-        pages = [page for page in collection if page.url in truth["reachable"] and planet.graph.visit(page.url).page]
+        pages = [
+            page for page in collection if page.url in truth["reachable"] and synthetic_web.graph.visit(page.url).page
+        ]
         assert len(pages) > 300
         for page in pages:
-            assert page.body == planet.body(page.url), page.url
+            assert page.body == synthetic_web.body(page.url), page.url
 
 
 @dataclass
@@ -94,17 +98,19 @@ class Roam:
 
 
 @pytest.fixture(scope="module")
-def roam(planet: Planet, tmp_path_factory: pytest.TempPathFactory) -> Roam:
+def roam(synthetic_web: SyntheticWeb, tmp_path_factory: pytest.TempPathFactory) -> Roam:
     """Begun at every trap and every slow, flaky, cutting, limited or closed host, ended by the clock."""
-    hard = [name for name, host in planet.hosts.items() if host["behaviour"] != "plain"]
-    traps = [trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in planet.truth["crawler"]["traps"]]
-    seeds = planet.truth["geo"]["seeds"] + [f"http://{name}/" for name in hard + traps]
+    hard = [name for name, host in synthetic_web.hosts.items() if host["behaviour"] != "plain"]
+    traps = [trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in synthetic_web.truth["crawler"]["traps"]]
+    seeds = synthetic_web.truth["geo"]["seeds"] + [f"http://{name}/" for name in hard + traps]
     bounds = ("--scope", "free", "--max-time", "40", "--set", "urls.drop_session=true")
-    crawl = planet.crawl(tmp_path_factory.mktemp("roam") / "c", *bounds, *POLITE, *seeds)
-    return Roam(crawl, planet.stats())
+    crawl = synthetic_web.crawl(tmp_path_factory.mktemp("roam") / "c", *bounds, *POLITE, *seeds)
+    return Roam(crawl, synthetic_web.stats())
 
 
-def test_difficult_hosts_hold_nothing_up(planet: Planet, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
+def test_difficult_hosts_hold_nothing_up(
+    synthetic_web: SyntheticWeb, roam: Roam, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Polite to all, on time, nothing repeated but what was put off, no page lost or cut by a passing failure."""
     stats, log = roam.stats, roam.crawl.log()
     again = Counter(urlsplit(words[3]).hostname for words in log if words[7] == "waiting")
@@ -118,18 +124,18 @@ def test_difficult_hosts_hold_nothing_up(planet: Planet, roam: Roam, capsys: pyt
             f" answers {dict(answers.most_common())}"
         )
     assert roam.crawl.code == 5, roam.crawl.said
-    assert planet.offences(stats, delay_s=DELAY_S) == []
+    assert synthetic_web.offences(stats, delay_s=DELAY_S) == []
     for name, host in stats["hosts"].items():
         # A robots.txt that answers 503 is asked for again as well, and stands in no log of pages.
-        robots = 3 if planet.hosts.get(name, {}).get("behaviour") == "strictrobots" else 0
+        robots = 3 if synthetic_web.hosts.get(name, {}).get("behaviour") == "strictrobots" else 0
         assert host["repeats"] <= again[name] + robots, name
     spoiled = {(state, reason) for state in ("fetched", "failed") for reason in ("http-429", "http-503", "cut-short")}
     assert [url for url, state in roam.crawl.states.items() if state in spoiled] == []
 
 
-def test_traps_are_left(planet: Planet, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
+def test_traps_are_left(synthetic_web: SyntheticWeb, roam: Roam, capsys: pytest.CaptureFixture[str]) -> None:
     """An endless calendar is given up after a hundred dates; with session ids dropped there is one address a page."""
-    traps = planet.truth["crawler"]["traps"]
+    traps = synthetic_web.truth["crawler"]["traps"]
     calendars = {trap["prefix"]: 0 for trap in traps if trap["kind"] == "calendar"}
     for words in roam.crawl.log():
         for prefix in calendars:
@@ -139,14 +145,14 @@ def test_traps_are_left(planet: Planet, roam: Roam, capsys: pytest.CaptureFixtur
     assert 0 < max(calendars.values()) <= 110  # traps.calendar, and what is under way when it is reached
     assert [url for url in roam.crawl.states if "sid=" in url] == []
     for host in (trap["host"] for trap in traps if trap["kind"] == "session"):
-        assert roam.stats["hosts"][host]["count"] <= 2 * planet.hosts[host]["pages"], host
+        assert roam.stats["hosts"][host]["count"] <= 2 * synthetic_web.hosts[host]["pages"], host
 
 
-def test_crawl_delays_hold(planet: Planet, roam: Roam) -> None:
+def test_crawl_delays_hold(synthetic_web: SyntheticWeb, roam: Roam) -> None:
     """Where robots.txt asks for a second between requests, there is one between any two, itself included."""
     hasty = {}
     for name, host in roam.stats["hosts"].items():
-        wanted_s = planet.hosts.get(name, {}).get("crawl_delay")
+        wanted_s = synthetic_web.hosts.get(name, {}).get("crawl_delay")
         if wanted_s and host["min_gap"] is not None and min(host["min_gap"], host["min_rest"]) < wanted_s:
             hasty[name] = host["min_rest"]
     assert hasty == {}

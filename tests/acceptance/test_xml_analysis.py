@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.cli.main import program
 from lycosa.missions.xml.encoding import read_text
@@ -32,7 +32,9 @@ def analysed(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> sqlite3.
     for name in TREES:
         base, gold = read_tree(trees, name)
         pages |= {base + file: (trees / name / file).read_bytes() for file in gold["files"]}
-    folder = stock(tmp_path_factory.mktemp("xml") / "c", [(url, "text/xml", body) for url, body in pages.items()])
+    folder = make_collection(
+        tmp_path_factory.mktemp("xml") / "c", [(url, "text/xml", body) for url, body in pages.items()]
+    )
     result = CliRunner().invoke(program, ["analyse", "xml", str(folder)])
     assert result.exit_code == 0, (result.output, result.exception)
     return sqlite3.connect(folder / "analysis.db")

@@ -13,7 +13,7 @@ import pytest
 from support.crawl_runs import crawl, rows
 from support.hostile_web import Hostile, Verdict, assault
 from support.loopback import Reply, Web
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 from support.xml_yield import Yield, hunt
 
 from lycosa import urls
@@ -133,15 +133,15 @@ def test_trees_are_closed(shared: Path, web: Web, tmp_path: Path, capsys: pytest
 
 
 @pytest.fixture(scope="module")
-def small(shared: Path) -> Iterator[Planet]:
+def small(shared: Path) -> Iterator[SyntheticWeb]:
     """A synthetic web of sixty hosts."""
-    world = Planet(shared / "world", hosts=60, pages=2000)
+    world = SyntheticWeb(shared / "world", hosts=60, pages=2000)
     yield world
     world.close()
 
 
 @pytest.fixture(scope="module")
-def hunted(small: Planet, tmp_path_factory: pytest.TempPathFactory) -> Yield:
+def hunted(small: SyntheticWeb, tmp_path_factory: pytest.TempPathFactory) -> Yield:
     """The mission as it comes."""
     return hunt(small, tmp_path_factory.mktemp("hunt") / "c")
 
@@ -166,7 +166,9 @@ def test_the_family_is_found(hunted: Yield, capsys: pytest.CaptureFixture[str]) 
     assert hunted.crawl.rows("SELECT count(*) FROM pages WHERE mime = 'text/html' AND kind = ''") == [(0,)]
 
 
-def test_xml_comes_first(small: Planet, hunted: Yield, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_xml_comes_first(
+    small: SyntheticWeb, hunted: Yield, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In the first fifth of the requests the share of XML is at least four times that of a breadth-first crawl."""
     plain = hunt(small, tmp_path / "c", "--set", "policy.name=bfs")
     with capsys.disabled():
@@ -177,7 +179,7 @@ def test_xml_comes_first(small: Planet, hunted: Yield, tmp_path: Path, capsys: p
     assert hunted.early >= 4 * plain.early
 
 
-def test_the_quota_grows_where_xml_is(small: Planet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_quota_grows_where_xml_is(small: SyntheticWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Hosts with XML get beyond the quota, others do not; what was refused says so."""
     options = ("--set", "limits.host_urls=15", "--set", "limits.host_urls_growth=5", "--workers", "1")
     found = hunt(small, tmp_path / "c", *options)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.cli.main import program
 from lycosa.render.browser_discovery import find_browser
@@ -25,7 +25,7 @@ def test_the_report_opens_in_a_browser(shared: Path, tmp_path: Path) -> None:
     files = sorted((shared / "data/xml/files").iterdir())
     pages = [(f"http://files.test/{path.name}", "application/octet-stream", path.read_bytes()) for path in files]
     pages.append(("http://evil.test/%3Cscript%3Ealert(1)%3C/script%3E.xml", "text/xml", EVIL.encode()))
-    folder = stock(tmp_path / "c", pages)
+    folder = make_collection(tmp_path / "c", pages)
     report = tmp_path / "report.html"
     for arguments in (("analyse", "xml", str(folder), "-q"), ("report", "xml", "-c", str(folder), "-o", str(report))):
         result = CliRunner().invoke(program, list(arguments))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.make_collection import add, stock
+from support.make_collection import add, make_collection
 
 from lycosa.analysis.search import MARK, mark_words, read_question
 from lycosa.cli.main import program
@@ -31,7 +31,7 @@ PAGES = [
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = stock(tmp_path_factory.mktemp("xml") / "c", PAGES)
+    folder = make_collection(tmp_path_factory.mktemp("xml") / "c", PAGES)
     find(folder, "hunt")
     return folder
 
@@ -78,7 +78,7 @@ def test_every_encoding_and_what_is_broken_is_read(tmp_path: Path) -> None:
         (f"{SITE}u.xml", "text/xml", declared.format("UTF-32").encode("utf-32")),
         (f"{SITE}b.xml", "text/xml", b"<a>this & that <b>tarantula</a>"),
     ]
-    folder = stock(tmp_path / "c", pages)
+    folder = make_collection(tmp_path / "c", pages)
     assert set(find(folder, "tarantula")) == {"e.xml", "u.xml", "b.xml"}
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support.make_collection import stock  # noqa: E402
+from support.make_collection import make_collection  # noqa: E402
 
 from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection  # noqa: E402
 from lycosa.missions.xml.analysis import XmlAnalyzer  # noqa: E402
@@ -45,7 +45,7 @@ def main() -> None:
         folder = options.keep or Path(name) / "collection"
         began = time.monotonic()
         if not folder.exists():
-            stock(folder, copies(fixtures, options.documents))
+            make_collection(folder, copies(fixtures, options.documents))
         print(
             f"{options.documents:,} documents from {len(fixtures)} fixtures of {size / 1000:.1f} kB on average;",
             end=" ",

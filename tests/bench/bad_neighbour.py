@@ -19,7 +19,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.bad_neighbour import GOOD, KINDS, Street  # noqa: E402  found by the line above
+from support.bad_neighbour import GOOD, KINDS, BadNeighbour  # noqa: E402  found by the line above
 
 FLOOR = 0.9
 
@@ -52,7 +52,7 @@ class Run(NamedTuple):
 
 
 def measure(kind: str, pages: int) -> Run:
-    street = Street(kind, pages=pages)
+    street = BadNeighbour(kind, pages=pages)
     try:
         with tempfile.TemporaryDirectory(prefix="neighbours.") as folder:
             command = [

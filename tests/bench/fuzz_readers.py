@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.fuzz_targets import TARGETS, Prey, add_shared  # noqa: E402
+from support.fuzz_targets import TARGETS, FuzzTarget, add_shared  # noqa: E402
 
 SLOW_S = 10.0  # of CPU for one input
 HANG_S = 60.0  # on the clock: a sleeping child uses no CPU, and a busy machine lends little
@@ -36,27 +36,27 @@ MOST = 2 << 20  # bytes of one input
 USUAL = 20_000
 LARGE = 0.003  # of the inputs: those that may be larger than usual
 
-Mutation = Callable[[bytearray, random.Random, Prey, int], None]
+Mutation = Callable[[bytearray, random.Random, FuzzTarget, int], None]
 
 
-def flip_bits(data: bytearray, chance: random.Random, _prey: Prey, _most: int) -> None:
+def flip_bits(data: bytearray, chance: random.Random, _prey: FuzzTarget, _most: int) -> None:
     for _ in range(chance.choice((1, 1, 2, 8, 32))):
         if data:
             data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
 
 
-def set_bytes(data: bytearray, chance: random.Random, _prey: Prey, _most: int) -> None:
+def set_bytes(data: bytearray, chance: random.Random, _prey: FuzzTarget, _most: int) -> None:
     for _ in range(chance.choice((1, 3, 10))):
         if data:
             data[chance.randrange(len(data))] = chance.choice((0, 255, 128, 10, 13, 32, 60, chance.randrange(256)))
 
 
-def cut(data: bytearray, chance: random.Random, _prey: Prey, _most: int) -> None:
+def cut(data: bytearray, chance: random.Random, _prey: FuzzTarget, _most: int) -> None:
     start = chance.randrange(len(data) + 1)
     del data[start : len(data) if chance.random() < 0.4 else start + chance.randrange(1, 50)]
 
 
-def repeat(data: bytearray, chance: random.Random, _prey: Prey, most: int) -> None:
+def repeat(data: bytearray, chance: random.Random, _prey: FuzzTarget, most: int) -> None:
     start = chance.randrange(len(data) + 1)
     piece = bytes(data[start : start + chance.choice((1, 4, 20, 100))])
     if piece:
@@ -64,24 +64,24 @@ def repeat(data: bytearray, chance: random.Random, _prey: Prey, most: int) -> No
         data[start:start] = piece * min(times, max(0, most - len(data)) // len(piece))
 
 
-def nest(data: bytearray, chance: random.Random, prey: Prey, most: int) -> None:
+def nest(data: bytearray, chance: random.Random, prey: FuzzTarget, most: int) -> None:
     piece = chance.choice(prey.openers)
     start = chance.randrange(len(data) + 1)
     data[start:start] = piece * min(chance.choice((3, 50, 1000, 100_000)), max(0, most - len(data)) // len(piece))
 
 
-def insert_word(data: bytearray, chance: random.Random, prey: Prey, _most: int) -> None:
+def insert_word(data: bytearray, chance: random.Random, prey: FuzzTarget, _most: int) -> None:
     start = chance.randrange(len(data) + 1)
     data[start : start + chance.choice((0, 0, 1, 5))] = chance.choice(prey.words)
 
 
-def splice(data: bytearray, chance: random.Random, prey: Prey, most: int) -> None:
+def splice(data: bytearray, chance: random.Random, prey: FuzzTarget, most: int) -> None:
     other = chance.choice(prey.fixtures)[:most]
     start, end = chance.randrange(len(data) + 1), chance.randrange(len(other) + 1)
     data[start:] = other[end:]
 
 
-def enlarge_number(data: bytearray, chance: random.Random, _prey: Prey, _most: int) -> None:
+def enlarge_number(data: bytearray, chance: random.Random, _prey: FuzzTarget, _most: int) -> None:
     places = [at for at, byte in enumerate(data[:5000]) if 48 <= byte <= 57]
     if places:
         at = chance.choice(places)
@@ -100,12 +100,12 @@ def enlarge_number(data: bytearray, chance: random.Random, _prey: Prey, _most: i
         )
 
 
-def insert_nulls(data: bytearray, chance: random.Random, _prey: Prey, _most: int) -> None:
+def insert_nulls(data: bytearray, chance: random.Random, _prey: FuzzTarget, _most: int) -> None:
     start = chance.randrange(len(data) + 1)
     data[start:start] = bytes(chance.choice((1, 2, 100)))
 
 
-def encode_again(data: bytearray, chance: random.Random, _prey: Prey, most: int) -> None:
+def encode_again(data: bytearray, chance: random.Random, _prey: FuzzTarget, most: int) -> None:
     text = bytes(data[: most // 4]).decode("utf-8", "replace")
     coding = chance.choice(("utf-16", "utf-16-be", "utf-32", "utf-8-sig", "latin-1", "shift_jis", "utf-7", "cp037"))
     data[:] = text.encode(coding, "replace")

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection, urls
 from lycosa.config.loading import load
@@ -53,11 +53,11 @@ POINTS = (500, 1000, 2000, 4000, 8000)
 STEP = 250
 
 
-def crawl(planet: Planet, folder: Path, seeds: list[str], *arguments: str) -> None:
+def crawl(synthetic_web: SyntheticWeb, folder: Path, seeds: list[str], *arguments: str) -> None:
     """Without delays: politeness would change when requests are made, not which."""
     command = [
         sys.executable, "-m", "lycosa", "crawl", "geo", *seeds, "--collection", str(folder), "--delay", "0",
-        "--workers", "1", "--connect-to", planet.connect_to, "--contact", "mailto:bench@lycosa.test", "--quiet",
+        "--workers", "1", "--connect-to", synthetic_web.connect_to, "--contact", "mailto:bench@lycosa.test", "--quiet",
         "--set", "fetch.crawl_delay_max_s=0", "--set", "fetch.retry_delay_s=0.3", "--set", "extract.workers=0",
         "--set", "traps.queries_per_path=500", *arguments,
     ]  # fmt: skip
@@ -74,20 +74,20 @@ class World:
         self._shared, self._seed, self._cues = shared, seed, cues
         self._truth = work / f"truth-{self.name}.json"
         if not self._truth.exists() or not (self.folder / "crawl.db").exists():
-            with closing(self.serve()) as planet:
-                self._truth.write_text(json.dumps(planet.truth["geo"]))
-                self.crawl(planet, self.folder, "--policy", "bfs", "--max-time", most)
+            with closing(self.serve()) as synthetic_web:
+                self._truth.write_text(json.dumps(synthetic_web.truth["geo"]))
+                self.crawl(synthetic_web, self.folder, "--policy", "bfs", "--max-time", most)
         truth = json.loads(self._truth.read_text())
         self.truth: dict[str, Any] = truth.get("geo", truth)
         self.gold = {key_of(row["endpoint"], row["type"].upper()) for row in self.truth["relevant"] if row["reachable"]}
         self.hosts = {urls.host_of(key.split()[0]) for key in self.gold}
 
-    def serve(self) -> Planet:
-        return Planet(self._shared / "world", seed=self._seed, cues=self._cues)
+    def serve(self) -> SyntheticWeb:
+        return SyntheticWeb(self._shared / "world", seed=self._seed, cues=self._cues)
 
-    def crawl(self, planet: Planet, folder: Path, *arguments: str) -> None:
+    def crawl(self, synthetic_web: SyntheticWeb, folder: Path, *arguments: str) -> None:
         seeds = (self.truth if hasattr(self, "truth") else json.loads(self._truth.read_text()))["seeds"]
-        crawl(planet, folder, seeds, *arguments)
+        crawl(synthetic_web, folder, seeds, *arguments)
 
     def service(self, url: str, kind: str) -> str:
         """Which of the true services a document is; empty: none."""
@@ -226,8 +226,8 @@ def live(world: World, pages: int) -> None:
     """Let policies crawl a world themselves."""
     for name in ("shark", "learn"):
         folder = world.folder.with_name(f"live-{name}-{world.name}-{int(time.time())}")
-        with closing(world.serve()) as planet:
-            world.crawl(planet, folder, "--policy", name, "--connections", "1", "--limit", str(pages))
+        with closing(world.serve()) as synthetic_web:
+            world.crawl(synthetic_web, folder, "--policy", name, "--connections", "1", "--limit", str(pages))
         with Collection(folder) as collection:
             sql = "SELECT url, kind FROM page JOIN url USING (n) WHERE kind <> ''"
             services = {world.service(url, kind) for url, kind in collection.query(sql)} - {""}
@@ -237,9 +237,9 @@ def live(world: World, pages: int) -> None:
 
 def teach(shared: Path, work: Path, *, seed: int, cues: float, most: str) -> None:
     """Crawl a world with `learn`, for the sake of its lessons."""
-    with closing(Planet(shared / "world", seed=seed, cues=cues)) as planet:
+    with closing(SyntheticWeb(shared / "world", seed=seed, cues=cues)) as synthetic_web:
         folder = work / f"taught-{seed}-{cues}"
-        crawl(planet, folder, planet.truth["geo"]["seeds"], "--policy", "learn", "--max-time", most)
+        crawl(synthetic_web, folder, synthetic_web.truth["geo"]["seeds"], "--policy", "learn", "--max-time", most)
     print(f"{folder} has learned")
 
 

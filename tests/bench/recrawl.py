@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 from support.web_changes import Truth, hidden_in, reach, seeds_of
 
 FAST = ("--scope", "host", "--delay", "0", "--set", "fetch.retry_delay_s=0.3")
@@ -23,20 +23,20 @@ FAST = ("--scope", "host", "--delay", "0", "--set", "fetch.retry_delay_s=0.3")
 
 def run(source: Path, folder: Path, options: argparse.Namespace, *words: str) -> tuple[list[int], tuple[int, int, int]]:
     """The requests of each round after the first, and the changes that were seen at once, late and never."""
-    planet = Planet(source, hosts=options.hosts, pages=options.pages)
+    synthetic_web = SyntheticWeb(source, hosts=options.hosts, pages=options.pages)
     try:
-        seeds, truth, requests = seeds_of(planet), Truth(planet), []
-        hidden = hidden_in(planet, seeds)
-        crawl = planet.crawl(folder, *FAST, *seeds, timeout_s=3600)
-        truth.look(hidden | reach(planet, seeds))
+        seeds, truth, requests = seeds_of(synthetic_web), Truth(synthetic_web), []
+        hidden = hidden_in(synthetic_web, seeds)
+        crawl = synthetic_web.crawl(folder, *FAST, *seeds, timeout_s=3600)
+        truth.look(hidden | reach(synthetic_web, seeds))
         for _ in range(options.rounds):
-            planet.tick(options.hours)
-            truth.look(hidden | reach(planet, seeds))
-            crawl = planet.crawl(folder, *FAST, "--recrawl", *words, *seeds, timeout_s=3600)
-            requests.append(planet.stats()["total"])
+            synthetic_web.tick(options.hours)
+            truth.look(hidden | reach(synthetic_web, seeds))
+            crawl = synthetic_web.crawl(folder, *FAST, "--recrawl", *words, *seeds, timeout_s=3600)
+            requests.append(synthetic_web.stats()["total"])
         return requests, truth.judge(crawl)
     finally:
-        planet.close()
+        synthetic_web.close()
 
 
 def main() -> None:

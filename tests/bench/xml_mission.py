@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.synthetic_web import Planet  # noqa: E402  found by the line above
+from support.synthetic_web import SyntheticWeb  # noqa: E402  found by the line above
 from support.xml_yield import Yield, hunt  # noqa: E402
 
 
@@ -26,16 +26,16 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--policy", nargs="+", default=["learn", "bfs"])
     options = parser.parse_args()
-    planet = Planet(options.shared / "world", hosts=options.hosts, pages=options.pages)
+    synthetic_web = SyntheticWeb(options.shared / "world", hosts=options.hosts, pages=options.pages)
     found: dict[str, Yield] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="xmlhunt.") as name:
             for policy in options.policy:
                 folder = Path(name) / policy
-                found[policy] = hunt(planet, folder, "--set", f"policy.name={policy}", timeout_s=1800)
+                found[policy] = hunt(synthetic_web, folder, "--set", f"policy.name={policy}", timeout_s=1800)
                 tell(policy, found[policy])
     finally:
-        planet.close()
+        synthetic_web.close()
     best, plain = found[options.policy[0]], found.get("bfs")
     right = best.recall >= 0.95 and best.strays == 0 and best.family_bytes <= 0.05 * best.fetched_bytes
     right = right and best.archive_bytes <= 0.16 * best.fetched_bytes

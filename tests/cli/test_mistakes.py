@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.loopback import Web, html
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
@@ -159,7 +159,7 @@ def test_a_name_that_promises_something_else_is_refused(
 ) -> None:
     """The file would not open as what it is called."""
     monkeypatch.chdir(tmp_path)
-    stock(Path("collection"), [("http://a.test/", "text/html", b"")])
+    make_collection(Path("collection"), [("http://a.test/", "text/html", b"")])
     assert main([word.replace("+", " ") for word in words.split()]) == 2
     assert told in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["collection"]
@@ -183,7 +183,7 @@ def test_an_output_that_would_go_elsewhere_is_refused(
     """An empty variable of a script is no name of a folder, nor the wish to merge into the first collection."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b", "collection"):
-        stock(Path(name), [(f"http://{name}.test/", "text/html", b"")])
+        make_collection(Path(name), [(f"http://{name}.test/", "text/html", b"")])
     before = (tmp_path / "a/crawl.db").read_bytes()
     assert main(words) == 2
     assert (tmp_path / "a/crawl.db").read_bytes() == before
@@ -192,7 +192,7 @@ def test_an_output_that_would_go_elsewhere_is_refused(
 
 def test_endings_that_promise_nothing_are_any_names(tmp_path: Path) -> None:
     """And those of the lists name their formats, as --format may; it has the last word on other names."""
-    where = stock(tmp_path / "c", [("http://a.test/", "text/html", b"")])
+    where = make_collection(tmp_path / "c", [("http://a.test/", "text/html", b"")])
     for name, form, begins in (
         ("a.2026-11-16", None, "{"), ("a.ndjson", None, "{"), ("a.TAB", None, "url\t"), ("a.json", "csv", "url,"),
         ("b.ndjson", "jsonl", "{"), ("b.tab", "tsv", "url\t"),

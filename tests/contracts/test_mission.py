@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from support import toy_mission
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa import Collection
 from lycosa.analysis.analyzer import Analyzer
@@ -58,7 +58,7 @@ def plugin(request: pytest.FixtureRequest, site: Path) -> Iterator[MissionPlugin
 def collection(tmp_path: Path) -> Iterator[Collection]:
     """A few documents of many kinds, crawled by nobody."""
     pages = [(f"http://a.test/{n}", mime, body) for n, (mime, body) in enumerate(DOCUMENTS)]
-    with Collection(stock(tmp_path / "c", pages)) as opened:
+    with Collection(make_collection(tmp_path / "c", pages)) as opened:
         yield opened
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.isolated_network import PUBLIC, on_islet
+from support.isolated_network import PUBLIC, on_isolated_network
 from support.loopback import Reply, Web, html
 
 from lycosa import urls
@@ -332,7 +332,9 @@ def test_an_answer_that_nobody_asked_for_is_not_the_next_one(make_client: Callab
 def test_a_name_without_an_address_is_asked_for_again() -> None:
     """Name servers have bad moments: what had no address then is looked up anew at the next try."""
     names = {"late.test": [[], [], [PUBLIC]]}  # the first try asks twice
-    done = on_islet({"names": names, "ask": [], "crawl": "http://late.test/", "sets": ["fetch.retry_delay_s=0.3"]})
+    done = on_isolated_network(
+        {"names": names, "ask": [], "crawl": "http://late.test/", "sets": ["fetch.retry_delay_s=0.3"]}
+    )
     if done is None:
         pytest.skip("this system does not let us have a network of our own")
     assert done["crawl"]["urls"] == [["http://late.test/", "fetched", ""]]

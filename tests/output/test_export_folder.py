@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
@@ -227,7 +227,7 @@ def test_no_output_replaces_a_part_of_a_collection(
 ) -> None:
     """Neither its database nor its archive, however it is named; beside them there is room."""
     monkeypatch.chdir(tmp_path)
-    stock(Path("c"), [("http://a.test/", "text/html", b"<title>a</title>")])
+    make_collection(Path("c"), [("http://a.test/", "text/html", b"<title>a</title>")])
     os.symlink("c", "elsewhere")
     os.symlink("c/crawl.db", "link")
     before = {path: path.read_bytes() for path in Path("c").rglob("*") if path.is_file()}

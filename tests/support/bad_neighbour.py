@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-class Street:
+class BadNeighbour:
     """Serves until `close`; `asked` holds the time of each request for a good page."""
 
     def __init__(self, kind: str = "", *, pages: int) -> None:

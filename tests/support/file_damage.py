@@ -77,18 +77,18 @@ HARMS = {
 def harm_once(site: Range, reference: Reference, folder: Path, *, kind: str, dice: random.Random) -> Harm:
     """End a crawl in its course, damage one of its files, run the command again to its end, and compare."""
     shutil.rmtree(folder, ignore_errors=True)
-    site.planet.reset()
+    site.synthetic_web.reset()
     with site.running(folder) as process:
-        while site.planet.stats()["total"] < reference.requests * dice.uniform(0.4, 0.8):
+        while site.synthetic_web.stats()["total"] < reference.requests * dice.uniform(0.4, 0.8):
             assert process.poll() is None
         if kind.startswith("database"):  # or most of it would still lie in its log
             process.send_signal(signal.SIGINT)
             process.wait(30)
-    under_way = site.planet.stats()["total"] - acknowledged(folder)
+    under_way = site.synthetic_web.stats()["total"] - acknowledged(folder)
     pattern, act = HARMS[kind]
     act(dice.choice(sorted(folder.glob(pattern))), dice)
     code, said = site.finish(folder)
-    repeated = site.planet.stats()["repeats"] - reference.repeats
+    repeated = site.synthetic_web.stats()["repeats"] - reference.repeats
     problems = check(reference, folder, code=code, said=said)
     return Harm(kind, repeated, max(0, repeated - under_way), told(said), problems)
 
@@ -133,7 +133,7 @@ def fill_once(site: Range, reference: Reference, base: Path, *, kind: str, dice:
 
     disk: a small one; file: none may grow beyond a limit, as with `ulimit -f`.
     """
-    site.planet.reset()
+    site.synthetic_web.reset()
     size = int(math.exp(dice.uniform(math.log(30_000), math.log(12_000_000 if kind == "disk" else 6_000_000))))
     if kind == "file":
         shutil.rmtree(base / "c", ignore_errors=True)
@@ -158,7 +158,7 @@ def _fill(site: Range, reference: Reference, folder: Path, *, kind: str, size: i
         problems.append(f"no word of room: {first[-500:]}")
     grow()
     code, said = site.finish(folder)
-    repeated = site.planet.stats()["repeats"] - reference.repeats
+    repeated = site.synthetic_web.stats()["repeats"] - reference.repeats
     problems += check(reference, folder, code=code, said=said)
     if repeated > 2 * IN_HAND:
         problems.append(f"{repeated} requests were repeated")

@@ -37,7 +37,7 @@ LIMIT = 1 << 20  # bytes that a decoder may give
 
 
 @dataclass
-class Prey:
+class FuzzTarget:
     """One reader of foreign data."""
 
     feed: Callable[[bytes, random.Random, Path], object]
@@ -70,7 +70,7 @@ def feed_url(data: bytes, chance: random.Random, _folder: Path) -> None:
     assert urls.Resolver().resolve(text, PAGE) in (urls.normalise(text, PAGE), None)
 
 
-URL = Prey(
+URL = FuzzTarget(
     feed_url,
     [
         b"http://www.example.org/a/b.html?x=1&y=2#z", b"https://[2001:db8::1]:8443/%7Euser/%E2%82%AC/../x",
@@ -96,7 +96,7 @@ def feed_robots(data: bytes, chance: random.Random, _folder: Path) -> None:
     assert all(isinstance(line, str) for line in robots.sitemaps)
 
 
-ROBOTS = Prey(
+ROBOTS = FuzzTarget(
     feed_robots,
     [
         b"User-agent: *\nDisallow: /private/\nAllow: /private/x$\nCrawl-delay: 2.5\nSitemap: http://a.test/s.xml\n",
@@ -127,7 +127,7 @@ def feed_document(kind: str) -> Callable[[bytes, random.Random, Path], None]:
     return feed
 
 
-HTML = Prey(
+HTML = FuzzTarget(
     feed_document("text/html"),
     [
         (
@@ -154,7 +154,7 @@ HTML = Prey(
     ],
 )  # fmt: skip
 
-XML = Prey(
+XML = FuzzTarget(
     feed_document("application/xml"),
     [
         (
@@ -176,7 +176,7 @@ XML = Prey(
 _SITEMAP = b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>%s</urlset>" % (
     b"<url><loc>http://a.test/1?a=1&amp;b=2</loc><lastmod>2024-03-04</lastmod><priority>0.5</priority></url>" * 3
 )
-SITEMAP = Prey(
+SITEMAP = FuzzTarget(
     feed_document("application/xml"),
     [
         _SITEMAP,
@@ -192,7 +192,7 @@ SITEMAP = Prey(
     [b"<url><loc>", b"<url>", b"<sitemap><loc>x</loc></sitemap>", b"<loc>", b"&amp;"],
 )  # fmt: skip
 
-FEED = Prey(
+FEED = FuzzTarget(
     feed_document("application/rss+xml"),
     [
         (
@@ -224,7 +224,7 @@ def feed_charset(data: bytes, chance: random.Random, _folder: Path) -> None:
     charset.resolve_label(data[:200].decode("latin-1"))
 
 
-CHARSET = Prey(
+CHARSET = FuzzTarget(
     feed_charset,
     [
         "<meta charset=windows-1250>Příliš žluťoučký kůň".encode("cp1250"),
@@ -260,7 +260,7 @@ def feed_head(data: bytes, _chance: random.Random, _folder: Path) -> None:
         parse_robots_header(value, "lycosa")
 
 
-HEAD = Prey(
+HEAD = FuzzTarget(
     feed_head,
     [
         (
@@ -299,7 +299,7 @@ def feed_body(data: bytes, chance: random.Random, folder: Path) -> None:
 
 
 _TEXT = b"A page of some text, and of some more text. " * 40
-BODY = Prey(
+BODY = FuzzTarget(
     feed_body,
     [
         gzip.compress(_TEXT, mtime=0),
@@ -351,7 +351,7 @@ _ARC = (
     b"URL IP-address Archive-date Content-type Archive-length\n\n\nhttp://a.test/ 127.0.0.1 20240304 text/html 47\n"
     b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\nhello\n"
 )
-WARC = Prey(
+WARC = FuzzTarget(
     feed_warc,
     [
         b"".join(_RECORDS),
@@ -392,7 +392,7 @@ def feed_lists(data: bytes, chance: random.Random, folder: Path) -> None:
         return
 
 
-CONFIG = Prey(
+CONFIG = FuzzTarget(
     feed_config,
     [
         (
@@ -412,7 +412,7 @@ CONFIG = Prey(
     [b"[", b"{", b"a.", b"a = [", b"'", b"(", b"[[a]]\n", b"\\", b"[a.b.c]\n"],
 )  # fmt: skip
 
-LISTS = Prey(
+LISTS = FuzzTarget(
     feed_lists,
     [
         b"# seeds\nhttp://a.test/\nb.test\t9\n\nhttps://c.test/x?y\n",

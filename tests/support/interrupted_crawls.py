@@ -26,7 +26,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from support.power_loss import Disk, record
-from support.synthetic_web import Planet
+from support.synthetic_web import SyntheticWeb
 from warcio.archiveiterator import ArchiveIterator
 
 with warnings.catch_warnings():
@@ -85,22 +85,22 @@ class Range:
     """The part of the world that is shot at."""
 
     def __init__(self, world: Path, *, hosts: int = 40, pages: int = 1000) -> None:
-        self.planet = Planet(world, hosts=hosts, pages=pages)
-        truth = self.planet.truth
+        self.synthetic_web = SyntheticWeb(world, hosts=hosts, pages=pages)
+        truth = self.synthetic_web.truth
         traps = {trap.get("host") or urlsplit(trap["prefix"]).hostname for trap in truth["crawler"]["traps"]}
-        hard = traps | {name for name, host in self.planet.hosts.items() if host["behaviour"] != "plain"}
+        hard = traps | {name for name, host in self.synthetic_web.hosts.items() if host["behaviour"] != "plain"}
         missions = ("crawler", "geo", "xml", "documents", "articles")
         seeds = {seed for mission in missions for seed in truth[mission]["seeds"]}
         self._seeds = sorted(seed for seed in seeds if urlsplit(seed).hostname not in hard)
         self._reject = "^http://(" + "|".join(map(re.escape, sorted(hard))) + ")/"
 
     def close(self) -> None:
-        self.planet.close()
+        self.synthetic_web.close()
 
     def command(self, folder: Path, *arguments: str) -> list[str]:
         return [
             sys.executable, "-m", "lycosa", "crawl", "--collection", str(folder), "--exclude", self._reject,
-            "--connect-to", self.planet.connect_to, *QUICK, *arguments, *self._seeds,
+            "--connect-to", self.synthetic_web.connect_to, *QUICK, *arguments, *self._seeds,
         ]  # fmt: skip
 
     def finish(self, folder: Path, *arguments: str, timeout_s: float = 120) -> tuple[int, str]:
@@ -110,12 +110,12 @@ class Range:
 
     def undisturbed(self, folder: Path) -> Reference:
         """What a crawl ends with when nobody disturbs it."""
-        self.planet.reset()
+        self.synthetic_web.reset()
         began = time.monotonic()
         code, said = self.finish(folder)
         assert code == 0, said
         seconds = time.monotonic() - began
-        stats = self.planet.stats()
+        stats = self.synthetic_web.stats()
         problems = find_damage(folder)
         assert problems == [], problems[:5]
         return Reference(Holding.read(folder), stats["total"], stats["repeats"], seconds)
@@ -244,7 +244,7 @@ def kill_once(site: Range, reference: Reference, folder: Path, *, kind: str, dic
     when everything has been fetched.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    site.planet.reset()
+    site.synthetic_web.reset()
     moment_s = dice.uniform(0.1, reference.seconds)
     unacknowledged = -1
     with site.running(folder) as process:
@@ -260,9 +260,9 @@ def kill_once(site: Range, reference: Reference, folder: Path, *, kind: str, dic
         with site.running(folder) as process:
             _wait(process, dice.uniform(0.1, 0.8))
     if kind != "worker":
-        unacknowledged = site.planet.stats()["total"] - acknowledged(folder)
+        unacknowledged = site.synthetic_web.stats()["total"] - acknowledged(folder)
     code, said = site.finish(folder)
-    repeated = site.planet.stats()["repeats"] - reference.repeats
+    repeated = site.synthetic_web.stats()["repeats"] - reference.repeats
     problems = check(reference, folder, code=code, said=said)
     most = unacknowledged if unacknowledged >= 0 else IN_HAND
     if repeated > most:
@@ -330,9 +330,9 @@ def black_out(
         disk.lose_power(image, how="all", dice=dice)
         known = acknowledged(image / "c")
         disk.lose_power(image, how=how, dice=dice)
-        site.planet.reset()
+        site.synthetic_web.reset()
         code, said = site.finish(image / "c", *SYNCED)
-        repeated = site.planet.stats()["total"] - (reference.requests - known)
+        repeated = site.synthetic_web.stats()["total"] - (reference.requests - known)
         problems = check(reference, image / "c", code=code, said=said)
         yield Blackout(how, operations[upto].at - operations[0].at, repeated, told(said), problems)
 
@@ -365,6 +365,6 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
 def _wait_for_end(site: Range, reference: Reference, process: subprocess.Popen[bytes]) -> float:
     """Wait until everything has been asked for; returns how long that took."""
     began = time.monotonic()
-    while process.poll() is None and site.planet.stats()["total"] < reference.requests:
+    while process.poll() is None and site.synthetic_web.stats()["total"] < reference.requests:
         time.sleep(0.02)
     return time.monotonic() - began

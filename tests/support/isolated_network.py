@@ -25,7 +25,7 @@ UNABLE = 77  # exit code where the system gives nobody a network of their own
 _A, _AAAA = 1, 28
 
 
-def on_islet(task: dict[str, Any], *, timeout_s: float = 60) -> Any:
+def on_isolated_network(task: dict[str, Any], *, timeout_s: float = 60) -> Any:
     """Do a task on an islet; None where this system does not let us have one."""
     if not shutil.which("unshare") or not shutil.which("ip"):
         return None

@@ -17,7 +17,7 @@ AT = 1_000_000_000.0
 Pages = Iterable[tuple[str, str, bytes]]
 
 
-def stock(folder: Path, pages: Pages, *, mission: str = "", redirects: dict[str, str] | None = None) -> Path:
+def make_collection(folder: Path, pages: Pages, *, mission: str = "", redirects: dict[str, str] | None = None) -> Path:
     """Make a collection of these pages, in their order; `redirects` lead from one address to another."""
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml=mission, now=AT)

@@ -58,7 +58,7 @@ class Crawl:
         return [line.split() for line in (self.folder / "logs/crawl.log").read_text().splitlines()]
 
 
-class Planet:
+class SyntheticWeb:
     """The world of one seed; `close` ends its server."""
 
     def __init__(

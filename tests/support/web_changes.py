@@ -6,21 +6,21 @@ import hashlib
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 
 @dataclass
 class Truth:
     """What the pages held at the end of each hour looked at: a digest for each address, None where there is no page."""
 
-    planet: Planet
+    synthetic_web: SyntheticWeb
     hours: list[dict[str, bytes | None]] = field(default_factory=list)
 
     def look(self, addresses: set[str]) -> None:
         """Note the state of these addresses now."""
         found = {}
         for url in addresses:
-            content = self.planet.content(url)
+            content = self.synthetic_web.content(url)
             found[url] = None if content is None else hashlib.sha1(content, usedforsecurity=False).digest()
         self.hours.append(found)
 
@@ -57,24 +57,27 @@ class Truth:
         return seen, late, missed
 
 
-def seeds_of(planet: Planet) -> list[str]:
+def seeds_of(synthetic_web: SyntheticWeb) -> list[str]:
     """The front pages of all hosts that answer plainly, without traps."""
-    traps = {urlsplit(trap.get("prefix", "")).hostname or trap.get("host") for trap in planet.truth["crawler"]["traps"]}
+    traps = {
+        urlsplit(trap.get("prefix", "")).hostname or trap.get("host")
+        for trap in synthetic_web.truth["crawler"]["traps"]
+    }
     return sorted(
         f"http://{name}/"
-        for name, host in planet.hosts.items()
+        for name, host in synthetic_web.hosts.items()
         if host["behaviour"] == "plain" and name not in traps and not host["crawl_delay"]
     )
 
 
-def hidden_in(planet: Planet, seeds: list[str]) -> set[str]:
+def hidden_in(synthetic_web: SyntheticWeb, seeds: list[str]) -> set[str]:
     """The pages of these hosts that only sitemaps name."""
     hosts = {urlsplit(seed).hostname for seed in seeds}
-    named = planet.truth["crawler"]["sitemap_only"]
-    return {url for url in named if urlsplit(url).hostname in hosts and planet.may_fetch(url)}
+    named = synthetic_web.truth["crawler"]["sitemap_only"]
+    return {url for url in named if urlsplit(url).hostname in hosts and synthetic_web.may_fetch(url)}
 
 
-def reach(planet: Planet, seeds: list[str]) -> set[str]:
+def reach(synthetic_web: SyntheticWeb, seeds: list[str]) -> set[str]:
     """All pages of these hosts that links lead to now."""
     hosts = {urlsplit(seed).hostname for seed in seeds}
-    return set(planet.reach(seeds, lambda url: urlsplit(url).hostname in hosts, depth=10**6))
+    return set(synthetic_web.reach(seeds, lambda url: urlsplit(url).hostname in hosts, depth=10**6))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.synthetic_web import Crawl, Planet
+from support.synthetic_web import Crawl, SyntheticWeb
 
 #: Fast enough for a test. Hosts that limit the rate of requests, or refuse some at first, make a polite crawl wait for
 #: minutes: they are left out.
@@ -38,12 +38,12 @@ class Yield:
         return self.stored / self.reachable
 
 
-def hunt(planet: Planet, folder: Path, *arguments: str, timeout_s: float = 120) -> Yield:
+def hunt(synthetic_web: SyntheticWeb, folder: Path, *arguments: str, timeout_s: float = 120) -> Yield:
     """Crawl with the XML mission from the seeds of the truth."""
-    truth = planet.truth["xml"]
-    slow = sorted(name for name, host in planet.hosts.items() if host["behaviour"] not in ("plain", "cutting"))
+    truth = synthetic_web.truth["xml"]
+    slow = sorted(name for name, host in synthetic_web.hosts.items() if host["behaviour"] not in ("plain", "cutting"))
     left_out = [word for name in slow for word in ("--exclude", f"^http://{name.replace('.', '[.]')}/")]
-    crawl = planet.crawl(folder, "xml", *HASTE, *left_out, *arguments, *truth["seeds"], timeout_s=timeout_s)
+    crawl = synthetic_web.crawl(folder, "xml", *HASTE, *left_out, *arguments, *truth["seeds"], timeout_s=timeout_s)
     wanted = {row["url"] for row in truth["relevant"] if row["reachable"] and row["url"].split("/")[2] not in slow}
     return _measure(crawl, truth, wanted)
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from support.crawl_runs import command, crawl, holdings, rows
 from support.loopback import Reply, Web, html
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.archive import unstored_log
 from lycosa.archive.reader import iter_records
@@ -233,7 +233,7 @@ def test_a_killed_crawl_has_its_lines(lost: bool, web: Web, tmp_path: Path) -> N
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path: Path) -> None:
     """Whenever that is killed in its turn, the next run has every line, and knows the same of each address."""
-    folder = stock(tmp_path / "c", [(f"http://a.test/{n}", "text/html", b"x") for n in range(count)])
+    folder = make_collection(tmp_path / "c", [(f"http://a.test/{n}", "text/html", b"x") for n in range(count)])
     known_urls = rows(folder, "SELECT url, state, reason, http, fetched FROM urls ORDER BY n")
     wanted = [
         unstored_log.encode(unstored_log.UnstoredAnswer(f"http://a.test/{n}", float(n), 404)) for n in range(count)

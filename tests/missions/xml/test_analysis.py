@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from support.loopback import Reply, Web, html
-from support.make_collection import add, stock
+from support.make_collection import add, make_collection
 
 from lycosa import crawl
 from lycosa.cli.main import program
@@ -127,7 +127,9 @@ def facts(folder: Path, *names: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = stock(tmp_path_factory.mktemp("xml") / "c", pages(), redirects={f"{SITE}old/a.xsd": f"{SITE}a.xsd"})
+    folder = make_collection(
+        tmp_path_factory.mktemp("xml") / "c", pages(), redirects={f"{SITE}old/a.xsd": f"{SITE}a.xsd"}
+    )
     analyse(folder)
     return folder
 
@@ -156,7 +158,7 @@ def test_what_was_corrected_is_reported(analysed: Path) -> None:
 
 def test_verdicts_are_those_of_the_recommendations(tmp_path: Path) -> None:
     """Also where libxml2 is too strict, too lax or fails; what cannot be told is unknown."""
-    folder = stock(tmp_path / "c", [(SITE + name, "text/xml", body) for name, body in CASES.items()])
+    folder = make_collection(tmp_path / "c", [(SITE + name, "text/xml", body) for name, body in CASES.items()])
     analyse(folder)
     found = facts(folder, "validity", "validity_error")
     verdicts = {name: found[name][0] for name in CASES}
@@ -231,7 +233,7 @@ def test_what_is_packed_in_archives(tmp_path: Path) -> None:
         for name in ("a.xsd", "parts/types.xsd", "good.xml"):
             archive.writestr(f"x/{name}", PAGES[name])
         archive.writestr("readme.txt", "nothing of interest")
-    folder = stock(tmp_path / "c", [(f"{SITE}all.zip", "application/zip", packed.getvalue())])
+    folder = make_collection(tmp_path / "c", [(f"{SITE}all.zip", "application/zip", packed.getvalue())])
     analyse(folder)
     found = facts(folder, "member", "kind", "closure", "validity")
     assert found["all.zip"] == ("", "archive", None, None)
@@ -248,7 +250,7 @@ def test_links_that_leave_an_archive(tmp_path: Path) -> None:
     packed = gzip.compress(instance("7", "../a.xsd"))
     pages = [(f"{SITE}get/good.xml.gz", "application/gzip", packed)]
     pages += [(SITE + name, "text/xml", PAGES[name]) for name in ("a.xsd", "parts/types.xsd")]
-    folder = stock(tmp_path / "c", pages)
+    folder = make_collection(tmp_path / "c", pages)
     for _ in range(2):
         analyse(folder)
         assert facts(folder, "closure", "validity")["get/good.xml.gz!/good.xml"] == ("complete", "valid")
@@ -282,7 +284,7 @@ def test_what_catalogs_say(tmp_path: Path, packed: bool) -> None:
             for name, body in pages.items():
                 archive.writestr(name, body)
         stored = [(f"{SITE}all.zip", "application/zip", file.getvalue())]
-    folder = stock(tmp_path / "c", stored)
+    folder = make_collection(tmp_path / "c", stored)
     analyse(folder)
     found = facts(folder, "closure", "validity")
     lead = "all.zip!/" if packed else ""
@@ -317,7 +319,7 @@ def test_what_was_found_elsewhere_stands_for_what_is_missing(tmp_path: Path) -> 
 def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:
     """libxml2 knows 1.0 alone: nobody is told that such a schema is wrong."""
     newer = schema('<xs:complexType name="t"><xs:sequence/><xs:assert test="true()"/></xs:complexType>')
-    folder = stock(tmp_path / "c", [(f"{SITE}a.xsd", "text/xml", newer)])
+    folder = make_collection(tmp_path / "c", [(f"{SITE}a.xsd", "text/xml", newer)])
     analyse(folder)
     assert facts(folder, "validity_error")["a.xsd"].startswith("it is XML Schema 1.1")
 
@@ -325,7 +327,7 @@ def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:
 def test_what_is_missing_is_what_is_needed(tmp_path: Path) -> None:
     """Pictures and stylesheets, without which a document can be used, are not fetched for it."""
     page = f'<?xml-stylesheet href="a.css"?><a xmlns:xsi="{XSI}" xsi:noNamespaceSchemaLocation="a.xsd"/>'
-    folder = stock(tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page.encode())])
+    folder = make_collection(tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page.encode())])
     analyse(folder)
     run = CliRunner().invoke(program, ["export", "addresses", "--missing", "-c", str(folder), "-o", "-"])
     assert run.output.split() == [f"{SITE}a.xsd"]
@@ -355,7 +357,7 @@ def count(case):
 
 def test_a_plan_of_the_user(tmp_path: Path) -> None:
     """Phases by kind, a plugin of one function, clusters by any result."""
-    folder = stock(tmp_path / "c", pages())
+    folder = make_collection(tmp_path / "c", pages())
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "mine.py").write_text(MINE)
     out = analyse(folder, "--plan", str(tmp_path / "plan.toml"))
@@ -389,7 +391,7 @@ def test_a_plan_of_the_user(tmp_path: Path) -> None:
 )
 def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) -> None:
     """Before anything is done."""
-    folder = stock(tmp_path / "c", pages()[:1])
+    folder = make_collection(tmp_path / "c", pages()[:1])
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "two.py").write_text("def two(a, b): ...\n")
     result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--plan", str(tmp_path / "plan.toml")])
@@ -399,7 +401,7 @@ def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) 
 
 def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
     """The others go on, and --retry tries again."""
-    folder = stock(tmp_path / "c", pages()[:4])
+    folder = make_collection(tmp_path / "c", pages()[:4])
     plan = tmp_path / "plan.toml"
     plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f']\n")
     (tmp_path / "rude.py").write_text("def f(case):\n    if 'bad' in case.url:\n        raise ValueError('no')\n")
@@ -434,7 +436,7 @@ def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Pa
 def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Whenever it is killed, the same command ends with the same rows."""
     many = [(f"{SITE}{n}.xml", "text/xml", b"<a>" + b"<b/>" * n + b"</a>") for n in range(600)]
-    folder = stock(tmp_path / "c", many)
+    folder = make_collection(tmp_path / "c", many)
     command = [sys.executable, "-m", "lycosa", "analyse", "xml", str(folder), "--workers", "2", "-q"]
     for pause in (0.4, 0.7):
         process = subprocess.Popen(command, start_new_session=True)
@@ -457,7 +459,7 @@ def test_the_library_of_the_tour(tmp_path: Path) -> None:
     """examples/xml has what docs/xml.md says of it."""
     site = Path(__file__).resolve().parents[3] / "examples/xml"
     files = sorted(path for path in site.rglob("*.*") if path.suffix != ".html")
-    folder = stock(
+    folder = make_collection(
         tmp_path / "c", [(SITE + str(path.relative_to(site)), "text/xml", path.read_bytes()) for path in files]
     )
     analyse(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from lxml import etree
-from support.make_collection import stock
+from support.make_collection import make_collection
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
@@ -43,7 +43,7 @@ PAGES = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages = [(SITE + name, "text/xml", body) for name, body in PAGES.items()]
     pages.append(("http://other.test/x?v=1", "text/xml", schema("")))
-    folder = stock(tmp_path_factory.mktemp("xml") / "c", pages)
+    folder = make_collection(tmp_path_factory.mktemp("xml") / "c", pages)
     run("analyse", "xml", str(folder), "--workers", "1")
     return folder
 
@@ -135,7 +135,7 @@ def test_a_schema_for_use_offline(made: Path, tmp_path: Path) -> None:
 def test_a_document_type_is_found_by_its_public_identifier(tmp_path: Path) -> None:
     """As documents ask for it that name another address, or none that answers."""
     page = b'<!DOCTYPE a PUBLIC "-//X//DTD  A//EN" "a.dtd"><a/>'
-    folder = stock(
+    folder = make_collection(
         tmp_path / "c", [(f"{SITE}a.xml", "text/xml", page), (f"{SITE}a.dtd", "text/plain", b"<!ELEMENT a EMPTY>")]
     )
     run("analyse", "xml", str(folder), "--workers", "1")
@@ -166,7 +166,7 @@ def test_mistakes_are_explained(made: Path, arguments: tuple[str, ...], said: st
 
 def test_what_was_not_analysed_is_told(tmp_path: Path) -> None:
     """With what to do."""
-    folder = stock(tmp_path / "c", [(SITE, "text/xml", b"<a/>")])
+    folder = make_collection(tmp_path / "c", [(SITE, "text/xml", b"<a/>")])
     assert "lycosa analyse" in complaint("export", "folder", "-c", str(folder), "-o", str(tmp_path / "o"))
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.make_collection import stock
+from support.make_collection import make_collection
 
 from lycosa.cli.main import main
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, last_outcomes, merge_rounds
@@ -83,7 +83,7 @@ def test_copies_of_one_history_are_one(tmp_path: Path) -> None:
 def test_a_merge_brings_the_checks(into: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of all collections; of one whose history cannot be read, it is told."""
     for name, at in (("a", 10.0), ("b", 20.0), ("c", 30.0)):
-        stock(tmp_path / name, [(f"http://{name}.test/", "text/html", b"")])
+        make_collection(tmp_path / name, [(f"http://{name}.test/", "text/html", b"")])
         check(tmp_path / name, at, {name: "alive"})
     (tmp_path / "c/checks.db").write_bytes(b"damaged" * 1000)
     folders = [str(tmp_path / name) for name in "abc"]
