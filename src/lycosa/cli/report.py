@@ -58,7 +58,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
     from lycosa.collection.media_types import draw, read_types
 
     with Collection(collection) as source:
-        types = read_types(source.database, hunted=bool(source.mission.quarry))
+        types = read_types(source.database, has_quarry=bool(source.mission.quarry))
     if form == "svg" or (form is None and output.lower().endswith(".svg")):
         check_form(output, "svg")
         with opened_bytes(output) as file:
@@ -68,7 +68,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
 
 
 def _write(types: Types, by: By, form: str | None, output: str) -> None:
-    from lycosa.collection.media_types import tell
+    from lycosa.collection.media_types import format_types
     from lycosa.output.table import write
 
     rows = types.by(by)
@@ -80,4 +80,4 @@ def _write(types: Types, by: By, form: str | None, output: str) -> None:
             for row in rows
         )  # fmt: skip
         write(cells, columns, out, form=settled)
-    click.echo(tell(types), file=sys.stderr)
+    click.echo(format_types(types), file=sys.stderr)

@@ -1,7 +1,7 @@
-"""A collection's packed links in, the web graph out: who links to whom, and the inverse, built when it is asked for.
+"""Web graph of a collection: which page links to which, and the inverse, built from packed links when asked for.
 
-One pass over the links, page after page. What has to be sorted or added up goes through SQLite's own temporary files,
-so memory stays flat for any number of links. Of a page that was stored more than once the newest copy counts.
+It takes one pass over the links, page after page. What has to be sorted or added up goes through SQLite's own temporary
+files, so memory stays flat for any number of links. Of a page that was stored more than once the newest copy counts.
 """
 
 from __future__ import annotations

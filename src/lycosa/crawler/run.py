@@ -97,10 +97,10 @@ def run(
                 or finished == options.rounds
                 or report.ended_by not in ("", "limit", "time")
             ):
-                held.leave(folder / "crawl.db")
+                held.record_state(folder / "crawl.db")
                 return report
             if not rounds.wait(report.next_round, progress.say):
-                held.leave(folder / "crawl.db")
+                held.record_state(folder / "crawl.db")
                 return replace(report, ended_by="interrupt", exit_code=130)
             options = replace(options, new=False, recrawl=True, retry=False)
 

@@ -103,7 +103,7 @@ def merge_collections(
         if into is None:
             hold = stack.enter_context(lock(first))
             report = _merge(first, others, name=first, copy=copy, began=began, beside=beside)
-            hold.leave(first / "crawl.db")
+            hold.record_state(first / "crawl.db")
             return report
         with _unborn(into) as part:
             _copy_database(first / "crawl.db", part / "crawl.db")
@@ -252,7 +252,7 @@ def _unborn(into: Path) -> Iterator[Path]:
                     entry.unlink()
             (part / "archive").mkdir()
             yield part
-            hold.leave(part / "crawl.db")
+            hold.record_state(part / "crawl.db")
             sync_folder(part)
             part.rename(place)
             sync_folder(place.parent)

@@ -129,8 +129,9 @@ def _fill(
     replay.run(shared, poison)
     for url, count in saved.strikes.items():
         row = frontier.find(url)
-        for _ in range(count if row is not None else 0):
-            frontier.strike(row.n)  # type: ignore[union-attr]  # not None, as the line above says
+        if row is not None:
+            for _ in range(count):
+                frontier.strike(row.row)
     frontier.close()
 
 

@@ -65,7 +65,7 @@ def verify(folder: Path, *, repair: bool) -> Health:
         if repair and health.problems:
             health.repaired = _repair(folder)
         if hold is not None and (folder / "crawl.db").exists():
-            hold.leave(folder / "crawl.db") if repair or not health.problems else hold.give_back()
+            hold.record_state(folder / "crawl.db") if repair or not health.problems else hold.restore()
     return health
 
 
