@@ -1,4 +1,4 @@
-"""Extraction beside the crawl: a process of its own, with its own workers, that follows what the crawl commits.
+"""Background extraction: a process beside the crawl, with its own workers, that follows what the crawl commits.
 
 The crawl starts it, never waits for it while crawling, and lets it finish what is left at the end. Orders go in as
 single letters over a pipe (`f` finish, `s` stop; a closed pipe means stop); figures come back as lines of JSON.
@@ -22,7 +22,7 @@ import msgspec
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_jobs
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.run import BUSY, LOCK
@@ -32,13 +32,13 @@ from lycosa.output.progress import ProgressLine
 from lycosa.quarry import Quarry, has_extract
 
 NICE = 10  # the crawl goes first
-TELL_S = 0.5
+REPORT_S = 0.5
 #: Ends of a crawl after which nobody waits for what is left.
 HASTY = ("interrupt", "disk", "deaths")
 
 
 class BackgroundExtraction:
-    """The crawl's end of it."""
+    """The extraction process as the crawl sees it."""
 
     def __init__(self, folder: Path, setup: Setup, *, workers: int, mission: str) -> None:
         (folder / "logs").mkdir(exist_ok=True)
@@ -46,8 +46,10 @@ class BackgroundExtraction:
         with open(folder / "logs" / "extract.log", "ab") as log, undisturbed():
             self._process = subprocess.Popen(
                 [*command, msgspec.json.encode(setup).decode()],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
 
     def finish(self, crawl_ended_by: str, output: TextIO, *, quiet: bool) -> Tally:
         """Let it do what is left, or only what it has begun if the crawl ended in haste."""
@@ -57,7 +59,7 @@ class BackgroundExtraction:
         with interrupts.caught():
             self._order(b"s" if crawl_ended_by in HASTY else b"f")
             assert self._process.stdout
-            for line in _lines(self._process.stdout.fileno(), every_s=TELL_S):
+            for line in _lines(self._process.stdout.fileno(), every_s=REPORT_S):
                 if interrupts.count:
                     self._order(b"s")
                 if line:
@@ -115,7 +117,7 @@ def extract_beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> 
 
 
 class _Orders:
-    """The other end: what the crawl wants now."""
+    """The orders of the crawl, as the extraction process hears them on its standard input."""
 
     def __init__(self) -> None:
         self.now: Order = "follow"
@@ -134,7 +136,7 @@ class _Orders:
 
 
 def main() -> None:
-    """The process: extracts until the crawl has ended and nothing is left."""
+    """The main program: extracts until the crawl has ended and nothing is left."""
     folder, workers, mission = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     setup = msgspec.json.decode(sys.argv[4], type=Setup)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawl decides
@@ -142,21 +144,21 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     orders = _Orders()
-    told_at = 0.0
+    reported_at = 0.0
 
-    def tell(tally: Tally) -> None:
-        nonlocal told_at
-        if orders.now != "follow" and time.monotonic() - told_at >= TELL_S:
-            told_at = time.monotonic()
+    def report(tally: Tally) -> None:
+        nonlocal reported_at
+        if orders.now != "follow" and time.monotonic() - reported_at >= REPORT_S:
+            reported_at = time.monotonic()
             out.write(tally.as_json() + b"\n")
 
     tally = Tally()
     try:
         with lock(folder, name=LOCK, what=BUSY), contextlib.closing(Pool(FORK_SERVER, setup, workers=workers)) as pool:
             tally.quarry, tally.version = pool.ready.name, pool.ready.version
-            shelf = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, mission))
-            with contextlib.closing(shelf.records):
-                harvest(pool, shelf, tally=tally, order=orders, tell=tell)
+            queue = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, mission))
+            with contextlib.closing(queue.records):
+                run_jobs(pool, queue, tally=tally, order=orders, report=report)
     except LycosaError as problem:
         tally.ended_by = "error"
         tally.notes.append(str(problem))

@@ -1,4 +1,4 @@
-"""The name of a quarry goes in, as the user wrote it; an object of that class comes out, or a function by its name.
+"""Quarry loader: the name of a class or function in, as the user wrote it; an object of the class or the function out.
 
 `FILE.py:CLASS` is a file, `package.module:CLASS` an installed module. This is the one place where code is loaded by
 name, and the name comes from the command line, a mission file or a program: never from a collection's pages.
@@ -42,7 +42,7 @@ def _load(name: str) -> Quarry:
     try:
         return kind()
     except Exception as error:
-        raise UsageError(f"The quarry {name} cannot be made without arguments: {tell(error)}.") from error
+        raise UsageError(f"The quarry {name} cannot be made without arguments: {describe_error(error)}.") from error
 
 
 def load_function(name: str, *, what: str) -> Callable[..., Any]:
@@ -77,10 +77,10 @@ def find_name(quarry: Quarry | type[Quarry]) -> str:
     return f"{os.path.abspath(file)}:{kind.__qualname__}"
 
 
-def tell(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in one line: what it says, and the last line of the user's code that it came through."""
-    said = " ".join(str(error).split())[:400]
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = " ".join(str(error).split())[:400]
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, SyntaxError):
         return text
     ours = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -128,7 +128,7 @@ def _load_module(where: str, name: str, what: str = "quarry") -> ModuleType:
 def _refuse(name: str, error: BaseException, what: str) -> BaseException:
     if isinstance(error, KeyboardInterrupt):
         return error
-    return UsageError(f"The {what} {name} cannot be loaded: {tell(error)}.")
+    return UsageError(f"The {what} {name} cannot be loaded: {describe_error(error)}.")
 
 
 def _find_class(module: ModuleType, wanted: str, name: str) -> type[Quarry]:

@@ -59,7 +59,7 @@ class ArchiveInPlace(ArchiveWriter):
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> ArchivePlace:
         return self.made
 
-    def note(self, line: bytes) -> None:
+    def add_unstored(self, line: bytes) -> None:
         pass
 
 
