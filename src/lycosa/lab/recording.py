@@ -158,5 +158,13 @@ class Recording:
             context = doc.context(index, chars) if index < own else ""
             prior = float(self._quarry.score(link, doc)) if self._scores and self._quarry is not None else 0.0
             yield RecordedLink(
-                url, url_hash, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context, prior
+                url=url,
+                url_hash=url_hash,
+                host=urls.host_of(url),
+                text=link.text[:200],
+                kind=link.kind,
+                rel=link.rel,
+                trust=link.trust,
+                context=context,
+                prior=prior,
             )
