@@ -162,7 +162,7 @@ def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
 
     def key(frame: RecordedAnswer) -> str:
         if frame.url not in known:
-            known[frame.url] = world.service(frame.url, frame.kind)
+            known[frame.url] = world.service(frame.url, frame.quarry_kind)
         return known[frame.url]
 
     return recording, key
@@ -177,7 +177,7 @@ def replay(world: World, learned_from: str = "") -> dict[str, list[Point]]:
     recording, key = load_reel(world, quarry)
     try:
         return {
-            name: list(measure(recording, mission, key=key, same=quarry.identity, step=STEP))
+            name: list(measure(recording, mission, key=key, identity=quarry.identity, step=STEP))
             for name, mission in missions.items()
         }
     finally:

@@ -34,12 +34,12 @@ class Graph:
             ident, url = waiting.pop()
             if ident in self.links or ident not in recording:
                 continue
-            frame = recording.frame(ident, url)
-            onward = [(step.ident, step.url) for step in frame.steps]
+            frame = recording.answer(ident, url)
+            onward = [(step.url_hash, step.url) for step in frame.links]
             if frame.redirect:
                 onward = [(urls.url_id(frame.redirect), frame.redirect)]
             self.links[ident] = [n for n, _ in dict(onward).items()]
-            self.services[ident] = key(frame) if frame.kind else ""
+            self.services[ident] = key(frame) if frame.quarry_kind else ""
             self.hosts[ident] = urls.host_of(url)
             waiting += onward
 
@@ -75,11 +75,11 @@ def tell(world: World, requests: int) -> tuple[int, int]:
     """Print what is missing in one world; returns how much, and how much of it on hosts that are not known."""
     quarry = Geo()
     recording, key = load_reel(world, quarry)
-    replay, found = Simulation(recording, mission_of("learn"), same=quarry.identity), set[str]()
+    replay, found = Simulation(recording, mission_of("learn"), identity=quarry.identity), set[str]()
     named = {urls.host_of(seed) for seed in recording.seeds}
     for _, frame in zip(range(requests), replay.run(), strict=False):
-        found.add(key(frame) if frame.kind else "")
-        named |= {step.host for step in frame.steps} | {urls.host_of(frame.redirect or frame.url)}
+        found.add(key(frame) if frame.quarry_kind else "")
+        named |= {step.host for step in frame.links} | {urls.host_of(frame.redirect or frame.url)}
     graph = Graph(recording, key)
     missing = {service: graph.hosts[n] for n, service in graph.services.items() if service and service not in found}
     unknown = set(missing.values()) - named

@@ -18,7 +18,7 @@ from lycosa import Collection, urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.collection.listing import RowFilter, list_rows, state_name
 from lycosa.collection.query import select
-from lycosa.collection.status import read_status, tell
+from lycosa.collection.status import format_status, read_status
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -295,7 +295,7 @@ def test_status_tells_what_is_there(made: Path) -> None:
     assert status.archive_files == 1
     assert status.archive_bytes == sum(file.stat().st_size for file in (made / "archive").iterdir())
     assert (status.running, status.pages_per_s) == (0, 2.0)
-    assert "2 pages" in tell(status) and "2.0 pages/s" in tell(status)
+    assert "2 pages" in format_status(status) and "2.0 pages/s" in format_status(status)
 
 
 def test_a_sitemap_is_kept_but_is_no_page(tmp_path: Path) -> None:

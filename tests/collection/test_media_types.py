@@ -18,7 +18,7 @@ from lycosa.collection.media_types import categorise
 
 
 @pytest.mark.parametrize(
-    ("kind", "mime", "hunted", "category"),
+    ("kind", "mime", "has_quarry", "category"),
     [
         ("xsd", "text/plain", True, "TARGET"),
         ("", "text/html", True, "HTML"),
@@ -31,9 +31,9 @@ from lycosa.collection.media_types import categorise
         ("", "image/png", True, "OTHER"),
     ],
 )
-def test_documents_have_a_category(kind: str, mime: str, hunted: bool, category: str) -> None:
+def test_documents_have_a_category(kind: str, mime: str, has_quarry: bool, category: str) -> None:
     """Quarry, pages, what may be quarry, the rest."""
-    assert categorise(kind, mime, hunted=hunted) == category
+    assert categorise(kind, mime, has_quarry=has_quarry) == category
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from support.loopback import Reply, Web
 from lycosa import Collection
 from lycosa.collection.fingerprint_store import NAME, FingerprintStore
 from lycosa.collection.near_duplicates import NearDuplicate
-from lycosa.collection.status import read_status, tell
+from lycosa.collection.status import format_status, read_status
 
 SITE = "http://a.test"
 FRAME = (
@@ -173,7 +173,7 @@ def test_status_tells_what_was_found(mine: Path) -> None:
     """Nothing before it was looked for; then how many pages say what another says."""
     assert read_status(mine).near is None
     find(mine)
-    assert "near-duplicates: 8 of 17 pages say what another says, in 4 clusters" in tell(read_status(mine))
+    assert "near-duplicates: 8 of 17 pages say what another says, in 4 clusters" in format_status(read_status(mine))
 
 
 def test_an_empty_collection_has_none(web: Web, tmp_path: Path) -> None:

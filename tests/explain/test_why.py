@@ -15,7 +15,7 @@ from support.loopback import Reply, Web, html
 
 from lycosa import Collection
 from lycosa.errors import UsageError
-from lycosa.explain.narrative import conclude, tell
+from lycosa.explain.narrative import conclude, format_why
 from lycosa.explain.why import Why
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Link
@@ -144,7 +144,7 @@ def test_every_fate_has_its_grounds(ended: Collection, url: str, state: str, rea
     assert said in conclude(story)
     refused = [ruling.rule for ruling in story.rules if ruling.ok is False]
     assert refused == ([reason] if state == "rejected" else [])
-    assert tell(story).startswith(f"{story.url}: {state}")
+    assert format_why(story).startswith(f"{story.url}: {state}")
 
 
 def test_a_host_that_spent_its_budget(ended: Collection) -> None:
@@ -192,7 +192,7 @@ def test_addresses_are_taken_as_the_crawl_takes_them(ended: Collection) -> None:
     """What normalising and cleaning changed is told, by the setting that wants it."""
     story = ended.why("HTTP://ana:secret@Site.test:80/wild?b=2&utm_source=x&a=1#top")
     assert story.url == "http://site.test/wild?a=1&b=2"
-    assert "secret" not in tell(story)
+    assert "secret" not in format_why(story)
     said = "\n".join(story.address.changes)
     for part in (
         "#top",
@@ -249,7 +249,7 @@ def test_who_links_there_is_told_on_demand(ended: Collection, stopped: Collectio
     story = stopped.why("http://a.test/refused", links=True)
     assert story.fate and story.fate.reason == "nofollow" and story.links and story.links.count == 1
     assert not story.links.first[0].accepted
-    assert "not followed from there" in tell(story)
+    assert "not followed from there" in format_why(story)
 
 
 def test_what_is_still_to_be_done(stopped: Collection) -> None:

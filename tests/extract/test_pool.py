@@ -18,7 +18,7 @@ from lycosa.extract.job_runner import FORK_SERVER
 from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, frame
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name, load_quarry
-from lycosa.extract.worker import dig
+from lycosa.extract.worker import extract_document
 from lycosa.model import Record
 from lycosa.quarry import Quarry
 
@@ -178,11 +178,11 @@ def test_no_process_stays_behind_when_the_pool_is_killed(tmp_path: Path, wild: s
 import os, time
 from lycosa.extract.messages import ExtractJob, Setup
 from lycosa.extract.pool import Pool
-from lycosa.extract.worker import dig
+from lycosa.extract.worker import extract_document
 pool = Pool({FORK_SERVER!r}, Setup({wild!r}), workers=1)
-pool.give([ExtractJob(1, {job.path!r}, {job.offset})])
-while not next(iter(pool._hands.values())).pid: pool.wait(0.1)
-print(pool._process.pid, next(iter(pool._hands.values())).pid, flush=True)
+pool.submit([ExtractJob(1, {job.path!r}, {job.offset})])
+while not next(iter(pool._by_channel.values())).pid: pool.wait(0.1)
+print(pool._process.pid, next(iter(pool._by_channel.values())).pid, flush=True)
 time.sleep(0.2)
 os.kill(os.getpid(), 9)
 """
@@ -286,7 +286,7 @@ def test_any_text_becomes_json() -> None:
     """Half characters are replaced; what JSON has no form for is an error of the quarry."""
 
     def give(data: object) -> ExtractResult:
-        return dig(ExtractJob(1, "x", 0), lambda job: [Record("k\ud800", data)])  # type: ignore[arg-type]
+        return extract_document(ExtractJob(1, "x", 0), lambda job: [Record("k\ud800", data)])  # type: ignore[arg-type]
 
     assert give({"a": ["x\ud800y"], "n": float("nan")}).items == [ExtractedRecord("k?", '{"a":["x?y"],"n":null}')]
     assert give({"when": datetime(2026, 1, 2, tzinfo=UTC), "raw": b"ab"}).outcome == "done"

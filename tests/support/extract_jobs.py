@@ -31,7 +31,7 @@ def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/pl
 
 def run(pool: Pool, jobs: list[ExtractJob], *, limit_s: float = 60) -> dict[int, ExtractResult]:
     """What became of each job; strikes are not an end."""
-    pool.give(jobs)
+    pool.submit(jobs)
     found: dict[int, ExtractResult] = {}
     limit = time.monotonic() + limit_s
     while not pool.idle:

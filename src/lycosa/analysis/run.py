@@ -25,7 +25,7 @@ from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
-from lycosa.extract.job_runner import Interrupts, JobQueue, Order, harvest, make_setup
+from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
@@ -190,7 +190,7 @@ def drive(
     with interrupts.caught():
         try:
             for desk in desks:
-                harvest(pool, desk, tally=tally, order=order, tell=lambda tally: progress.show(tally.line))
+                run_jobs(pool, desk, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
         finally:
             progress.clear()
             pool.close()
@@ -271,7 +271,7 @@ class AnalysisQueue:
             last = int(rows[-1][0])
             yield from self._pages.undone((Place(*row) for row in rows), self._version)
 
-    def take(self, limit: int) -> list[ExtractJob]:
+    def next_jobs(self, limit: int) -> list[ExtractJob]:
         jobs: list[ExtractJob] = []
         archive = self._collection.archive
         for place in self._places:
@@ -314,7 +314,7 @@ class TaskQueue:
         self._under_way: dict[int, tuple[Task, int]] = {}
         self.seconds = 0.0
 
-    def take(self, limit: int) -> list[ExtractJob]:
+    def next_jobs(self, limit: int) -> list[ExtractJob]:
         sql = "SELECT id, subject, document, strikes FROM task WHERE stage = ? AND id > ? ORDER BY id LIMIT ?"
         jobs = []
         for number, subject, document, strikes in self._store.rows(sql, (self._stage, self._last, limit)):

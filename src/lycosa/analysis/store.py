@@ -18,7 +18,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.phases import DocumentFinding
-from lycosa.collection.side_database import open_aside, translated
+from lycosa.collection.side_database import open_side_database, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate
 
@@ -98,7 +98,7 @@ class Store:
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
         self.seconds = [0.0] * 4  # of the phases of what was put, of all workers together
-        self.db = open_aside(self.path, is_ours=self._is_ours, make=self._make)
+        self.db = open_side_database(self.path, is_ours=self._is_ours, make=self._make)
 
     def _make(self, db: apsw.Connection) -> None:
         db.execute(_TABLES.format(columns=", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())))

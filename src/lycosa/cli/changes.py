@@ -47,7 +47,7 @@ def changes(
     lycosa changes --since 3 --format csv -o changes.csv
     lycosa changes --rounds
     """
-    from lycosa.collection.changes import settle_span
+    from lycosa.collection.changes import resolve_span
     from lycosa.collection.collection import Collection
 
     if rounds and (since is not None or until is not None or host or by_host):
@@ -56,7 +56,7 @@ def changes(
         if rounds:
             _write_rounds(source.rounds, out, settled)
             return
-        span = settle_span(source.database, since, until)
+        span = resolve_span(source.database, since, until)
         _tell_unfinished(source.rounds[: span[1]], span[0])
         found = source.changes(*span, host=host)
         if by_host:

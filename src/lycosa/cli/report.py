@@ -60,7 +60,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
     from lycosa.collection.media_types import draw, read_types
 
     with Collection(collection) as source:
-        types = read_types(source.database, hunted=bool(source.mission.hunted))
+        types = read_types(source.database, has_quarry=bool(source.mission.hunted))
     if form == "svg" or (form is None and output.lower().endswith(".svg")):
         check_form(output, "svg")
         with opened_bytes(output) as file:
@@ -107,7 +107,7 @@ def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
 
 
 def _write(types: Types, by: By, form: str | None, output: str) -> None:
-    from lycosa.collection.media_types import tell
+    from lycosa.collection.media_types import format_types
     from lycosa.output.table import write
 
     rows = types.by(by)
@@ -119,4 +119,4 @@ def _write(types: Types, by: By, form: str | None, output: str) -> None:
             for row in rows
         )  # fmt: skip
         write(cells, columns, out, form=settled)
-    click.echo(tell(types), file=sys.stderr)
+    click.echo(format_types(types), file=sys.stderr)

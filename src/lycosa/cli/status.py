@@ -23,11 +23,11 @@ def status(collection: str, form: str | None) -> None:
     """
     import msgspec
 
-    from lycosa.collection.status import read_status, tell
+    from lycosa.collection.status import format_status, read_status
     from lycosa.output.table import printable
 
     found = read_status(collection)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
         click.echo(msgspec.json.encode(found).decode())
     else:
-        click.echo("\n".join(printable(line) for line in tell(found).splitlines()))
+        click.echo("\n".join(printable(line) for line in format_status(found).splitlines()))

@@ -35,7 +35,7 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
     import msgspec
 
     from lycosa.collection.collection import Collection
-    from lycosa.explain.narrative import tell
+    from lycosa.explain.narrative import format_why
     from lycosa.explain.why import explain
 
     words = [word for given in addresses for word in (_piped() if given == "-" else [given])]
@@ -47,7 +47,7 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
         for at, word in enumerate(words):
             story = explain(opened, word, links=links, quarry=quarry)
             if text:
-                click.echo(("\n" if at else "") + tell(story))
+                click.echo(("\n" if at else "") + format_why(story))
             else:
                 click.echo(msgspec.json.encode(story).decode())
 

@@ -1,1 +1,1 @@
-"""Looking: a collection in, its pages, lists, figures and exports out. Nothing here writes to a collection."""
+"""The collection: its folder, its lock, and all that reads it. Only the lock and side databases are written here."""

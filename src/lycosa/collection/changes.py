@@ -1,7 +1,7 @@
-"""Two rounds of a collection in, what changed between them out: pages that are new, changed, gone or back.
+"""Changes between two rounds of a collection: pages that are new, changed, gone or back.
 
-Compared is what a reader would have found after each of the two rounds. A page that changed twice is changed once, one
-that came and went in between does not appear. What was not visited counts as unchanged.
+They are what a reader would have found otherwise after one round than after the other. A page that changed twice is
+changed once, one that came and went in between does not appear. A page that was not visited counts as unchanged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PageChange(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One time that the collection was gone through."""
+    """One round of visits to the pages of a collection."""
 
     round: int
     started: datetime
@@ -80,11 +80,11 @@ class Round(NamedTuple):
 
 def list_rounds(connection: apsw.Connection) -> list[Round]:
     """Every round of a collection, the first one first."""
-    found = []
+    rounds = []
     for number, started, ended, why, everything, *figures in database.rows(connection, _ROUNDS):
         times = datetime.fromtimestamp(started, UTC), None if ended is None else datetime.fromtimestamp(ended, UTC)
-        found.append(Round(number, *times, why, bool(everything), *(int(count) for count in figures)))
-    return found
+        rounds.append(Round(number, *times, why, bool(everything), *(int(count) for count in figures)))
+    return rounds
 
 
 def copies_after(connection: apsw.Connection, number: int) -> str:
@@ -95,7 +95,7 @@ def copies_after(connection: apsw.Connection, number: int) -> str:
     return schema.COPY_AFTER.format(number)
 
 
-def settle_span(connection: apsw.Connection, since: int | None, until: int | None) -> tuple[int, int]:
+def resolve_span(connection: apsw.Connection, since: int | None, until: int | None) -> tuple[int, int]:
     """The two rounds to compare: by default the last one with the one before it."""
     ((last,),) = database.rows(connection, "SELECT max(round) FROM round")
     until = last if until is None else until
@@ -125,4 +125,12 @@ def _compare(row: Row) -> PageChange | None:
         what = "changed"
     else:
         return None
-    return PageChange(what, url, host, number, http or 0, title or "", redirect or "" if what == "gone" else "")
+    return PageChange(
+        what=what,
+        url=url,
+        host=host,
+        round=number,
+        http=http or 0,
+        title=title or "",
+        redirect=redirect or "" if what == "gone" else "",
+    )

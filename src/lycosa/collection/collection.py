@@ -1,4 +1,4 @@
-"""A collection's folder in, its pages, URLs and links out; bytes are read from the archive only when asked for.
+"""The collection as Python sees it: its pages, URLs and links; bytes are read from the archive only when asked for.
 
 for page in Collection("collection"):
     print(page.url, page.title, len(page.body))
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from lycosa import urls
 from lycosa.archive.reader import StoredAnswer, read_record
 from lycosa.collection import database, graph
-from lycosa.collection.changes import PageChange, Round, copies_after, list_changes, list_rounds, settle_span
+from lycosa.collection.changes import PageChange, Round, copies_after, list_changes, list_rounds, resolve_span
 from lycosa.collection.database import Row
 from lycosa.collection.graph import InLink
 from lycosa.collection.listing import state_name
@@ -248,12 +248,12 @@ class Collection:
         return Page(self, *row) if row else None
 
     def url(self, url: str) -> UrlInfo | None:
-        """What is known of this URL, or None when it was never met."""
+        """What is known of this URL, or None when it was never found."""
         row = self._find(_URLS + " WHERE", url)
         return _url_info(row) if row else None
 
     def urls(self, *, state: str = "") -> Iterator[UrlInfo]:
-        """The URLs ever met, in the order of their discovery; all, or those of one state ("fetched", "gone"…)."""
+        """The URLs ever found, in the order of their discovery; all, or those of one state ("fetched", "gone"…)."""
         numbers = {name: int(number) for number, name in STATE_NAMES.items()}
         where, values = (" WHERE state = ?", [numbers[state_name(state)]]) if state else ("", [])
         for row in self.rows(f"{_URLS}{where} ORDER BY n", values):
@@ -261,7 +261,7 @@ class Collection:
 
     @property
     def rounds(self) -> list[Round]:
-        """Each time that the collection was gone through, with what was found."""
+        """The rounds of the collection, with what each found."""
         return list_rounds(self.database)
 
     def changes(self, since: int | None = None, until: int | None = None, *, host: str = "") -> Iterator[PageChange]:
@@ -269,7 +269,7 @@ class Collection:
 
         By default `since` is the round before; 0 stands for before the first one.
         """
-        return list_changes(self.database, *settle_span(self.database, since, until), host=host)
+        return list_changes(self.database, *resolve_span(self.database, since, until), host=host)
 
     def records(self, *, kind: str = "", quarry: str = "", url: str = "") -> Iterator[RecordInfo]:
         """What quarries extracted: all, of a kind (`*`: anything), by one quarry, or from the page at one URL."""
@@ -298,7 +298,7 @@ class Collection:
 
     @cached_property
     def mission(self) -> Mission:
-        """The mission that made it, as it was settled when the crawl last ran."""
+        """The mission that made it, as the crawl last ran it."""
         file = self.path / "lycosa.toml"
         if file.is_file():
             return load(file).mission
@@ -310,7 +310,7 @@ class Collection:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything read in the block is of one instant, also while a crawl is writing."""
+        """Read everything in the block as of one instant, also while a crawl is writing."""
         self.database.execute("BEGIN")
         try:
             yield
@@ -368,5 +368,12 @@ def _url_info(row: Row) -> UrlInfo:
     url, state, reason, http, depth, score, fetched_at, redirect = row
     fetched = datetime.fromtimestamp(fetched_at, UTC) if fetched_at else None
     return UrlInfo(
-        url, STATE_NAMES.get(state, str(state)), reason or "", http or 0, depth, score, fetched, redirect or ""
+        url=url,
+        state=STATE_NAMES.get(state, str(state)),
+        reason=reason or "",
+        http=http or 0,
+        depth=depth,
+        score=score,
+        fetched=fetched,
+        redirect=redirect or "",
     )

@@ -1,4 +1,4 @@
-"""A collection's folder in, a read-only connection to its database out, with views that people can read.
+"""Read-only connections to the database of a collection, with views that people can read.
 
 Reading never disturbs a crawl that is running: the database is in WAL mode and nothing here can write. The views are
 made anew for each connection, in memory, so a collection of any age has them.

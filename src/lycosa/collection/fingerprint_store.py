@@ -1,7 +1,7 @@
-"""A collection in, a fingerprint of the text of each of its pages out, in a database of its own beside the crawl's.
+"""Fingerprint store: a fingerprint of the text of each page of a collection, in a side database.
 
-Fingerprints are made when they are asked for, from the archive, page after page: whoever asks again pays for what is
-new alone, and a run that was ended goes on where it was. `near.db` can be deleted at any time.
+Fingerprints are made when they are asked for, from the archive, page after page: asking again costs only what is new,
+and a run that was ended goes on where it was. `near.db` can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAME = "near.db"
 #: Raised when the meaning of a fingerprint changes: those of another version are made anew.
 _VERSION = 1
 _AT_ONCE = 1000
-_TELL_S = 2.0
+_REPORT_S = 2.0
 
 _TABLES = f"""
 CREATE TABLE print (n INTEGER PRIMARY KEY, digest BLOB, title INTEGER, runs BLOB);
@@ -60,12 +60,12 @@ def count_near(folder: Path) -> NearCount | None:
     try:
         database = apsw.Connection(str(folder / NAME), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            found = dict(database.execute("SELECT key, value FROM meta"))
+            figures = dict(database.execute("SELECT key, value FROM meta"))
         finally:
             database.close()
     except apsw.Error:
         return None
-    return NearCount(**found) if found else None
+    return NearCount(**figures) if figures else None
 
 
 class FingerprintStore:
@@ -86,16 +86,16 @@ class FingerprintStore:
             self._temporary.cleanup()
 
     def update(self, tell: Callable[[str], None] | None = None) -> int:
-        """Make what is missing, drop what is of no page; returns how many. `tell` hears how far it got."""
+        """Make missing fingerprints, drop those of no page; returns how many changed. `tell` is told how far it got."""
         changed = last = 0
-        told = time.monotonic()
+        reported_at = time.monotonic()
         while rows := list(self.collection.rows(_PAGES, [last, _AT_ONCE])):
-            changed += self._take(dict(rows), after=last, upto=rows[-1][0])
+            changed += self._update_span(dict(rows), after=last, upto=rows[-1][0])
             last = int(rows[-1][0])
-            if tell is not None and time.monotonic() - told > _TELL_S:
-                told = time.monotonic()
+            if tell is not None and time.monotonic() - reported_at > _REPORT_S:
+                reported_at = time.monotonic()
                 tell(f"{changed:,} new fingerprints, up to page {last:,}")
-        return changed + self._take({}, after=last, upto=1 << 62)
+        return changed + self._update_span({}, after=last, upto=1 << 62)
 
     def __iter__(self) -> Iterator[tuple[int, int, Fingerprint]]:
         """Row number, hash of the title and fingerprint of each page, in the order of their numbers."""
@@ -106,7 +106,7 @@ class FingerprintStore:
         """The fingerprint of one page."""
         return array("I", self.database.execute("SELECT runs FROM print WHERE n = ?", (n,)).get or b"")
 
-    def _take(self, pages: dict[int, bytes], *, after: int, upto: int) -> int:
+    def _update_span(self, pages: dict[int, bytes], *, after: int, upto: int) -> int:
         """Bring the fingerprints of a span up to date with its pages and their digests; returns how many changed."""
         with translated(self.path), self.database:
             span = "SELECT n, digest FROM print WHERE n > ? AND n <= ?"

@@ -1,4 +1,4 @@
-"""A path goes in, the folder of a collection comes out: made if need be, or refused in one sentence."""
+"""The folder of a collection: made if need be, or refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A collection's packed links in, the web graph out: who links to whom, and the inverse, built when it is asked for.
+"""Web graph of a collection: which page links to which, and the inverse, built from packed links when asked for.
 
-One pass over the links, page after page. What has to be sorted or added up goes through SQLite's own temporary files,
-so memory stays flat for any number of links. Of a page that was stored more than once the newest copy counts.
+It takes one pass over the links, page after page. What has to be sorted or added up goes through SQLite's own temporary
+files, so memory stays flat for any number of links. Of a page that was stored more than once the newest copy counts.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def find_edges(connection: apsw.Connection, by: By = "page", *, host: str = "") 
     with summed(connection, by, host=host) as store:
         for row in store.execute("SELECT source, target, links, pages FROM edge ORDER BY source, target"):
             source, target, count, pages = row
-            yield Edge(source, target, "", count, pages, True)
+            yield Edge(source=source, target=target, text="", links=count, pages=pages, accepted=True)
 
 
 @contextmanager
@@ -134,9 +134,9 @@ def _page_edges(connection: apsw.Connection, host: str) -> Iterator[Edge]:
             edge[1] += 1
             edge[2] |= accepted
         for target, (text, count, accepted) in merged.items():
-            yield Edge(source, target, text, count, 1, accepted)
+            yield Edge(source=source, target=target, text=text, links=count, pages=1, accepted=accepted)
     for source, target in _redirects(connection, host):
-        yield Edge(source, target, "", 1, 1, True, "redirect")
+        yield Edge(source=source, target=target, text="", links=1, pages=1, accepted=True, kind="redirect")
 
 
 def _grouped(connection: apsw.Connection, by: By, host: str) -> Iterator[tuple[str, dict[str, int]]]:

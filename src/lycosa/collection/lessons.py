@@ -1,4 +1,4 @@
-"""What one crawl learned, for another to begin with: a mission and its policy go in, lessons come out."""
+"""Lessons: what the policy of one crawl learned, for another crawl to begin with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collection and filters in, rows of one of its three lists out: urls, pages, links."""
+"""Listings: the rows of one of the three lists of a collection (urls, pages, links), filtered."""
 
 from __future__ import annotations
 

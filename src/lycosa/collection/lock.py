@@ -1,4 +1,4 @@
-"""The lock of a collection: one process at a time writes to it, and leaves word of how it left the database."""
+"""Collection lock: one process at a time writes to a collection, and records in what state it left the database."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class CollectionLock:
         self._handle = handle
         self.before = before  # what the last holder left
 
-    def give_back(self) -> None:
-        """Leave it as it was found."""
+    def restore(self) -> None:
+        """Restore what the last holder recorded."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, self.before.encode(), 0)
 
-    def leave(self, database: Path) -> None:
-        """Write down how the database was left, so that the next run knows whether to look it over."""
+    def record_state(self, database: Path) -> None:
+        """Record how the database is left, so that the next run knows whether to check it."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, stamp_of(database).encode(), 0)
 
 
 def stamp_of(database: Path) -> str:
-    """A database as it lies there: its size and when it was last written."""
-    found = database.stat()
-    return f"ended {found.st_size} {found.st_mtime_ns}"
+    """The state of a database: its size and when it was last written."""
+    state = database.stat()
+    return f"ended {state.st_size} {state.st_mtime_ns}"
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def lock(folder: Path, *, name: str = "lock", what: str = "in use by another cra
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
     try:
-        before = _take(handle, f"The collection {folder} is {what}")
+        before = _acquire(handle, f"The collection {folder} is {what}")
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield CollectionLock(handle, before)
@@ -58,8 +58,8 @@ def lock(folder: Path, *, name: str = "lock", what: str = "in use by another cra
         os.close(handle)
 
 
-def _take(handle: int, fault: str) -> str:
-    """Take the lock and give what stood there; the workers of a crawl that was killed take a moment to let it go."""
+def _acquire(handle: int, fault: str) -> str:
+    """Acquire the lock and return what stood there; the workers of a crawl that was killed release it in a moment."""
     deadline = time.monotonic() + ORPHANS_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A collection in; what was fetched and what of it is stored, by media type and by category, out (X9).
+"""Media types of a collection: what was fetched and what of it is stored, by type and by category.
 
 Pages that were read and not stored have no row: their types and sizes were counted when they came.
 """
@@ -15,7 +15,7 @@ from msgspec import Struct
 from lycosa.collection import database
 from lycosa.output.wording import counted
 
-#: What is hunted; pages; what may be quarry that nobody recognised; the rest.
+#: Quarry; pages; what may be quarry that nobody recognised; the rest.
 CATEGORIES = ("TARGET", "HTML", "POTENTIAL", "OTHER")
 By = Literal["type", "category"]
 
@@ -30,7 +30,7 @@ _GUESSED = "SELECT count(*), total(digest <> x'') FROM url WHERE via = 'guess' A
 
 _PLAIN = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream", "application/unknown"})
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_FAMILY = frozenset({"xml", "feed", "sitemap", "sitemap-index"})  # what counts as quarry where nothing was hunted
+_FAMILY = frozenset({"xml", "feed", "sitemap", "sitemap-index"})  # what counts as quarry in a collection without one
 
 
 class Share(Struct):
@@ -50,7 +50,7 @@ class Types(Struct):
     rows: list[Share]
     guessed: int  # addresses that were guessed and tried
     guessed_found: int  # and that held a document
-    archive_bytes: int  # of the archive files, with all that they tell beside the documents
+    archive_bytes: int  # of the archive files, with all that they hold beside the documents
 
     @property
     def total(self) -> Share:
@@ -64,18 +64,18 @@ class Types(Struct):
 
 
 def _sum(category: str, mime: str, rows: Iterable[Share]) -> Share:
-    found = Share(category, mime)
+    total = Share(category, mime)
     for row in rows:
-        found.fetched += row.fetched
-        found.fetched_bytes += row.fetched_bytes
-        found.stored += row.stored
-        found.stored_bytes += row.stored_bytes
-    return found
+        total.fetched += row.fetched
+        total.fetched_bytes += row.fetched_bytes
+        total.stored += row.stored
+        total.stored_bytes += row.stored_bytes
+    return total
 
 
-def categorise(kind: str, mime: str, *, hunted: bool) -> str:
-    """The category of a document; `hunted`: a quarry said what it is, so that a kind means that it is one."""
-    if (hunted and kind) or (not hunted and kind in _FAMILY):
+def categorise(kind: str, mime: str, *, has_quarry: bool) -> str:
+    """The category of a document; `has_quarry`: a quarry said what it is, so that a kind means that it is one."""
+    if (has_quarry and kind) or (not has_quarry and kind in _FAMILY):
         return "TARGET"
     if mime in _HTML:
         return "HTML"
@@ -83,12 +83,12 @@ def categorise(kind: str, mime: str, *, hunted: bool) -> str:
     return "POTENTIAL" if may_be else "OTHER"
 
 
-def read_types(connection: apsw.Connection, *, hunted: bool) -> Types:
-    """Gather the figures; `hunted`: the collection was made with a quarry."""
+def read_types(connection: apsw.Connection, *, has_quarry: bool) -> Types:
+    """Gather the figures; `has_quarry`: the collection was made with a quarry."""
     shares: dict[tuple[str, str], Share] = {}
 
     def share(kind: str, mime: str) -> Share:
-        key = categorise(kind, mime, hunted=hunted), mime
+        key = categorise(kind, mime, has_quarry=has_quarry), mime
         return shares.setdefault(key, Share(*key))
 
     for kind, mime, count, size, stored, stored_size in database.rows(connection, _STORED):
@@ -152,8 +152,8 @@ def _size(count: float) -> str:
     return f"{count:,.1f} TB"
 
 
-def tell(types: Types) -> str:
-    """A sentence on the whole."""
+def format_types(types: Types) -> str:
+    """The totals in a sentence."""
     total = types.total
     part = f" ({total.stored_bytes / total.fetched_bytes:.1%})" if total.fetched_bytes else ""
     text = (

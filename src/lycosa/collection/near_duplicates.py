@@ -1,4 +1,4 @@
-"""The fingerprints of a collection in, its near-duplicates out: clusters of pages that say the same (T18).
+"""Near-duplicates of a collection: clusters of pages that say the same, by their fingerprints.
 
 Three passes, each linear in the number of pages and flat in memory, with SQLite's sorter for what has to be sorted:
 what the pages of a site and of a folder have in common is their frame; what remains of each page gets a sketch of 64
@@ -42,7 +42,7 @@ _SCRATCH = """
     CREATE TEMP TABLE sketch (n INTEGER PRIMARY KEY, title INTEGER, sketch BLOB)"""
 
 
-#: As listings show it.
+#: The columns that listings show.
 COLUMNS = ("cluster", "size", "similarity", "url", "representative")
 
 
@@ -61,27 +61,27 @@ def find_near_duplicates(
 ) -> Iterator[NearDuplicate]:
     """The clusters of a collection, the largest first, page by page; with `host`, those with a page of it.
 
-    Fingerprints that are missing are made first, which `tell` hears of.
+    Missing fingerprints are made first; `tell` is told how far that got.
     """
-    prints = FingerprintStore(collection)
+    fingerprints = FingerprintStore(collection)
     try:
-        made = prints.update(tell)
-        with translated(prints.path):
-            if made or prints.database.execute("SELECT count(*) FROM meta").get == 0:
-                _Clusters(prints).make()
-            yield from _read(prints, host)
+        made = fingerprints.update(tell)
+        with translated(fingerprints.path):
+            if made or fingerprints.database.execute("SELECT count(*) FROM meta").get == 0:
+                _Clusters(fingerprints).make()
+            yield from _read(fingerprints, host)
     finally:
-        prints.close()
+        fingerprints.close()
 
 
-def _read(prints: FingerprintStore, host: str) -> Iterator[NearDuplicate]:
+def _read(fingerprints: FingerprintStore, host: str) -> Iterator[NearDuplicate]:
     """The stored clusters, with the addresses of their pages."""
     host = urls.host_pattern(host)
-    url_of = lru_cache(maxsize=1024)(lambda n: next(iter(prints.collection.rows(_URL, [n])), ("", ""))[0])
+    url_of = lru_cache(maxsize=1024)(lambda n: next(iter(fingerprints.collection.rows(_URL, [n])), ("", ""))[0])
     order = """
         SELECT cluster, n, similarity FROM kin JOIN (SELECT cluster, count(*) AS size FROM kin GROUP BY cluster)
         USING (cluster) ORDER BY size DESC, cluster, n <> cluster, similarity DESC, n"""
-    for cluster, rows in groupby(prints.database.execute(order), key=lambda row: row[0]):
+    for cluster, rows in groupby(fingerprints.database.execute(order), key=lambda row: row[0]):
         members = [(n, similarity) for _, n, similarity in rows]
         names = [str(url_of(n)) for n, _ in members]
         if host and not any(_is_on(host, name) for name in names):
@@ -102,9 +102,9 @@ def _is_on(host: str, url: str) -> bool:
 class _Clusters:
     """The three passes over one set of fingerprints."""
 
-    def __init__(self, prints: FingerprintStore) -> None:
-        self._prints = prints
-        self._db = prints.database
+    def __init__(self, fingerprints: FingerprintStore) -> None:
+        self._fingerprints = fingerprints
+        self._db = fingerprints.database
         self._parents: dict[int, int] = {}  # of the pages that are like another: one that came before them
         self._frame = lru_cache(maxsize=_FRAMES)(self._load_frame)
         self._content = lru_cache(maxsize=_CONTENTS)(self._load_content)
@@ -124,13 +124,13 @@ class _Clusters:
         self._db.execute("DROP TABLE place; DROP TABLE frame; DROP TABLE sketch")
 
     def _place(self) -> None:
-        """Say which site and which folder each page is of."""
+        """Store the site and the folder of each page."""
         numbers = (n for (n,) in self._db.execute("SELECT n FROM print WHERE runs <> x'' ORDER BY n"))
         self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", self._places(numbers))
 
     def _places(self, numbers: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         for n in numbers:
-            url = next(self._prints.collection.rows(_URL, [n]), ("",))[0]
+            url = next(self._fingerprints.collection.rows(_URL, [n]), ("",))[0]
             if url:
                 host = urls.host_of(url)
                 yield n, _hash(host), _hash(f"{host}{keys_of(url)[0]}")
@@ -140,7 +140,7 @@ class _Clusters:
         for key, group in groupby(rows, key=lambda row: row[0]):
             pages = array("q", (n for _, n in group))
             step = max(1, len(pages) // FRAME_MOST)
-            frame = find_frame([self._prints.runs(n) for n in pages[::step][:FRAME_MOST]])
+            frame = find_frame([self._fingerprints.runs(n) for n in pages[::step][:FRAME_MOST]])
             if frame:
                 self._db.execute("INSERT INTO frame VALUES (?, ?)", (key, array("I", frame).tobytes()))
 
@@ -185,7 +185,7 @@ class _Clusters:
         self._db.execute("DELETE FROM kin; DELETE FROM meta")
         clusters = pages = 0
         for root, members in components.items():
-            for cluster in self._settle(sorted({root, *members})):
+            for cluster in self._split(sorted({root, *members})):
                 leader = cluster[0][0]
                 self._db.executemany("INSERT INTO kin VALUES (?, ?, ?)", ((leader, n, alike) for n, alike in cluster))
                 clusters += 1
@@ -193,8 +193,8 @@ class _Clusters:
         figures = {"clusters": clusters, "pages": pages, "compared": compared}
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", figures.items())
 
-    def _settle(self, members: list[int]) -> Iterator[list[tuple[int, float]]]:
-        """Take pages that are joined over others alone apart: each stays with the first that it is like itself."""
+    def _split(self, members: list[int]) -> Iterator[list[tuple[int, float]]]:
+        """Split pages that are joined through others alone: each stays with the first that it is like itself."""
         groups: list[list[tuple[int, float]]] = []
         for n in members:
             content = self._content(n)
@@ -213,7 +213,7 @@ class _Clusters:
 
     def _load_content(self, n: int) -> Content:
         ((host, folder),) = self._db.execute("SELECT host, folder FROM place WHERE n = ?", (n,))
-        return Content(self._prints.runs(n), self._frame(host), self._frame(folder))
+        return Content(self._fingerprints.runs(n), self._frame(host), self._frame(folder))
 
     def _find(self, n: int) -> int:
         parents = self._parents

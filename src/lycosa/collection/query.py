@@ -1,4 +1,4 @@
-"""A SELECT statement of a user in, rows out; whatever it says, it can only read."""
+"""Queries: a SELECT statement of a user in, rows out; whatever it says, it can only read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.output.table import Value
 
 _READS = "A query can only read: SELECT … or WITH … SELECT."
-#: What says nothing: blanks, comments, empty statements.
+#: Text without a statement: blanks, comments, semicolons.
 _BLANK = re.compile(r"(?:[\s;]|--[^\n]*|(?>/\*.*?(?:\*/|\Z)))*", re.DOTALL)
 
 
@@ -33,8 +33,8 @@ def select(
 ) -> QueryResult:
     """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
     connection = database.connect(folder)
-    if "analysis." in sql and (found := Path(folder) / "analysis.db").exists():
-        connection.execute("ATTACH ? AS analysis", (str(found),))  # what `lycosa analyse` left
+    if "analysis." in sql and (analysis := Path(folder) / "analysis.db").exists():
+        connection.execute("ATTACH ? AS analysis", (str(analysis),))  # what `lycosa analyse` left
     database.guard(connection, seconds=seconds)
     cursor = connection.cursor()
     try:
@@ -50,32 +50,32 @@ def select(
 
 def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> tuple[str, tuple[str, ...]]:
     """The one statement of a text with the names of its columns, before it is run; comments around it do not count."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    statements: list[tuple[str, tuple[str, ...]]] = []
     rest = sql
 
-    def meet(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
+    def collect(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
         nonlocal rest
         rest = rest[max(len(statement), 1) :]  # or it would never end
         if not _BLANK.fullmatch(statement):
-            found.append((statement, tuple(name for name, *_ in cursor.get_description())))
+            statements.append((statement, tuple(name for name, *_ in cursor.get_description())))
         return False
 
-    cursor.exec_trace = meet
+    cursor.exec_trace = collect
     while rest:
         with suppress(apsw.ExecTraceAbort):
             cursor.execute(rest, values)
     cursor.exec_trace = None
-    if len(found) != 1:
-        raise UsageError("A query is one statement; this is more than one." if found else "The query is empty.")
-    if not found[0][1]:
+    if len(statements) != 1:
+        raise UsageError("A query is one statement; this is more than one." if statements else "The query is empty.")
+    if not statements[0][1]:
         raise UsageError(_READS)
-    return found[0]
+    return statements[0]
 
 
 def _names(connection: apsw.Connection) -> str:
     """What can stand after FROM."""
-    found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    return f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in found)}."
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    return f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}."
 
 
 def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
@@ -96,7 +96,7 @@ def _rows(
 
 @contextmanager
 def _translated(connection: apsw.Connection, seconds: float) -> Iterator[None]:
-    """Let errors of SQLite leave as sentences."""
+    """Turn errors of SQLite into sentences."""
     try:
         yield
     except apsw.InterruptError:

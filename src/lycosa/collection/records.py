@@ -1,4 +1,4 @@
-"""A collection in, the records that quarries took out of its documents out: as objects, or as text for other programs.
+"""Records that quarries extracted from the documents of a collection, as objects or as text for other programs.
 
 A record belongs to a content, not to one address: `pages` names every page that has it.
 """
@@ -40,7 +40,7 @@ class RecordFilter(Struct, frozen=True):
     kind: str = ""
     quarry: str = ""
     host: str = ""
-    holder: tuple[int, int] | None = None  # those of one content: row number and round of who brought it
+    holder: tuple[int, int] | None = None  # those of one content: row number and round of the page that brought it
 
 
 class RecordInfo(NamedTuple):
@@ -60,6 +60,8 @@ class RecordInfo(NamedTuple):
 
 
 class _Line(Struct):
+    """One record as a line of JSON."""
+
     url: str
     kind: str
     data: Raw
@@ -81,13 +83,25 @@ def list_records(source: apsw.Connection, wanted: RecordFilter) -> Iterator[Reco
         fetched = datetime.fromtimestamp(at, UTC) if at else None
         pages = (url, *twins.get(digest, ()))
         fields = msgspec.json.decode(data)
-        yield RecordInfo(url, kind, fields, mission, quarry, version, fetched, warc, offset, digest, pages)
+        yield RecordInfo(
+            url=url,
+            kind=kind,
+            data=fields,
+            mission=mission,
+            quarry=quarry,
+            version=version,
+            fetched=fetched,
+            warc=warc,
+            offset=offset,
+            digest=digest,
+            pages=pages,
+        )
 
 
 def write_records(
     folder: str | os.PathLike[str], out: TextIO, wanted: RecordFilter, *, form: Format, raw: bool = False
 ) -> int:
-    """Write the records and return how many there were; in lines of JSON as they are, else one column a key."""
+    """Write the records and return how many there were; in lines of JSON as they are, else one column per key."""
     source = database.connect(folder)
     try:
         if form == "jsonl":
@@ -103,9 +117,18 @@ def _write_lines(source: apsw.Connection, out: TextIO, wanted: RecordFilter) -> 
     for row in _rows(source, wanted):
         url, kind, data, mission, quarry, version, at, warc, offset, digest = row
         line = _Line(
-            url, kind, Raw(data.encode()), mission, quarry, version, _date(at), warc, offset, digest,
-            (url, *twins.get(digest, ())),
-        )  # fmt: skip
+            url=url,
+            kind=kind,
+            data=Raw(data.encode()),
+            mission=mission,
+            quarry=quarry,
+            version=version,
+            fetched=_date(at),
+            warc=warc,
+            offset=offset,
+            digest=digest,
+            pages=(url, *twins.get(digest, ())),
+        )
         text = _to_json(line).decode()
         out.write((printable(text) if shown else text) + "\n")
         count += 1
@@ -142,10 +165,10 @@ def _date(at: float | None) -> str | None:
 
 
 def _twins(source: apsw.Connection) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    twins: dict[str, list[str]] = {}
     for digest, url in database.rows(source, _TWINS):
-        found.setdefault(digest, []).append(url)
-    return found
+        twins.setdefault(digest, []).append(url)
+    return twins
 
 
 def _rows(source: apsw.Connection, wanted: RecordFilter) -> Iterator[Row]:
@@ -154,7 +177,7 @@ def _rows(source: apsw.Connection, wanted: RecordFilter) -> Iterator[Row]:
 
 
 def _filtered(sql: str, wanted: RecordFilter) -> tuple[str, list[Value]]:
-    """What a page held in an earlier round is given only to who asks for that content."""
+    """The statement with its conditions; what a page held in an earlier round is given only where it is asked for."""
     where, values = ["current"], list[Value]()
     if wanted.holder:
         where, values = ["records.n = ?", "records.round = ?"], [*wanted.holder]

@@ -1,4 +1,4 @@
-"""Databases beside a collection that hold nothing but what can be made from it again: a path in, a connection out."""
+"""Side databases of a collection, which hold nothing but what can be made from it again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _PRAGMAS = (
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Let errors of SQLite leave as errors that a person understands."""
+    """Turn errors of SQLite into ours, which a person understands."""
     try:
         yield
     except apsw.Error as problem:
         raise translate(problem, path) from None
 
 
-def open_aside(
+def open_side_database(
     path: Path, *, is_ours: Callable[[apsw.Connection], bool], make: Callable[[apsw.Connection], object]
 ) -> apsw.Connection:
     """Open a database, or make it; one that is damaged or of another version is made anew."""
@@ -47,7 +47,7 @@ def open_aside(
 
 def open_versioned(path: Path, *, version: int, tables: str) -> apsw.Connection:
     """The same where the version is the database's `user_version`, which `tables` sets."""
-    return open_aside(
+    return open_side_database(
         path,
         is_ours=lambda database: bool(database.execute("PRAGMA user_version").get == version),
         make=lambda database: database.execute(tables),

@@ -1,4 +1,4 @@
-"""A collection's folder in, what it holds and how its crawl stands out; also while it is running."""
+"""Status of a collection: what it holds and how its crawl stands, also while it is running."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LastRun(Struct):
 
 
 class ExtractionStatus(Struct):
-    """What one quarry took out of the collection."""
+    """What one quarry extracted from the collection."""
 
     quarry: str
     documents: int
@@ -131,7 +131,7 @@ def running_crawl(folder: Path) -> int:
     return 0
 
 
-def tell(status: Status) -> str:
+def format_status(status: Status) -> str:
     """The figures as people read them."""
     known = f"{counted(status.pages, 'page')} of {counted(status.hosts, 'host')}, {counted(status.urls, 'URL')} known"
     lines = [f"{status.collection}: {known}"]
@@ -166,17 +166,17 @@ def tell(status: Status) -> str:
 
 
 def _extracted(connection: apsw.Connection) -> list[ExtractionStatus]:
-    found: dict[str, ExtractionStatus] = {}
+    by_quarry: dict[str, ExtractionStatus] = {}
     for quarry, outcome, count, records in _rows(connection, _OUTCOMES):
-        one = found.setdefault(quarry, ExtractionStatus(quarry, 0, 0, {}, []))
+        one = by_quarry.setdefault(quarry, ExtractionStatus(quarry, 0, 0, {}, []))
         one.documents += count
         one.records += records
         one.outcomes[outcome] = count
-    for one in found.values():
+    for one in by_quarry.values():
         one.aside = [
             (url, f"{outcome}: {error}") for url, outcome, error in database.rows(connection, _ASIDE, [one.quarry])
         ]
-    return list(found.values())
+    return list(by_quarry.values())
 
 
 def _rows(connection: apsw.Connection, sql: str) -> list[database.Row]:
@@ -191,7 +191,7 @@ def _last_run(connection: apsw.Connection) -> LastRun | None:
 
 
 def _speed(folder: Path, pages: int, last_run: LastRun | None, *, began: float | None) -> float:
-    """Pages a second: of the run under way in the round that `began` then, or else of the last run."""
+    """Pages per second: of the run under way in the round that `began` then, or else of the last run."""
     if began is None:
         return last_run.pages / last_run.seconds if last_run and last_run.seconds > 0 else 0.0
     # The lock is written when a run begins, which may hold several rounds; a round may take several runs.

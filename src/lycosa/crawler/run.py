@@ -44,7 +44,7 @@ from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
 from lycosa.quarry import Quarry
-from lycosa.repair.crash_recovery import mend_archive, mend_database
+from lycosa.repair.crash_recovery import reconcile_archive, repair_database
 from lycosa.repair.rebuild import rebuild
 from lycosa.repair.replay import ReplaySettings
 from lycosa.text import thesaurus_library
@@ -87,7 +87,7 @@ def run(
             progress = CrawlProgress(
                 options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
             )
-            notes = mend_database(replay, held.before) if not finished else []
+            notes = repair_database(replay, held.before) if not finished else []
             report = _run_round(replay, options, progress=progress, notes=notes)
             finished += 1
             if after is not None:
@@ -97,10 +97,10 @@ def run(
                 or finished == options.rounds
                 or report.ended_by not in ("", "limit", "time")
             ):
-                held.leave(folder / "crawl.db")
+                held.record_state(folder / "crawl.db")
                 return report
             if not rounds.wait(report.next_round, progress.say):
-                held.leave(folder / "crawl.db")
+                held.record_state(folder / "crawl.db")
                 return replace(report, ended_by="interrupt", exit_code=130)
             options = replace(options, new=False, recrawl=True, retry=False)
 
@@ -162,7 +162,7 @@ def _prepare(
 ) -> tuple[list[str], list[str]]:
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = replay.mission
-    notes = mend_archive(replay, frontier)
+    notes = reconcile_archive(replay, frontier)
     notes += rounds.begin(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     known = 0 if created else len(frontier.given_seeds())
     retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew
@@ -226,7 +226,7 @@ def _crawl(
         # On a full disk the rest is left to the next run.
         spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
         with spare:
-            for note in mend_archive(replay, frontier, since=started):
+            for note in reconcile_archive(replay, frontier, since=started):
                 progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)

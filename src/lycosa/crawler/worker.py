@@ -1,7 +1,7 @@
-"""One worker process: leases host partitions, fetches politely, and commits what it got in batches.
+"""Crawl worker: a process that leases host partitions, fetches politely, and commits what it got in batches.
 
 The story of a target: `_next_target` takes it from the queue of a host whose turn it is; `FetchRules.may_fetch` says
-whether it is fetched; the client starts the request; `_receive` hears the answer; the intake takes it in, which stores
+whether it is fetched; the client starts the request; `_receive` hears the answer; the intake processes and stores
 it; `_commit` writes archive and frontier. The order of a commit is fixed: archive bytes first, then one transaction of
 the frontier; a crash repeats at most what was under way.
 """
@@ -52,7 +52,7 @@ SEEDS_S = 1.0
 
 
 class WorkerPlace(Struct, frozen=True):
-    """Who a worker is and with whom it shares the crawl."""
+    """The identity of a worker, and what it shares the crawl with."""
 
     slot: int
     owner: str
@@ -62,7 +62,7 @@ class WorkerPlace(Struct, frozen=True):
 
 
 class Worker:
-    """Runs until the supervisor says stop."""
+    """One worker of a crawl; runs until the supervisor says stop."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a person typed in, the one form of that address out, with every change on the way; and its other spellings."""
+"""Address forms: what a person typed, its normalised and its cleaned form, with every change; and other spellings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AddressForms(Struct):
 
 
 def read_address(text: str, settings: UrlSettings) -> AddressForms:
-    """Take an address as the crawl would take it; UsageError for what is none."""
+    """Read an address as the crawl would; UsageError for what is none."""
     word = text.strip()
     shown = mask(("seeds",), word)
     scheme = _SCHEME.match(word)

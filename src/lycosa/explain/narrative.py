@@ -1,4 +1,4 @@
-"""The story of a URL in, lines for people out: first the answer in a sentence, then its grounds."""
+"""Narrative of an explanation, for people: first the answer in a sentence, then its grounds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _VIA = {
 }
 
 
-def tell(why: Why) -> str:
-    """The whole account."""
+def format_why(why: Why) -> str:
+    """The whole explanation as text."""
     return "\n".join(printable(line) for line in _lines(why))
 
 
@@ -72,8 +72,8 @@ def _would(why: Why) -> str:
         return "If a link to it is found, it is visited" + (
             ", if its robots.txt allows." if why.visited is None else "."
         )
-    grounds = _advise(refused[0].detail, explain(refused[0].rule).remedy)
-    return f"If a link to it is found, it is not visited ({refused[0].rule}): {grounds}."
+    advice = _advise(refused[0].detail, explain(refused[0].rule).remedy)
+    return f"If a link to it is found, it is not visited ({refused[0].rule}): {advice}."
 
 
 def _pending(why: Why) -> str:
@@ -84,8 +84,8 @@ def _pending(why: Why) -> str:
     )
     refused = next((ruling for ruling in why.rules if ruling.ok is False), None)
     if refused is not None:
-        grounds = _advise(refused.detail, explain(refused.rule).remedy)
-        return f"It is still to be fetched, but not as things are ({refused.rule}): {grounds}."
+        advice = _advise(refused.detail, explain(refused.rule).remedy)
+        return f"It is still to be fetched, but not as things are ({refused.rule}): {advice}."
     again = " again" if why.fate and why.fate.copies else ""
     if why.running:
         return f"It is still to be fetched{again}: {place}."
@@ -171,9 +171,9 @@ def _state_lines(fate: UrlFate) -> list[str]:
         if page.warc:
             lines.append(f"{page.warc} at {page.offset:,}, {page.length:,} bytes, round {page.round}{copies}{made}")
     if fate.visits:
-        told = ", ".join(f"{visit.event} in round {visit.round}" for visit in fate.visits)
+        events = ", ".join(f"{visit.event} in round {visit.round}" for visit in fate.visits)
         pace = f"; visited every {fate.interval_s / 3600:,.1f} hours" if fate.interval_s else ""
-        lines.append(f"{told}{pace}")
+        lines.append(f"{events}{pace}")
     return lines
 
 

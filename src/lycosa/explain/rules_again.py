@@ -1,4 +1,4 @@
-"""A URL in, every rule of its collection's mission out, in the order in which the crawl asks them, with its verdict.
+"""Rules asked again: every rule of a collection's mission, in the order of the crawl, with its verdict on a URL.
 
 The rules are the crawl's own (`judge/admission/rules.py`, `fetch/robots.py`), fed with what the collection holds: all
 its seeds, its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
@@ -27,7 +27,7 @@ _LATER = ("robots", "host-budget", "host-quota", "noarchive")
 
 
 class Ruling(Struct):
-    """One rule and what it says; not ok: it refuses; None: what it needs is not known yet."""
+    """One rule and its verdict; False: it refuses; None: what it needs is not known yet."""
 
     rule: str
     ok: bool | None
@@ -52,7 +52,7 @@ class RecordedHost(Struct):
     under_way: int = 0
 
     def given_up(self, url: str) -> str:
-        """Nothing of a run that has ended."""
+        """Empty: what a run gave up is forgotten when it ends."""
         return ""
 
 
@@ -74,7 +74,7 @@ class RecordedRobots:
 
 
 class RulesAgain:
-    """The rules as they are for one host."""
+    """All rules of a mission, for one host of its collection."""
 
     def __init__(self, collection: Collection, mission: Mission, *, host: str) -> None:
         self._rows = collection.rows
@@ -97,15 +97,15 @@ class RulesAgain:
             rows = self._rules.explain(url, depth=finding.depth, host=self._host.host, seed=finding.seed)
         rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]
         if finding.state is not None:
-            self._recall(rulings, finding)
+            self._excuse_counted(rulings, finding)
         if finding.reason in BARRED:
-            rulings.append(self._ask_bar(finding.reason))
+            rulings.append(self._ask_nofollow_rule(finding.reason))
         elif finding.reason == "trap:sitemaps":
             rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
         return [*rulings, *self._ask_fetch_rules(url, finding)]
 
-    def _ask_bar(self, reason: str) -> Ruling:
-        """Nothing against the address itself: only links that are not followed lead to it."""
+    def _ask_nofollow_rule(self, reason: str) -> Ruling:
+        """The rule by which only links that are not followed lead to an address."""
         fetch = self._mission.fetch
         name, value, barring = {
             "nofollow": ("fetch.nofollow", fetch.nofollow, "obey"),
@@ -114,8 +114,8 @@ class RulesAgain:
         }[reason]
         return Ruling(reason, value != barring, f'{explain(reason).meaning}; {name} = "{value}"')
 
-    def _recall(self, rulings: list[Ruling], finding: Discovered) -> None:
-        """Bounds that count were asked when the address was found; it is among those that were counted since."""
+    def _excuse_counted(self, rulings: list[Ruling], finding: Discovered) -> None:
+        """Let an address pass the bounds that count: they were asked when it was found, before others were counted."""
         if finding.state == State.REJECTED and finding.reason not in _LATER:
             return
         for ruling in rulings:
@@ -126,18 +126,18 @@ class RulesAgain:
         return dict(self._rows("SELECT key, count FROM tally WHERE host = ?", [host_key(owner)]))
 
     def _ask_fetch_rules(self, url: str, finding: Discovered) -> list[Ruling]:
-        """The rules that are asked last, when the address is next to be fetched; what was fetched passed them."""
+        """The rules that are asked last, when it is the address's turn to be fetched; what was fetched passed them."""
         taken = finding.state is not None and finding.state not in (*_TO_BE_FETCHED, State.REJECTED)
         target = Target(0, 0, url, self._host.host, via=finding.via, seed=finding.seed)
         rulings = []
         for rule, verdict in self._fetch_rules.explain(target, self._host):
             if rule == "robots":
-                rulings.append(self._tell_robots(url, verdict))
+                rulings.append(self._describe_robots(url, verdict))
             elif verdict is not None:
                 rulings.append(Ruling(rule, taken or verdict.ok, verdict.detail))
         return rulings
 
-    def _tell_robots(self, url: str, verdict: Verdict | None) -> Ruling:
+    def _describe_robots(self, url: str, verdict: Verdict | None) -> Ruling:
         if self._host_rules.robots(self._host.host) == "ignore":
             return Ruling("robots", True, "robots.txt is ignored for this host, as the mission says")
         if verdict is None or self._robots.row is None:

@@ -1,4 +1,4 @@
-"""A stored URL in, its score with the parts that it was made of out (T7): which order counts, and what it looked at."""
+"""Score of a stored URL, with the parts that it was made of: which order counts, and what it looked at."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Score(Struct):
 
 
 def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None) -> Score:
-    """Take a stored score apart; a quarry's parts are worked out anew from the page that the link stands on."""
+    """Explain a stored score; a quarry's parts are worked out anew from the page that the link stands on."""
     value, order = row["score"] or 0.0, mission.order
     if order == "bfs":
         return Score(value, order, "the fewer links from a seed, the sooner", {"links from a seed": row["depth"]})
@@ -46,15 +46,15 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
             quarry = load_quarry(mission.hunted)
         except UsageError as error:
             return Score(value, order, f"{rule}; its parts are not known: {error}", {})
-    found = _find_link(collection, mission, row, quarry) if quarry is not None else None
-    return Score(value, order, rule, dict(quarry.explain(*found)) if quarry is not None and found else {})
+    link_and_doc = _find_link(collection, mission, row, quarry) if quarry is not None else None
+    return Score(value, order, rule, dict(quarry.explain(*link_and_doc)) if quarry is not None and link_and_doc else {})
 
 
 def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any]) -> Score:
     """The score that the policy would give now, by what it noted of the URL and has learned since."""
     rule = f"the highest score first, by the policy {mission.policy.name}"
-    found = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
-    policy_data, host = next(found, (b"", ""))
+    rows = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
+    policy_data, host = next(rows, (b"", ""))
     try:
         policy = make_policy(mission, make_relevance(mission))
     except UsageError as error:

@@ -1,7 +1,7 @@
-"""A URL and a collection in, the whole story of that URL out: what it is, what was decided, on which grounds.
+"""Explanation of a URL: what became of it in a collection, what was decided and why.
 
 `explain` repeats the crawl's own decisions over what is stored; it works for a URL that was never seen, and while a
-crawl is running. Nothing is fetched and nothing is written. `account.py` words the story for people.
+crawl is running. Nothing is fetched and nothing is written. `narrative.py` words the explanation for people.
 """
 
 from __future__ import annotations
@@ -36,6 +36,31 @@ _ROW = """
            coalesce(nullif(original, ''), url) AS original, http, coalesce(fetched_at, 0) AS fetched_at, due, retries,
            coalesce(redirect, '') AS redirect, digest, host, round, interval
     FROM url WHERE n = ?"""
+#: The columns of _ROW.
+_COLUMNS = [
+    "n",
+    "url",
+    "state",
+    "reason",
+    "score",
+    "depth",
+    "hops",
+    "parent",
+    "seed",
+    "via",
+    "anchor",
+    "context",
+    "original",
+    "http",
+    "fetched_at",
+    "due",
+    "retries",
+    "redirect",
+    "digest",
+    "host",
+    "round",
+    "interval",
+]
 _VISIT = "SELECT round, event, at, http FROM visit WHERE round = ? AND n = ?"
 _PAGE = """
     SELECT round, fetched_at, status, mime, charset, title, language, kind, size, lower(hex(digest)), etag,
@@ -157,7 +182,7 @@ class UrlFate(Struct):
     round: int  # of the last visit; 0: none yet
     interval_s: float  # between its visits, as its changes have taught; 0: every round
     visits: list[Visit]  # the latest, newest first
-    copies: int  # of the page, one a round
+    copies: int  # of the page, one per round
     page: Copy | None
 
 
@@ -182,40 +207,53 @@ class Why(Struct, omit_defaults=True):
 
 
 def explain(collection: Collection, text: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
-    """Tell all that is known of an address; UsageError when it is none. `links` looks for the pages that link to it."""
+    """Explain all that is known of an address; UsageError when it is none. `links`: find the pages that link to it."""
     with collection.snapshot():
-        return _Teller(collection, quarry).tell(text, links=links)
+        return _Explainer(collection, quarry).explain(text, links=links)
 
 
-class _Teller:
+class _Explainer:
+    """Gathers the explanation of one URL from a collection."""
+
     def __init__(self, collection: Collection, quarry: Quarry | None) -> None:
-        self._from = collection
+        self._collection = collection
         self._quarry = quarry
         self._rows = collection.rows
         self._now = time.time()
 
-    def tell(self, text: str, *, links: bool) -> Why:
-        mission = self._from.mission
+    def explain(self, text: str, *, links: bool) -> Why:
+        mission = self._collection.mission
         address = read_address(text, mission.urls)
         url, row = self._find_spelling(address)
         host = urls.host_of(url)
-        running = running_crawl(self._from.path)
-        grounds = RulesAgain(self._from, mission, host=host)
+        running = running_crawl(self._collection.path)
+        rules_again = RulesAgain(self._collection, mission, host=host)
         linked = self._find_links(url) if links else None
         finding = self._finding(row, linked)
-        rules = grounds.judge(url, finding)
+        rules = rules_again.judge(url, finding)
         queue = self._queue(row) if row and row["state"] == State.PENDING else None
         path, cut = self._path(row) if row else ([], 0)
-        parts = score.explain(self._from, mission, row, quarry=self._quarry) if row else None
+        parts = score.explain(self._collection, mission, row, quarry=self._quarry) if row else None
         return Why(
-            address=address, url=url, visited=_conclude(rules), running=running, at=self._now,
-            fate=self._fate(row, rules) if row else None, rules=rules, score=parts, path=path, path_cut=cut,
-            queue=queue, host=self._host(host, grounds), near=[] if row else self._near(url), links=linked,
-            wanted_by=find_wanting(self._from, mission, row, quarry=self._quarry) if row else {},
-        )  # fmt: skip
+            address=address,
+            url=url,
+            visited=_conclude(rules),
+            running=running,
+            at=self._now,
+            fate=self._fate(row, rules) if row else None,
+            rules=rules,
+            score=parts,
+            path=path,
+            path_cut=cut,
+            queue=queue,
+            host=self._host(host, rules_again),
+            near=[] if row else self._near(url),
+            links=linked,
+            wanted_by=find_wanting(self._collection, mission, row, quarry=self._quarry) if row else {},
+        )
 
     def _find_spelling(self, address: AddressForms) -> tuple[str, dict[str, Any] | None]:
-        """A seed is stored as it was normalised, a link as it was cleaned."""
+        """The spelling that is stored, and its row: of a seed the normalised, of a link the cleaned one."""
         for url in dict.fromkeys((address.cleaned, address.normalised)):
             row = self._row_of(url)
             if row is not None:
@@ -227,12 +265,8 @@ class _Teller:
         return None if n is None else self._row(n)
 
     def _row(self, n: int) -> dict[str, Any] | None:
-        names = (
-            "n", "url", "state", "reason", "score", "depth", "hops", "parent", "seed", "via", "anchor", "context",
-            "original", "http", "fetched_at", "due", "retries", "redirect", "digest", "host", "round", "interval",
-        )  # fmt: skip
         row = next(self._rows(_ROW, [n]), None)
-        return None if row is None else dict(zip(names, row, strict=True))
+        return None if row is None else dict(zip(_COLUMNS, row, strict=True))
 
     def _value(self, sql: str, *values: Any) -> Any:
         return next((row[0] for row in self._rows(sql, values)), None)
@@ -261,20 +295,30 @@ class _Teller:
         page = next(self._rows(_PAGE, [row["n"]]), None)
         duplicate = row["state"] == State.DUPLICATE and row["digest"]
         return UrlFate(
-            state=STATE_NAMES[State(row["state"])], reason=row["reason"], meaning=meaning, remedy=remedy,
-            http=row["http"] or 0, seed=bool(row["seed"]), depth=row["depth"], original=row["original"],
-            retries=row["retries"] or 0, fetched_at=row["fetched_at"], redirects=self._redirects(row),
+            state=STATE_NAMES[State(row["state"])],
+            reason=row["reason"],
+            meaning=meaning,
+            remedy=remedy,
+            http=row["http"] or 0,
+            seed=bool(row["seed"]),
+            depth=row["depth"],
+            original=row["original"],
+            retries=row["retries"] or 0,
             strikes=self._value("SELECT count FROM strike WHERE n = ?", row["n"]) or 0,
+            fetched_at=row["fetched_at"],
             due=row["due"] if row["state"] == State.WAITING else 0.0,
+            redirects=self._redirects(row),
             duplicate_of=self._value(_HOLDER, row["digest"], row["n"]) or "" if duplicate else "",
-            round=row["round"] or 0, interval_s=row["interval"] or 0.0, visits=self._visits(row["n"]),
+            round=row["round"] or 0,
+            interval_s=row["interval"] or 0.0,
+            visits=self._visits(row["n"]),
             copies=self._value("SELECT count(*) FROM page WHERE n = ?", row["n"]),
             page=Copy(*page) if page else None,
-        )  # fmt: skip
+        )
 
     def _with_value(self, setting: re.Match[str]) -> str:
         """A setting's name with its value, so that a person sees what was allowed."""
-        value = getattr(getattr(self._from.mission, setting[1], None), setting[2], None)
+        value = getattr(getattr(self._collection.mission, setting[1], None), setting[2], None)
         return setting[0] if value is None else f"{setting[0]} = {value}"
 
     def _visits(self, n: int) -> list[Visit]:
@@ -320,14 +364,18 @@ class _Teller:
         pending = self._count(_PENDING, host)
         return Queue(ahead=min(ahead, _COUNTED), pending=pending, bounded=max(ahead, pending) >= _COUNTED)
 
-    def _host(self, name: str, grounds: RulesAgain) -> Host:
+    def _host(self, name: str, rules_again: RulesAgain) -> Host:
         row = next(
             self._rows("SELECT pages, errors, delay_s, next_at FROM host WHERE host = ?", [host_key(name)]), None
         )
         host = Host(
-            name, row is not None, per_host=grounds.per_host, delay_s=grounds.delay_s,
-            robots_at=grounds.robots_at, robots_status=grounds.robots_status,
-        )  # fmt: skip
+            name,
+            row is not None,
+            per_host=rules_again.per_host,
+            delay_s=rules_again.delay_s,
+            robots_at=rules_again.robots_at,
+            robots_status=rules_again.robots_status,
+        )
         if row:
             host.pages, host.errors, host.back_off_s, host.next_at = row
             host.pending = self._count(_PENDING, host_key(name))
@@ -344,7 +392,7 @@ class _Teller:
     def _find_links(self, url: str) -> Links:
         first: list[InLink] = []
         count = 0
-        for count, link in enumerate(self._from.inlinks(url), 1):  # noqa: B007  the last number is the count
+        for count, link in enumerate(self._collection.inlinks(url), 1):  # noqa: B007  the last number is the count
             if count <= _LINKS:
                 first.append(link)
         return Links(count, first)

@@ -1,4 +1,4 @@
-"""Extraction beside the crawl: a process of its own, with its own workers, that follows what the crawl commits.
+"""Background extraction: a process beside the crawl, with its own workers, that follows what the crawl commits.
 
 The crawl starts it, never waits for it while crawling, and lets it finish what is left at the end. Orders go in as
 single letters over a pipe (`f` finish, `s` stop; a closed pipe means stop); figures come back as lines of JSON.
@@ -24,7 +24,7 @@ from msgspec import Struct
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvesting, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.quarry_loader import split_mission
@@ -35,7 +35,7 @@ from lycosa.output.progress import ProgressLine
 from lycosa.quarry import Quarry, has_extract, parts_of
 
 NICE = 10  # the crawl goes first
-TELL_S = 0.5
+REPORT_S = 0.5
 #: Ends of a crawl after which nobody waits for what is left.
 HASTY = ("interrupt", "disk", "deaths")
 _ENDED = object()
@@ -49,7 +49,7 @@ class QuarryOrder(Struct, frozen=True):
 
 
 class BackgroundExtraction:
-    """The crawl's end of it."""
+    """The extraction process as the crawl sees it."""
 
     def __init__(self, folder: Path, orders: Sequence[QuarryOrder], *, workers: int) -> None:
         (folder / "logs").mkdir(exist_ok=True)
@@ -68,7 +68,7 @@ class BackgroundExtraction:
         with interrupts.caught():
             self._order(b"s" if crawl_ended_by in HASTY else b"f")
             assert self._process.stdout
-            for line in _lines(self._process.stdout.fileno(), every_s=TELL_S):
+            for line in _lines(self._process.stdout.fileno(), every_s=REPORT_S):
                 if interrupts.count:
                     self._order(b"s")
                 if line:
@@ -135,7 +135,7 @@ def extract_beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> 
 
 
 class _Orders:
-    """The other end: what the crawl wants now."""
+    """The orders of the crawl, as the extraction process hears them on its standard input."""
 
     def __init__(self) -> None:
         self.now: Order = "follow"
@@ -162,7 +162,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     orders = _Orders()
-    told_at = 0.0
+    reported_at = 0.0
     tallies = [Tally() for _ in wanted]
     try:
         with lock(folder, name=LOCK, what=BUSY), contextlib.ExitStack() as stack:
@@ -171,9 +171,9 @@ def main() -> None:
                 for each, tally in zip(wanted, tallies, strict=True)
             ]
             while under_way:
-                under_way = [steps for steps in under_way if next(steps, _ENDED) is not _ENDED]
-                if orders.now != "follow" and time.monotonic() - told_at >= TELL_S:
-                    told_at = time.monotonic()
+                under_way = [each for each in under_way if next(each, _ENDED) is not _ENDED]
+                if orders.now != "follow" and time.monotonic() - reported_at >= REPORT_S:
+                    reported_at = time.monotonic()
                     out.write(msgspec.json.encode(tallies) + b"\n")
     except LycosaError as problem:
         for tally in tallies:
@@ -190,7 +190,7 @@ def _begin(
     tally.quarry, tally.version = pool.ready.name, pool.ready.version
     queue = CollectionQueue(folder, Label(pool.ready.name, pool.ready.version, wanted.mission))
     stack.enter_context(contextlib.closing(queue.records))
-    return harvesting(pool, queue, tally=tally, order=orders)
+    return run_in_steps(pool, queue, tally=tally, order=orders)
 
 
 if __name__ == "__main__":

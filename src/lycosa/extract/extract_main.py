@@ -1,4 +1,4 @@
-"""What an extract worker runs: the place of an archive record goes in, the quarry's records of that document come out.
+"""Main program of the extract workers: the place of an archive record in, the quarry's records of that document out.
 
 Started by `extract/pool.py` as a process of its own (`python -m lycosa.extract.extract_main`), which forks the workers.
 """
@@ -29,7 +29,7 @@ def make_extract(setup: Setup, quarry: Quarry) -> Extract:
 
 
 def read_doc(job: ExtractJob, setup: Setup) -> Doc:
-    """The document as the crawl saw it, from the archive; here, where it can be killed, PDFs have a text too."""
+    """The document as the crawl saw it, from the archive; as this process can be killed, PDFs have a text too."""
     stored = read_record(job.path, job.offset, length=job.length, limit=setup.body_bytes + (1 << 20))
     if stored.kind == "unreadable":
         raise Unreadable(stored.problem)

@@ -1,4 +1,4 @@
-"""Archive files of any tool go in (WARC, ARC; gzipped or plain); the documents in them come out, ready to be extracted.
+"""Foreign archives: the documents in archive files of any tool (WARC, ARC; gzipped or plain), ready to be extracted.
 
 Only the heads of the records are looked at here; the workers read the documents themselves.
 """
@@ -69,7 +69,7 @@ class ForeignDocuments:
                 self.revisits += 1
             elif _is_document(record):
                 documents += 1
-                yield _guest(record, path), source
+                yield _foreign_document(record, path), source
         if broken:
             self.notes.append(f"{name}: {counted(broken, 'place')} cannot be read.")
             self.unread += 1
@@ -109,12 +109,19 @@ def _is_document(record: StoredAnswer) -> bool:
     return (record.kind == "response" and 200 <= record.status < 300) or record.kind == "resource"
 
 
-def _guest(record: StoredAnswer, path: str) -> ForeignDocument:
+def _foreign_document(record: StoredAnswer, path: str) -> ForeignDocument:
     try:
         at = datetime.fromisoformat(record.date).astimezone(UTC).timestamp() if record.date else 0.0
     except (ValueError, OverflowError):
         at = 0.0
-    return ForeignDocument(record.url, at, _digest(record.digest), path, record.offset, record.length)
+    return ForeignDocument(
+        url=record.url,
+        fetched_at=at,
+        digest=_digest(record.digest),
+        warc=path,
+        offset=record.offset,
+        length=record.length,
+    )
 
 
 def _digest(text: str) -> bytes:
@@ -143,7 +150,7 @@ class RecordLine(Struct):
 
 
 class Stream:
-    """A ledger that writes records as lines of JSON, in the order of the documents."""
+    """A queue that writes records as lines of JSON, in the order of the documents."""
 
     def __init__(self, documents: Iterator[tuple[ForeignDocument, str]], out: TextIO, label: Label) -> None:
         self._documents = documents
@@ -154,14 +161,14 @@ class Stream:
         self._under_way: dict[int, ForeignDocument] = {}
         self._waiting: dict[int, ExtractResult] = {}
 
-    def take(self, limit: int) -> list[ExtractJob]:
+    def next_jobs(self, limit: int) -> list[ExtractJob]:
         if len(self._waiting) > _AHEAD:
             return []
         jobs = []
-        for guest, path in islice(self._documents, limit):
+        for document, path in islice(self._documents, limit):
             self._key += 1
-            self._under_way[self._key] = guest
-            jobs.append(ExtractJob(self._key, path, guest.offset, guest.length, guest.url))
+            self._under_way[self._key] = document
+            jobs.append(ExtractJob(self._key, path, document.offset, document.length, document.url))
         return jobs
 
     def put(self, results: list[ExtractResult], tally: Tally) -> None:
@@ -181,12 +188,19 @@ class Stream:
             self._write(self._under_way[key], self._waiting[key])
         self._out.flush()
 
-    def _write(self, guest: ForeignDocument, result: ExtractResult) -> None:
-        at = datetime.fromtimestamp(guest.fetched_at, UTC)
-        fetched = at.strftime("%Y-%m-%dT%H:%M:%SZ") if guest.fetched_at else ""
+    def _write(self, document: ForeignDocument, result: ExtractResult) -> None:
+        at = datetime.fromtimestamp(document.fetched_at, UTC)
+        fetched = at.strftime("%Y-%m-%dT%H:%M:%SZ") if document.fetched_at else ""
         for item in result.items:
             line = RecordLine(
-                guest.url, item.kind, Raw(item.json.encode()), self._label.quarry, self._label.version,
-                fetched, guest.warc, guest.offset, guest.digest.hex(),
-            )  # fmt: skip
+                url=document.url,
+                kind=item.kind,
+                data=Raw(item.json.encode()),
+                quarry=self._label.quarry,
+                version=self._label.version,
+                fetched=fetched,
+                warc=document.warc,
+                offset=document.offset,
+                digest=document.digest.hex(),
+            )
             self._out.write(msgspec.json.encode(line).decode() + "\n")

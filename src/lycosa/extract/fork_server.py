@@ -1,7 +1,7 @@
-"""A clean process that loads the quarry once and forks workers from there: 6 ms each, where a new Python takes 160.
+"""Fork server: a clean process that loads the quarry once and forks workers: 6 ms each, where a new Python takes 160.
 
 It has no database, no thread and no connection of its own. The pool asks it over one socket ("s" with the worker's end
-of a channel, "k" to kill one); it tells of births and deaths. When the pool is gone, it ends with all its children.
+of a channel, "k" to kill one); it reports each start and end. When the pool is gone, it ends with all its children.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from lycosa.errors import UsageError
-from lycosa.extract.messages import REQUEST, Born, Died, Notice, QuarryRefused, Ready, Setup, frame
+from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted, frame
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.extract.worker import Extract, serve
 from lycosa.quarry import Quarry, has_extract, name_of
@@ -115,18 +115,18 @@ class ForkServer(Generic[T]):
             if wake in readable:
                 os.read(wake, 4096)
                 self._reap()
-            if self._sock.fileno() in readable and not self._obey():
+            if self._sock.fileno() in readable and not self._serve_request():
                 break
         for pid in self._children:
             os.kill(pid, signal.SIGKILL)
         for pid in self._children:
             os.waitpid(pid, 0)
 
-    def _tell(self, notice: Notice) -> None:
+    def _notify(self, notice: Notice) -> None:
         with contextlib.suppress(BrokenPipeError):  # the pool is gone: `_obey` sees it
             self._sock.sendall(frame(notice))
 
-    def _obey(self) -> bool:
+    def _serve_request(self) -> bool:
         """Do what the pool asks; False when it is gone."""
         try:
             data, fds, _, _ = socket.recv_fds(self._sock, REQUEST.size, 1)
@@ -149,7 +149,7 @@ class ForkServer(Generic[T]):
         if pid == 0:
             code = 1
             try:
-                self._live(channel, slot)
+                self._run_worker(channel, slot)
                 code = 0
             except BaseException:
                 traceback.print_exc()
@@ -157,10 +157,10 @@ class ForkServer(Generic[T]):
                 os._exit(code)
         self._children[pid] = slot
         self._born += 1
-        self._tell(Born(self._born, pid))
+        self._notify(WorkerStarted(self._born, pid))
 
-    def _live(self, channel: int, slot: int) -> None:
-        """The child."""
+    def _run_worker(self, channel: int, slot: int) -> None:
+        """Be a worker, in the child process."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._sock.close()
@@ -182,4 +182,4 @@ class ForkServer(Generic[T]):
             slot = self._children.pop(pid, None)
             if slot is not None:
                 self._free.append(slot)
-                self._tell(Died(pid, os.waitstatus_to_exitcode(status), self._cells[slot]))
+                self._notify(WorkerEnded(pid, os.waitstatus_to_exitcode(status), self._cells[slot]))

@@ -1,7 +1,7 @@
-"""Kept documents go in, records come out: feeds the pool from a ledger and commits what comes back, batch by batch.
+"""Job runner: feeds the pool from a queue and commits what comes back, batch by batch.
 
-A queue says what is to be done and keeps what was done: `CollectionQueue` is a collection, `Stream` (in
-foreign_archives.py) a text file.
+A queue gives the jobs and keeps their results: `CollectionQueue` in a collection, `Stream` (in foreign_archives.py) in
+a text file.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from lycosa.frontier.sqlite.extraction_store import (
 )
 from lycosa.process import interruptible
 
-#: What the one who ordered the harvest wants: all that is there and will come, all that is there, or no more.
+#: What the caller wants: all jobs that are there and will come, all that are there, or no more.
 Order = Literal["follow", "finish", "stop"]
 
-#: The process that forks the workers. -P: the folder one works in is not a place to import modules from.
+#: The process that forks the workers. -P: no modules are imported from the current folder.
 FORK_SERVER = (sys.executable, "-P", "-m", extract_main.__name__)
 BATCH_DOCUMENTS = 500
 BATCH_BYTES = 4 << 20
@@ -45,32 +45,37 @@ WAIT_S = 0.2
 class JobQueue(Protocol):
     """Where documents come from and records go to."""
 
-    def take(self, limit: int) -> list[ExtractJob]:
+    def next_jobs(self, limit: int) -> list[ExtractJob]:
         """The next documents; none when there are no more now."""
 
     def put(self, results: list[ExtractResult], tally: Tally) -> None:
-        """Keep what came of documents, for good, and count it."""
+        """Store the results of documents and count them."""
 
 
 def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
-    """What the workers are told."""
+    """The setup of the workers of a mission."""
     return Setup(
-        quarry=resolve(mission.hunted), timeout_s=mission.extract.timeout_s, cpu_s=mission.extract.cpu_s,
-        memory_bytes=mission.extract.memory_bytes, html_bytes=mission.limits.html_bytes,
-        body_bytes=mission.limits.body_bytes, nice=nice, log=log,
-    )  # fmt: skip
+        quarry=resolve(mission.hunted),
+        timeout_s=mission.extract.timeout_s,
+        cpu_s=mission.extract.cpu_s,
+        memory_bytes=mission.extract.memory_bytes,
+        html_bytes=mission.limits.html_bytes,
+        body_bytes=mission.limits.body_bytes,
+        nice=nice,
+        log=log,
+    )
 
 
-def harvest(
-    pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order], tell: Callable[[Tally], None]
+def run_jobs(
+    pool: Pool, queue: JobQueue, *, tally: Tally, order: Callable[[], Order], report: Callable[[Tally], None]
 ) -> None:
     """Work until nothing is left, or until told to stop; what was begun is finished and committed."""
-    for _ in harvesting(pool, ledger, tally=tally, order=order):
-        tell(tally)
+    for _ in run_in_steps(pool, queue, tally=tally, order=order):
+        report(tally)
 
 
-def harvesting(pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
-    """The same step by step, for who has several pools to look after."""
+def run_in_steps(pool: Pool, queue: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
+    """The same step by step, for a process that looks after several pools."""
     began = committed_at = time.monotonic()
     results: list[ExtractResult] = []
     size = 0
@@ -80,15 +85,15 @@ def harvesting(pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[]
         if wanted == "stop":
             pool.drop()
         elif room := pool.room:
-            jobs = ledger.take(room)
-            pool.give(jobs)
+            jobs = queue.next_jobs(room)
+            pool.submit(jobs)
         came = pool.wait(WAIT_S)
         results += came
         size += sum(len(item.json) for result in came for item in result.items)
         now = time.monotonic()
         full = len(results) >= BATCH_DOCUMENTS or size >= BATCH_BYTES
         if results and (full or now - committed_at >= BATCH_S or pool.idle):
-            ledger.put(results, tally)
+            queue.put(results, tally)
             results, size, committed_at = [], 0, now
         tally.seconds, tally.replaced = now - began, pool.replaced
         yield
@@ -98,44 +103,53 @@ def harvesting(pool: Pool, ledger: JobQueue, *, tally: Tally, order: Callable[[]
 
 
 class CollectionQueue:
-    """A collection: its own pages, and documents of other archives that are given to it."""
+    """The queue of a collection: its own pages that are due, or documents of other archives."""
 
     def __init__(
-        self, folder: Path, label: Label, *, guests: Iterator[tuple[ForeignDocument, str]] | None = None
+        self, folder: Path, label: Label, *, foreign: Iterator[tuple[ForeignDocument, str]] | None = None
     ) -> None:
-        """`guests` come with the path that their bytes are read from; with them, only they are extracted."""
+        """`foreign` documents come with the path that their bytes are read from; with them, only they are extracted."""
         self.records = ExtractionStore(folder / "crawl.db", label)
         self._archive = folder / "archive"
-        self._guests = guests
+        self._foreign = foreign
         self._after = 0
         self._key = 0
         self._under_way: dict[int, DueDocument] = {}
 
     def count(self) -> int:
         """How many documents are due, where that can be known."""
-        return 0 if self._guests is not None else self.records.count_due()
+        return 0 if self._foreign is not None else self.records.count_due()
 
-    def take(self, limit: int) -> list[ExtractJob]:
-        if self._guests is not None:
-            return self._take_guests(limit)
-        found = self.records.due(after=self._after, limit=limit)
-        if found:
-            self._after = found[-1].seq
+    def next_jobs(self, limit: int) -> list[ExtractJob]:
+        if self._foreign is not None:
+            return self._next_foreign(limit)
+        documents = self.records.due(after=self._after, limit=limit)
+        if documents:
+            self._after = documents[-1].seq
         # The name comes from a database that may have been handed on: it must not lead out of the collection.
-        return [self._job(due, str(self._archive / os.path.basename(due.warc))) for due in found]
+        return [self._job(due, str(self._archive / os.path.basename(due.warc))) for due in documents]
 
-    def _take_guests(self, limit: int) -> list[ExtractJob]:
-        assert self._guests is not None
+    def _next_foreign(self, limit: int) -> list[ExtractJob]:
+        assert self._foreign is not None
         jobs: list[ExtractJob] = []
-        while not jobs and (batch := list(islice(self._guests, limit))):
-            invited = self.records.add_foreign([guest for guest, _ in batch])
-            jobs = [self._job(due, path) for due, (_, path) in zip(invited, batch, strict=True) if due is not None]
+        while not jobs and (batch := list(islice(self._foreign, limit))):
+            due_documents = self.records.add_foreign([document for document, _ in batch])
+            jobs = [
+                self._job(due, path) for due, (_, path) in zip(due_documents, batch, strict=True) if due is not None
+            ]
         return jobs
 
     def _job(self, due: DueDocument, path: str) -> ExtractJob:
         self._key += 1
         self._under_way[self._key] = due
-        return ExtractJob(self._key, path, due.offset, due.length, due.url, due.strikes)
+        return ExtractJob(
+            key=self._key,
+            path=path,
+            offset=due.offset,
+            length=due.length,
+            url=due.url,
+            strikes=due.strikes,
+        )
 
     def put(self, results: list[ExtractResult], tally: Tally) -> None:
         rows = {}
@@ -160,9 +174,9 @@ class Interrupts:
         self._hurry = hurry
 
     def caught(self) -> AbstractContextManager[None]:
-        return interruptible(self._take)
+        return interruptible(self._interrupt)
 
-    def _take(self, _signal: int, _frame: object) -> None:
+    def _interrupt(self, _signal: int, _frame: object) -> None:
         self.count += 1
         if self.count == 1:
             self._say("Finishing what is under way; Ctrl-C again stops at once.")

@@ -1,7 +1,7 @@
-"""What one worker may use: memory for its whole life, time by the clock and by the processor for each document.
+"""Limits of an extract worker: memory for its whole life, time by the clock and by the processor for each document.
 
 The kernel keeps these limits, so they hold inside native code that never returns to Python: a timer that runs out ends
-the process by its signal, and the pool reads from the signal what it was.
+the process by its signal, which shows the pool what it was.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def confine(setup: Setup) -> None:
 
 
 def arm(setup: Setup) -> None:
-    """From now on the process ends when the time of one document is over."""
+    """Let the kernel end the process when the time of one document is over."""
     signal.setitimer(signal.ITIMER_REAL, setup.timeout_s)
     signal.setitimer(signal.ITIMER_PROF, setup.cpu_s)
 
 
 def disarm() -> None:
-    """The document is done."""
+    """Stop the timers: the document is done."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.setitimer(signal.ITIMER_PROF, 0)
 
@@ -66,7 +66,7 @@ def explain(status: int, setup: Setup) -> tuple[str, str]:
 
 
 def resident_bytes() -> int:
-    """Memory that this process holds now; 0 where the system does not tell."""
+    """Memory that this process holds now; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES

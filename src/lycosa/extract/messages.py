@@ -36,7 +36,7 @@ class ExtractedRecord(Struct, frozen=True, array_like=True, gc=False):
 
 
 class ExtractResult(Struct, array_like=True, gc=False):
-    """What came of one job."""
+    """The result of one job."""
 
     key: int
     outcome: str  # a key of OUTCOMES
@@ -87,14 +87,14 @@ class QuarryRefused(Struct, frozen=True, tag=True):
     text: str
 
 
-class Born(Struct, frozen=True, tag=True):
+class WorkerStarted(Struct, frozen=True, tag=True):
     """A worker was forked, for the channel that was asked for `nth`."""
 
     nth: int
     pid: int
 
 
-class Died(Struct, frozen=True, tag=True):
+class WorkerEnded(Struct, frozen=True, tag=True):
     """A worker ended; `key` is the job that it was at, 0 if it was at none."""
 
     pid: int
@@ -102,7 +102,7 @@ class Died(Struct, frozen=True, tag=True):
     key: int
 
 
-Notice = Ready | QuarryRefused | Born | Died
+Notice = Ready | QuarryRefused | WorkerStarted | WorkerEnded
 
 encode = msgspec.msgpack.Encoder().encode
 decode_jobs = msgspec.msgpack.Decoder(list[ExtractJob]).decode
@@ -117,7 +117,7 @@ def frame(message: object) -> bytes:
 
 
 class Frames:
-    """Bytes in as they come, whole messages out."""
+    """Cuts a stream of bytes into whole messages."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -125,7 +125,7 @@ class Frames:
     def feed(self, data: bytes) -> list[bytes]:
         """The messages that are complete now; ValueError where the bytes are not ours."""
         self._bytes += data
-        found: list[bytes] = []
+        messages: list[bytes] = []
         at, have = 0, len(self._bytes)
         while have - at >= _SIZE.size:
             (size,) = _SIZE.unpack_from(self._bytes, at)
@@ -134,7 +134,7 @@ class Frames:
             if have - at - _SIZE.size < size:
                 break
             start = at + _SIZE.size
-            found.append(bytes(self._bytes[start : start + size]))
+            messages.append(bytes(self._bytes[start : start + size]))
             at = start + size
         del self._bytes[:at]
-        return found
+        return messages

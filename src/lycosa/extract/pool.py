@@ -1,8 +1,8 @@
-"""Jobs go in, results come out, whatever happens to the processes between.
+"""Worker pool: jobs go in, results come out, whatever happens to the processes between.
 
-The pool keeps each worker two batches ahead, takes their results as they come, and replaces who dies. The document that
-a worker died of gets a strike and is tried once more, first thing in a fresh process; after the second it is set aside
-with the reason. Everything else that the dead one had in hand is given to others.
+The pool keeps each worker two batches ahead, receives results as they come, and replaces workers that die. The document
+that a worker died of gets a strike and is tried once more, first thing in a fresh process; after the second strike it
+is set aside with the reason. Other workers get all other jobs that the dead one had in hand.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.extract.limits import explain
 from lycosa.extract.messages import (
     REQUEST,
-    Born,
-    Died,
     ExtractJob,
     ExtractResult,
     Frames,
     QuarryRefused,
     Ready,
     Setup,
+    WorkerEnded,
+    WorkerStarted,
     decode_notice,
     decode_results,
     frame,
@@ -41,27 +41,27 @@ BATCH_MAX = 64
 AHEAD = 2  # batches that a worker has in hand
 LOAD_S = 120.0  # for the quarry's module
 GRACE_S = 10.0  # beyond the time of one document, before a worker is taken for hung
-BARREN = 20  # deaths at no document, one after the other, before we give up
+IDLE_DEATHS = 20  # deaths at no document, one after the other, before we give up
 
 
-class Hand:
+class PoolWorker:
     """One worker as the pool sees it."""
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
-        self.pid = 0  # until the fork server tells
+        self.pid = 0  # until the fork server says it
         self.frames = Frames()
         self.jobs: dict[int, ExtractJob] = {}  # in hand, in their order
         self.unsent = b""
         self.heard_at = time.monotonic()
         self.hung = False
-        self.gone = False  # it has hung up, or talks nonsense; the fork server will tell of its death
+        self.gone = False  # it has hung up, or sends nonsense; the fork server will report its end
         self.batches: deque[int] = deque()  # the last key of each batch in hand
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """What is started in the block does not hear Ctrl-C or the end of a terminal, also before it has come to say so."""
+    """Keep Ctrl-C and the end of a terminal from what is started in the block, also before it ignores them itself."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
@@ -70,47 +70,49 @@ def undisturbed() -> Iterator[None]:
 
 
 class Pool:
-    """Give it jobs, call `wait` again and again; `close` ends it."""
+    """The pool of one extraction: `submit` jobs, call `wait` again and again; `close` ends it."""
 
     def __init__(self, command: Sequence[str], setup: Setup, *, workers: int) -> None:
-        """`command` starts a fork server: two arguments are put behind it."""
+        """`command` starts a fork server; two arguments are added to it."""
         self.setup = setup
         self.workers = workers
         self.replaced = 0  # workers that died
         self._queue: deque[ExtractJob] = deque()
         self._struck: deque[ExtractJob] = deque()
-        self._hands: dict[socket.socket, Hand] = {}
-        self._unborn: deque[Hand] = deque()
+        self._by_channel: dict[socket.socket, PoolWorker] = {}
+        self._starting: deque[PoolWorker] = deque()
         self._results: list[ExtractResult] = []
-        self._barren = 0
+        self._idle_deaths = 0
         self._doc_s = BATCH_S  # until it is measured, one document is a batch
         self._selector = selectors.DefaultSelector()
         self._notices = Frames()
         self._process, self._fork_server = self._start(command)
         try:
-            self.ready = self._greet()
+            self.ready = self._await_ready()
         except BaseException:
             self.close()
             raise
         for _ in range(workers):
-            self._hire()
+            self._start_worker()
 
     # What the caller sees
 
     @property
     def room(self) -> int:
-        """How many more jobs are welcome, so that nobody has to wait."""
+        """How many more jobs are wanted, so that no worker has to wait."""
         return max(0, self.workers * BATCH_MAX * AHEAD - len(self._queue) - len(self._struck))
 
     @property
     def idle(self) -> bool:
         """Whether every job that was given has come back."""
-        return not (self._queue or self._struck or self._results or any(hand.jobs for hand in self._hands.values()))
+        return not (
+            self._queue or self._struck or self._results or any(worker.jobs for worker in self._by_channel.values())
+        )
 
-    def give(self, jobs: Iterable[ExtractJob]) -> None:
-        """Take jobs in; their keys must be unique among those under way."""
+    def submit(self, jobs: Iterable[ExtractJob]) -> None:
+        """Add jobs; their keys must be unique among those under way."""
         self._queue.extend(jobs)
-        self._share_out()
+        self._assign_jobs()
 
     def drop(self) -> int:
         """Forget the jobs that no worker has begun; returns how many."""
@@ -122,16 +124,16 @@ class Pool:
         """The results that came, within this time."""
         if not self._results:
             self._listen(seconds)
-        self._watch()
-        self._share_out()
+        self._kill_silent()
+        self._assign_jobs()
         results, self._results = self._results, []
         return results
 
     def close(self) -> None:
         """End all processes at once; jobs under way are lost."""
-        for hand in list(self._hands.values()):
-            hand.channel.close()
-        self._hands.clear()
+        for worker in list(self._by_channel.values()):
+            worker.channel.close()
+        self._by_channel.clear()
         self._selector.close()
         self._fork_server.close()  # which ends the fork server and its children
         try:
@@ -154,7 +156,7 @@ class Pool:
                 )
         return process, ours
 
-    def _greet(self) -> Ready:
+    def _await_ready(self) -> Ready:
         self._fork_server.settimeout(LOAD_S)
         name = self.setup.quarry
         try:
@@ -175,17 +177,17 @@ class Pool:
         self._selector.register(self._fork_server, selectors.EVENT_READ)
         return notice
 
-    def _hire(self) -> None:
+    def _start_worker(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._fork_server, [REQUEST.pack(b"s", 0)], [theirs.fileno()])
         ours.setblocking(False)
-        hand = Hand(ours)
-        self._hands[ours] = hand
-        self._unborn.append(hand)
-        self._selector.register(ours, selectors.EVENT_READ, hand)
+        worker = PoolWorker(ours)
+        self._by_channel[ours] = worker
+        self._starting.append(worker)
+        self._selector.register(ours, selectors.EVENT_READ, worker)
 
-    def _hear_nursery(self) -> None:
+    def _read_notices(self) -> None:
         try:
             data = self._fork_server.recv(65536)
         except BlockingIOError:
@@ -196,114 +198,113 @@ class Pool:
             raise LycosaError("The process that starts the extract workers has ended; run the same command again.")
         for message in self._notices.feed(data):
             notice = decode_notice(message)
-            if isinstance(notice, Born):
-                self._unborn.popleft().pid = notice.pid
-            elif isinstance(notice, Died):
-                self._mourn(notice)
+            if isinstance(notice, WorkerStarted):
+                self._starting.popleft().pid = notice.pid
+            elif isinstance(notice, WorkerEnded):
+                self._replace_worker(notice)
 
     # The workers
 
-    def _share_out(self) -> None:
-        """Keep everybody in work; a document with a strike goes to hands that hold nothing else."""
+    def _assign_jobs(self) -> None:
+        """Keep all workers busy; a document with a strike goes to one that has nothing else."""
         size = max(1, min(BATCH_MAX, int(BATCH_S / self._doc_s)))
-        for hand in self._hands.values():
-            if hand.gone:
+        for worker in self._by_channel.values():
+            if worker.gone:
                 continue
-            if self._struck and not hand.jobs:
-                self._hand_out(hand, [self._struck.popleft()])
-            while self._queue and len(hand.batches) < AHEAD:
-                self._hand_out(hand, [self._queue.popleft() for _ in range(min(size, len(self._queue)))])
+            if self._struck and not worker.jobs:
+                self._assign(worker, [self._struck.popleft()])
+            while self._queue and len(worker.batches) < AHEAD:
+                self._assign(worker, [self._queue.popleft() for _ in range(min(size, len(self._queue)))])
 
-    def _hand_out(self, hand: Hand, jobs: list[ExtractJob]) -> None:
-        if not hand.jobs:
-            hand.heard_at = time.monotonic()
-        hand.jobs.update((job.key, job) for job in jobs)
-        hand.batches.append(jobs[-1].key)
-        hand.unsent += frame(jobs)
-        self._send(hand)
+    def _assign(self, worker: PoolWorker, jobs: list[ExtractJob]) -> None:
+        if not worker.jobs:
+            worker.heard_at = time.monotonic()
+        worker.jobs.update((job.key, job) for job in jobs)
+        worker.batches.append(jobs[-1].key)
+        worker.unsent += frame(jobs)
+        self._send(worker)
 
-    def _send(self, hand: Hand) -> None:
-        with contextlib.suppress(
-            BlockingIOError, BrokenPipeError, ConnectionResetError
-        ):  # the fork server tells of a death
-            sent = hand.channel.send(hand.unsent)
-            hand.unsent = hand.unsent[sent:]
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if hand.unsent else 0)
-        self._selector.modify(hand.channel, wanted, hand)
+    def _send(self, worker: PoolWorker) -> None:
+        # The fork server reports the end of a worker.
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            sent = worker.channel.send(worker.unsent)
+            worker.unsent = worker.unsent[sent:]
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.unsent else 0)
+        self._selector.modify(worker.channel, wanted, worker)
 
     def _listen(self, seconds: float) -> None:
         for key, events in self._selector.select(seconds):
             if key.data is None:
-                self._hear_nursery()
-            elif key.fileobj in self._hands:  # it may have been buried in this very turn
+                self._read_notices()
+            elif key.fileobj in self._by_channel:  # it may have been replaced in this very turn
                 if events & selectors.EVENT_WRITE:
                     self._send(key.data)
                 if events & selectors.EVENT_READ:
-                    self._hear(key.data)
+                    self._read_results(key.data)
 
-    def _hear(self, hand: Hand) -> bool:
-        """Take what a worker has sent; False when there is nothing more now or ever."""
+    def _read_results(self, worker: PoolWorker) -> bool:
+        """Read what a worker has sent; False when there is nothing more, now or ever."""
         try:
-            data = hand.channel.recv(1 << 20)
+            data = worker.channel.recv(1 << 20)
         except BlockingIOError:
             return False
         except OSError:
             data = b""
         if not data:
-            self._shun(hand)
+            self._stop_listening(worker)
             return False
         try:
-            for message in hand.frames.feed(data):
-                self._take(hand, decode_results(message))
+            for message in worker.frames.feed(data):
+                self._accept(worker, decode_results(message))
         except (ValueError, msgspec.MsgspecError):  # its memory must be in a bad state
-            self._shun(hand)
-            self._kill(hand)
+            self._stop_listening(worker)
+            self._kill(worker)
             return False
         return True
 
-    def _shun(self, hand: Hand) -> None:
-        if not hand.gone:
-            hand.gone = True
-            self._selector.unregister(hand.channel)
+    def _stop_listening(self, worker: PoolWorker) -> None:
+        if not worker.gone:
+            worker.gone = True
+            self._selector.unregister(worker.channel)
 
-    def _kill(self, hand: Hand) -> None:
-        self._fork_server.send(REQUEST.pack(b"k", hand.pid))
+    def _kill(self, worker: PoolWorker) -> None:
+        self._fork_server.send(REQUEST.pack(b"k", worker.pid))
 
-    def _take(self, hand: Hand, results: list[ExtractResult]) -> None:
+    def _accept(self, worker: PoolWorker, results: list[ExtractResult]) -> None:
         now = time.monotonic()
-        each_s = (now - hand.heard_at) / len(results)
-        hand.heard_at = now
+        each_s = (now - worker.heard_at) / len(results)
+        worker.heard_at = now
         self._doc_s += (each_s - self._doc_s) * max(0.2, min(1.0, len(results) / BATCH_MAX))
-        self._barren = 0
+        self._idle_deaths = 0
         for result in results:
-            if hand.jobs.pop(result.key, None) is not None:
+            if worker.jobs.pop(result.key, None) is not None:
                 self._results.append(result)
-        while hand.batches and hand.batches[0] not in hand.jobs:
-            hand.batches.popleft()
+        while worker.batches and worker.batches[0] not in worker.jobs:
+            worker.batches.popleft()
 
-    def _mourn(self, death: Died) -> None:
-        """Bury a worker: what it sent counts, what it died of gets a strike, the rest is for others."""
-        hand = next(hand for hand in self._hands.values() if hand.pid == death.pid)
-        while not hand.gone and self._hear(hand):
+    def _replace_worker(self, ended: WorkerEnded) -> None:
+        """Replace a worker that ended: what it sent counts, what it died of gets a strike, others get the rest."""
+        worker = next(worker for worker in self._by_channel.values() if worker.pid == ended.pid)
+        while not worker.gone and self._read_results(worker):
             pass
-        self._shun(hand)
-        hand.channel.close()
-        del self._hands[hand.channel]
-        guilty = hand.jobs.pop(death.key, None)
-        self._queue.extendleft(reversed(hand.jobs.values()))
+        self._stop_listening(worker)
+        worker.channel.close()
+        del self._by_channel[worker.channel]
+        guilty = worker.jobs.pop(ended.key, None)
+        self._queue.extendleft(reversed(worker.jobs.values()))
         if guilty is not None:
-            self._strike(guilty, *self._explain(death, hand))
-        if death.status != 0:
+            self._strike(guilty, *self._explain(ended, worker))
+        if ended.status != 0:
             self.replaced += 1
-        if guilty is None and death.status != 0:
-            self._barren += 1
-            if self._barren >= BARREN:
-                why = explain(death.status, self.setup)[1]
+        if guilty is None and ended.status != 0:
+            self._idle_deaths += 1
+            if self._idle_deaths >= IDLE_DEATHS:
+                why = explain(ended.status, self.setup)[1]
                 raise LycosaError(f"The extract workers end before they have done anything ({why}).")
-        self._hire()
+        self._start_worker()
 
-    def _explain(self, death: Died, hand: Hand) -> tuple[str, str]:
-        return explain(-signal.SIGALRM if hand.hung else death.status, self.setup)
+    def _explain(self, ended: WorkerEnded, worker: PoolWorker) -> tuple[str, str]:
+        return explain(-signal.SIGALRM if worker.hung else ended.status, self.setup)
 
     def _strike(self, job: ExtractJob, outcome: str, why: str) -> None:
         strikes = job.strikes + 1
@@ -313,10 +314,10 @@ class Pool:
             self._results.append(ExtractResult(job.key, "strike", why))
             self._struck.append(msgspec.structs.replace(job, strikes=strikes))
 
-    def _watch(self) -> None:
-        """Kill who has been silent for so long that not even the kernel's timers seem to work there."""
+    def _kill_silent(self) -> None:
+        """Kill workers that have been silent for so long that not even the kernel's timers seem to work there."""
         late = time.monotonic() - self.setup.timeout_s - GRACE_S
-        for hand in self._hands.values():
-            if hand.jobs and hand.pid and hand.heard_at < late and not hand.hung:
-                hand.hung = True
-                self._kill(hand)
+        for worker in self._by_channel.values():
+            if worker.jobs and worker.pid and worker.heard_at < late and not worker.hung:
+                worker.hung = True
+                self._kill(worker)

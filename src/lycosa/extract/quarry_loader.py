@@ -1,4 +1,4 @@
-"""The name of a quarry goes in, as the user wrote it; an object of that class comes out, or a function by its name.
+"""Quarry loader: the name of a class or function in, as the user wrote it; an object of the class or the function out.
 
 `FILE.py:CLASS` is a file, `package.module:CLASS` an installed module, a plain word a mission; with commas between them
 they are several. Code is loaded by name here and in the registry of missions, and the name comes from the command line,
@@ -88,7 +88,7 @@ def _load(name: str, base: type[T], what: str) -> T:
     try:
         return kind()
     except Exception as error:
-        raise UsageError(f"The {what} {name} cannot be made without arguments: {tell(error)}.") from error
+        raise UsageError(f"The {what} {name} cannot be made without arguments: {describe_error(error)}.") from error
 
 
 def load_function(name: str, *, what: str) -> Callable[..., Any]:
@@ -123,10 +123,10 @@ def find_name(quarry: object) -> str:
     return f"{os.path.abspath(file)}:{kind.__qualname__}"
 
 
-def tell(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in one line: what it says, and the last line of the user's code that it came through."""
-    said = " ".join(str(error).split())[:400]
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = " ".join(str(error).split())[:400]
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, SyntaxError):
         return text
     ours = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -174,7 +174,7 @@ def _load_module(where: str, name: str, what: str = "quarry") -> ModuleType:
 def _refuse(name: str, error: BaseException, what: str) -> BaseException:
     if isinstance(error, KeyboardInterrupt):
         return error
-    return UsageError(f"The {what} {name} cannot be loaded: {tell(error)}.")
+    return UsageError(f"The {what} {name} cannot be loaded: {describe_error(error)}.")
 
 
 def _find_class(module: ModuleType, wanted: str, name: str, *, base: type[T], what: str) -> type[T]:

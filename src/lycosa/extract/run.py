@@ -1,6 +1,6 @@
-"""A quarry and a collection, or archive files, go in; records and a tally of what was done come out.
+"""Extraction run: extracts records from the documents of a collection or of archive files.
 
-The network is not used. What was done stands in the collection, so that the same command continues, and a second run
+It does not use the network. The collection records what was done, so that the same command continues, and a second run
 does only what is new.
 """
 
@@ -21,7 +21,7 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.foreign_archives import ForeignDocuments, Stream
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, harvest, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_jobs
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import load_quarry, split_mission
 from lycosa.extract.tally import Tally
@@ -46,7 +46,7 @@ class ExtractOptions(Struct, frozen=True):
 
 
 def extract_collection(
-    folder: Path, mission: Mission, errand: ExtractOptions, *, files: Sequence[str] = ()
+    folder: Path, mission: Mission, options: ExtractOptions, *, files: Sequence[str] = ()
 ) -> list[Tally]:
     """Extract what is new in a collection, quarry by quarry; with files, the documents in them instead."""
     work = [(part, ForeignDocuments(files) if files else None) for part in _parts_with_extract(mission)]
@@ -59,25 +59,25 @@ def extract_collection(
     with lock(folder, name=LOCK, what=BUSY):
         (folder / "logs").mkdir(exist_ok=True)
         for part, documents in work:
-            tallies.append(_extract_part(folder, part, errand, documents=documents))
+            tallies.append(_extract_part(folder, part, options, documents=documents))
             if tallies[-1].ended_by:
                 break
     return tallies
 
 
 def _extract_part(
-    folder: Path, mission: Mission, errand: ExtractOptions, *, documents: ForeignDocuments | None
+    folder: Path, mission: Mission, options: ExtractOptions, *, documents: ForeignDocuments | None
 ) -> Tally:
-    pool = _open_pool(mission, errand, log=str(folder / "logs" / "extract.log"))
+    pool = _open_pool(mission, options, log=str(folder / "logs" / "extract.log"))
     try:
         label = Label(pool.ready.name, pool.ready.version, mission.name)
-        shelf = CollectionQueue(folder, label, guests=iter(documents) if documents else None)
+        queue = CollectionQueue(folder, label, foreign=iter(documents) if documents else None)
         try:
-            if errand.again or errand.retry:
-                shelf.records.forget(aside_only=not errand.again)
-            tally = _run(pool, shelf, errand, left=shelf.count())
+            if options.again or options.retry:
+                queue.records.forget(aside_only=not options.again)
+            tally = _run(pool, queue, options, left=queue.count())
         finally:
-            shelf.records.close()
+            queue.records.close()
     finally:
         pool.close()
         if documents:
@@ -86,9 +86,9 @@ def _extract_part(
     return tally
 
 
-def extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> list[Tally]:
+def extract_files(files: Sequence[str], mission: Mission, options: ExtractOptions, *, out: TextIO) -> list[Tally]:
     """Extract the documents of archive files, without a collection, quarry by quarry: one line of JSON a record."""
-    return [_extract_files(files, part, errand, out=out) for part in _parts_with_extract(mission)]
+    return [_extract_files(files, part, options, out=out) for part in _parts_with_extract(mission)]
 
 
 def _parts_with_extract(mission: Mission) -> list[Mission]:
@@ -99,12 +99,12 @@ def _parts_with_extract(mission: Mission) -> list[Mission]:
     return [part for part in parts if has_extract(load_quarry(part.hunted))] or parts[:1]
 
 
-def _extract_files(files: Sequence[str], mission: Mission, errand: ExtractOptions, *, out: TextIO) -> Tally:
+def _extract_files(files: Sequence[str], mission: Mission, options: ExtractOptions, *, out: TextIO) -> Tally:
     documents = ForeignDocuments(files)
-    pool = _open_pool(mission, errand)
+    pool = _open_pool(mission, options)
     try:
         stream = Stream(iter(documents), out, Label(pool.ready.name, pool.ready.version))
-        tally = _run(pool, stream, errand)
+        tally = _run(pool, stream, options)
         stream.finish()
     finally:
         pool.close()
@@ -113,20 +113,20 @@ def _extract_files(files: Sequence[str], mission: Mission, errand: ExtractOption
     return tally
 
 
-def _open_pool(mission: Mission, errand: ExtractOptions, *, log: str = "") -> Pool:
+def _open_pool(mission: Mission, options: ExtractOptions, *, log: str = "") -> Pool:
     if not mission.hunted:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
-    pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=errand.workers or os.cpu_count() or 1)
+    pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=options.workers or os.cpu_count() or 1)
     if not pool.ready.extracts:
         pool.close()
         raise UsageError(f"The quarry {mission.hunted} has no method extract(self, doc).")
     return pool
 
 
-def _run(pool: Pool, ledger: CollectionQueue | Stream, errand: ExtractOptions, *, left: int = 0) -> Tally:
-    progress = ProgressLine(errand.output or sys.stderr, quiet=errand.quiet)
+def _run(pool: Pool, queue: CollectionQueue | Stream, options: ExtractOptions, *, left: int = 0) -> Tally:
+    progress = ProgressLine(options.output or sys.stderr, quiet=options.quiet)
     tally = Tally(quarry=pool.ready.name, version=pool.ready.version, left=left)
     interrupts = Interrupts(progress.say, hurry=pool.close)
 
@@ -135,7 +135,7 @@ def _run(pool: Pool, ledger: CollectionQueue | Stream, errand: ExtractOptions, *
 
     with interrupts.caught():
         try:
-            harvest(pool, ledger, tally=tally, order=order, tell=lambda tally: progress.show(tally.line))
+            run_jobs(pool, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
         finally:
             progress.clear()
     return tally
@@ -151,7 +151,7 @@ def _add_notes(tally: Tally, documents: ForeignDocuments | None) -> None:
 
 
 def _make_collection(folder: Path, mission: Mission) -> None:
-    """An empty collection to put the records into."""
+    """Make an empty collection for the records."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CollectionError(f"{folder} is not empty and not a collection: name another with --collection DIR.")
     keep = msgspec.structs.replace(mission.keep, collection=str(folder))

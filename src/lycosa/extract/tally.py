@@ -1,4 +1,4 @@
-"""The figures of an extraction or an analysis, as a line while it runs and as a report at its end."""
+"""Tally of an extraction or an analysis, as a line while it runs and as a report at its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Tally(Struct):
     unread: int = 0  # files of which not everything could be read
 
     def count(self, url: str, outcome: str, error: str, kinds: list[str]) -> None:
-        """Take in what came of one document."""
+        """Count the result of one document."""
         self.documents += 1
         self.left = max(0, self.left - 1)
         self.records += len(kinds)
@@ -46,7 +46,7 @@ class Tally(Struct):
             self.aside.append((url, f"{outcome}: {error}" if error else outcome))
 
     def line(self) -> str:
-        """Where it stands."""
+        """The progress line."""
         rate = self.documents / self.seconds if self.seconds else 0.0
         parts = [counted(self.documents, "document"), f"{rate:,.0f}/s", counted(self.records, "record")]
         if self.left:

@@ -1,7 +1,7 @@
-"""One worker process: jobs come in over a socket, the records of each document go back, until it is told to end.
+"""Extract worker: a process that receives jobs over a socket and sends back the records of each document.
 
-It may die at any job. What it is at stands in a cell of shared memory, so that the document is known; what it has not
-sent yet is done again by its successor.
+It may die at any job. A cell of shared memory holds the key of the job, so that the document is known; its successor
+does again what it has not sent yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from lycosa.extract.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
 from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, decode_jobs, frame
-from lycosa.extract.quarry_loader import tell
+from lycosa.extract.quarry_loader import describe_error
 from lycosa.model import Record
 
 #: Gives the records of one document; raises Unreadable when it cannot be read.
@@ -39,13 +39,13 @@ def serve(channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) 
     confine(setup)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-    frames, done = Frames(), 0
+    frames, count = Frames(), 0
     while data := channel.recv(1 << 18):
         for message in frames.feed(data):
-            jobs = decode_jobs(message)[: setup.recycle - done]
+            jobs = decode_jobs(message)[: setup.recycle - count]
             _work(jobs, channel, setup, extract=extract, cell=cell)
-            done += len(jobs)
-            if done >= setup.recycle:
+            count += len(jobs)
+            if count >= setup.recycle:
                 return  # what is left of the batch goes to the successor
 
 
@@ -56,7 +56,7 @@ def _work(jobs: list[ExtractJob], channel: socket, setup: Setup, *, extract: Ext
         cell[0] = job.key
         arm(setup)
         try:
-            result = dig(job, extract)
+            result = extract_document(job, extract)
         except MemoryError:
             os._exit(MEMORY_CODE)
         disarm()
@@ -71,7 +71,7 @@ def _work(jobs: list[ExtractJob], channel: socket, setup: Setup, *, extract: Ext
                 os._exit(0)  # something leaks: a fresh process goes on, and nobody is to blame
 
 
-def dig(job: ExtractJob, extract: Extract) -> ExtractResult:
+def extract_document(job: ExtractJob, extract: Extract) -> ExtractResult:
     """The records of one document, or what went wrong; raises nothing but MemoryError."""
     try:
         return ExtractResult(job.key, "done", items=_gather(extract(job)))
@@ -80,7 +80,7 @@ def dig(job: ExtractJob, extract: Extract) -> ExtractResult:
     except Unreadable as problem:
         return ExtractResult(job.key, "unreadable", str(problem))
     except BaseException as error:  # sys.exit() in a quarry is a mistake like any other
-        return ExtractResult(job.key, "error", tell(error))
+        return ExtractResult(job.key, "error", describe_error(error))
 
 
 def _gather(records: Iterable[Record]) -> list[ExtractedRecord]:

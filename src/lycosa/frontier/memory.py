@@ -119,7 +119,9 @@ class MemoryFrontier:
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
         last = self._tables.rounds[-1]
         at = last.at + max(now - last.started, step_s)
-        self._tables.rounds.append(RoundRow(last.round + 1, at, now, None, "", everything))
+        self._tables.rounds.append(
+            RoundRow(round=last.round + 1, at=at, started=now, ended=None, why="", everything=everything)
+        )
         self._tables.opened.append(False)
         return last.round + 1
 
@@ -562,7 +564,14 @@ class Url(Struct):
 
     @property
     def before(self) -> PageBefore:
-        return PageBefore(self.state, self.reason, self.discovery.via, self.was, self.digest, self.due)
+        return PageBefore(
+            state=self.state,
+            reason=self.reason,
+            via=self.discovery.via,
+            was=self.was,
+            digest=self.digest,
+            due=self.due,
+        )
 
 
 class Lease(Struct):
@@ -584,7 +593,7 @@ class Tables:
         self.leases = [Lease() for _ in range(PARTITIONS)]
         self.inbox: dict[str, None] = {}
         self.holders: dict[bytes, tuple[int, int]] = {}  # row and round
-        self.rounds = [RoundRow(1, 0.0, 0.0, None, "", False)]
+        self.rounds = [RoundRow(round=1, at=0.0, started=0.0, ended=None, why="", everything=False)]
         self.opened = [True]
         self.stored = Counter[int]()
         self.hint_counts: dict[str, tuple[int, int]] = {}  # hints that each host gave, and how many were wrong

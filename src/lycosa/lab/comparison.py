@@ -1,4 +1,4 @@
-"""A collection and names of policies go in, their harvest curves come out."""
+"""Comparison of policies: how soon each would have found what a stored crawl found (harvest curves)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def compare(
         def weigh(doc: Doc) -> float:
             return relevance.page(doc.text if doc.tree is None or relevance.reads else doc.raw_text, doc.language)
 
-        def key(frame: RecordedAnswer) -> str:
-            return quarry.identity(frame.url) or frame.digest or frame.url
+        def key(answer: RecordedAnswer) -> str:
+            return quarry.identity(answer.url) or answer.digest or answer.url
 
         if tell is not None:
             tell("lycosa: reading the archive\n")
@@ -53,7 +53,7 @@ def compare(
             for one in missions:
                 if tell is not None:
                     tell(f"lycosa: replaying with {one.policy.name}\n")
-                points += measure(recording, one, key=key, same=quarry.identity, limit=limit, step=wide)
+                points += measure(recording, one, key=key, identity=quarry.identity, limit=limit, step=wide)
             return points
         finally:
             recording.close()

@@ -1,7 +1,7 @@
-"""A collection goes in; every answer in it comes out as policies see it, again and again, without the network.
+"""Recording of a crawl: every answer of a collection as policies see it, again and again, without the network.
 
-One pass over the archive reads each document once: what it is, how relevant, where it leads. The rest is replayed from
-a temporary file, so that the number of policies costs little and the size of the collection no memory.
+One pass over the archive reads each document once: what it is, how relevant, where it leads. Answers are then replayed
+from a temporary file, so that more policies cost little and larger collections no memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lycosa.quarry import Quarry, overrides
 
 _FETCHED = "SELECT id, redirect FROM url WHERE state NOT IN (0, 8, 9)"
 _KINDS = frozenset({"response", "conversion", "revisit"})
-#: Error answers are read as far as this for what they tell of other addresses.
+#: Error answers are read as far as this for the addresses that they lead to.
 _REFUSAL_BYTES = 1 << 16
 
 
@@ -34,7 +34,7 @@ class RecordedLink(Struct, array_like=True, gc=False):
     """A link of a stored answer, resolved."""
 
     url: str
-    ident: int
+    url_hash: int
     host: str
     text: str
     kind: str
@@ -45,17 +45,17 @@ class RecordedLink(Struct, array_like=True, gc=False):
 
 
 class RecordedAnswer(Struct, array_like=True, gc=False):
-    """A stored answer."""
+    """A stored answer, as a policy sees it."""
 
     url: str
     status: int
-    form: str = ""
-    kind: str = ""
+    doc_kind: str = ""
+    quarry_kind: str = ""
     title: str = ""
     relevance: float = 0.0
     digest: str = ""
     redirect: str = ""
-    steps: list[RecordedLink] = []
+    links: list[RecordedLink] = []
 
 
 class Recording:
@@ -75,8 +75,8 @@ class Recording:
         self._places: dict[int, tuple[int, int]] = {}
         self._holders: dict[str, tuple[int, int]] = {}  # by digest
         self._known: dict[int, str] = {}
-        for ident, redirect in collection.rows(_FETCHED):
-            self._known[ident] = redirect
+        for url_hash, redirect in collection.rows(_FETCHED):
+            self._known[url_hash] = redirect
         self._resolver = urls.Resolver(urls.Cleaner(self._mission.urls))
         self._encode, self._decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(RecordedAnswer).decode
         for (name,) in collection.rows("SELECT name FROM warc ORDER BY name"):
@@ -86,77 +86,85 @@ class Recording:
     def __len__(self) -> int:
         return len(self._known)
 
-    def __contains__(self, ident: int) -> bool:
-        return ident in self._known
+    def __contains__(self, url_hash: int) -> bool:
+        return url_hash in self._known
 
     def close(self) -> None:
         self._file.close()
 
-    def frame(self, ident: int, url: str) -> RecordedAnswer:
+    def answer(self, url_hash: int, url: str) -> RecordedAnswer:
         """The answer of a URL; one that brought nothing for a URL that could not be fetched."""
-        place = self._places.get(ident)
+        place = self._places.get(url_hash)
         if place is None:
-            return RecordedAnswer(url, 0, redirect=self._known.get(ident, ""))
+            return RecordedAnswer(url, 0, redirect=self._known.get(url_hash, ""))
         self._file.seek(place[0])
-        frame = self._decode(self._file.read(place[1]))
-        frame.url = url  # the same content may have come from several addresses
-        return frame
+        answer = self._decode(self._file.read(place[1]))
+        answer.url = url  # the same content may have come from several addresses
+        return answer
 
     def _read(self, path: Path) -> None:
         at = self._file.seek(0, 2)
         holders = self._holders
-        made = ""  # the answer that a page in a browser was made from follows it and is not the page
+        rendered = ""  # the answer that a page in a browser was made from follows it and is not the page
         for record in iter_records(path):
             if record.kind not in _KINDS or not (record.status or record.kind == "conversion"):
                 continue
             url = urls.normalise(record.url)
-            ident = urls.url_id(url) if url else 0
-            if url is None or ident not in self._known or url == made:
+            url_hash = urls.url_id(url) if url else 0
+            if url is None or url_hash not in self._known or url == rendered:
                 continue
-            made = url if record.kind == "conversion" else ""
+            rendered = url if record.kind == "conversion" else ""
             if record.kind == "revisit":  # the same content, which another address brought first
                 if (place := holders.get(record.digest)) is not None:
-                    self._places.setdefault(ident, place)
+                    self._places.setdefault(url_hash, place)
                 continue
             headers = record.headers or {"content-type": record.mime}
             body = decode(record.body_raw, headers.get("content-encoding", ""), limit=self._mission.limits.body_bytes)
-            frame = self._make(url, record.status or 200, headers, body.body)
-            frame.digest, frame.redirect = record.digest, self._known[ident]
-            data = self._encode(frame)
+            answer = self._make(url, record.status or 200, headers, body.body)
+            answer.digest, answer.redirect = record.digest, self._known[url_hash]
+            data = self._encode(answer)
             self._file.write(data)
-            self._places[ident] = (at, len(data))
+            self._places[url_hash] = (at, len(data))
             holders.setdefault(record.digest, (at, len(data)))
             at += len(data)
 
     def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> RecordedAnswer:
-        frame = RecordedAnswer(url, status)
+        answer = RecordedAnswer(url, status)
         if 300 <= status < 400:
-            return frame
+            return answer
         if status >= 400:
             if self._quarry is not None:
                 doc = read(url, headers, body[:_REFUSAL_BYTES])
-                frame.steps = list(self._steps(doc, list(self._quarry.links_of_error(doc, status)), own=0))
-            return frame
+                answer.links = list(self._resolve_links(doc, list(self._quarry.links_of_error(doc, status)), own=0))
+            return answer
         doc = read(url, headers, body, links_per_page=self._mission.traps.links_per_page)
-        frame.form, frame.title = doc.kind, doc.title[:200]
+        answer.doc_kind, answer.title = doc.kind, doc.title[:200]
         links = doc.links
         own = len(links)
         if self._quarry is not None:
-            frame.kind = self._quarry.recognise(doc) or ""
+            answer.quarry_kind = self._quarry.recognise(doc) or ""
             links = [*links, *self._quarry.links(doc)]
-        frame.relevance = self._weigh(doc)
-        frame.steps = list(self._steps(doc, links, own=own))
-        return frame
+        answer.relevance = self._weigh(doc)
+        answer.links = list(self._resolve_links(doc, links, own=own))
+        return answer
 
-    def _steps(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[RecordedLink]:
+    def _resolve_links(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[RecordedLink]:
         chars = self._mission.keep.context_chars
         for index, link in enumerate(links):
             url = self._resolver.resolve(link.href, doc.base)
-            ident = urls.url_id(url) if url is not None else 0
-            if url is None or ident not in self._known:
+            url_hash = urls.url_id(url) if url is not None else 0
+            if url is None or url_hash not in self._known:
                 continue
             context = doc.context(index, chars) if index < own else ""
             prior = float(self._quarry.score(link, doc)) if self._scores and self._quarry is not None else 0.0
             yield RecordedLink(
-                url, ident, urls.host_of(url), link.text[:200], link.kind, link.rel, link.trust, context, prior
+                url=url,
+                url_hash=url_hash,
+                host=urls.host_of(url),
+                text=link.text[:200],
+                kind=link.kind,
+                rel=link.rel,
+                trust=link.trust,
+                context=context,
+                prior=prior,
             )

@@ -1,4 +1,4 @@
-"""A stored crawl and a policy go in; how soon that policy would have found what the crawl found comes out.
+"""Simulation of a crawl: replays a recording under a policy, to see how soon that would have found what was found.
 
 The simulation is the crawl's own order: each host has a queue by score, the host whose best URL promises most is next,
 scores are worked out anew as the policy learns. Time does not pass: politeness changes when a request is made, hardly
@@ -23,8 +23,8 @@ from lycosa.model import Link, Observation
 
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
-_SHUFFLE = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
-_RISE = 0.01  # as in crawler/intake/answer_intake.py: a better link that is hardly better changes nothing
+_REORDER = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
+_RISE = 0.01  # as in crawler/intake/link_follower.py: a better link that is hardly better changes nothing
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
 Key = Callable[[RecordedAnswer], str]
@@ -40,12 +40,12 @@ class Point(Struct, frozen=True):
 
 
 class _Url:
-    """A URL that a replay knows."""
+    """A URL that a simulation knows."""
 
-    __slots__ = ("at", "depth", "done", "host", "ident", "met", "policy_data", "score", "text", "url")
+    __slots__ = ("at", "depth", "done", "host", "url_hash", "met", "policy_data", "score", "text", "url")
 
-    def __init__(self, url: str, host: str, ident: int, depth: int) -> None:
-        self.url, self.host, self.ident, self.depth = url, host, ident, depth
+    def __init__(self, url: str, host: str, url_hash: int, depth: int) -> None:
+        self.url, self.host, self.url_hash, self.depth = url, host, url_hash, depth
         self.score, self.policy_data, self.at = -math.inf, b"", 0
         self.met, self.text, self.done = 0, "", False
 
@@ -55,51 +55,51 @@ class _Url:
 
 
 class Simulation:
-    """One policy's way through a recording."""
+    """A crawl of a recording in the order that one policy chooses."""
 
-    def __init__(self, recording: Recording, mission: Mission, *, same: Callable[[str], str] | None = None) -> None:
+    def __init__(self, recording: Recording, mission: Mission, *, identity: Callable[[str], str] | None = None) -> None:
         self._recording = recording
         mission = resolve_order(mission)
         self._policy = Policy()
         self._steered = is_steered(mission)
-        self._broad = mission.order == "bfs"
+        self._breadth_first = mission.order == "bfs"
         if self._steered:
-            self._policy = make_policy(mission, make_relevance(mission), identity=same)
+            self._policy = make_policy(mission, make_relevance(mission), identity=identity)
             if mission.policy.learned_from and self._policy.learns:
                 self._policy.load_lessons(borrow(mission, self._policy))
         self._known: dict[int, _Url] = {}
         self._queues: dict[str, list[tuple[float, int, _Url]]] = {}
         self._ranks: list[tuple[float, int, str]] = []  # hosts by what they promise
-        self._told: dict[str, float] = {}  # the entry of each host that counts
+        self._promised: dict[str, float] = {}  # by host, the entry of `_ranks` that counts
         self._aged: dict[str, int] = {}
         self._digests: set[str] = set()
-        self._count = self._shuffled = 0
+        self._count = self._reordered = 0
         for seed in recording.seeds:
-            self._push(self._meet(seed, urls.host_of(seed), 0), 1.0, b"")
+            self._push(self._find_or_add(seed, urls.host_of(seed), 0), 1.0, b"")
 
     def run(self) -> Iterator[RecordedAnswer]:
         """Every answer in the order in which the policy would have asked for it."""
         while (url := self._next()) is not None:
             url.done = True
-            frame = self._recording.frame(url.ident, url.url)
+            answer = self._recording.answer(url.url_hash, url.url)
             if url.host not in self._aged:
                 self._aged[url.host] = self._policy.age
                 for sitemap in self._recording.sitemaps.get(url.host, ()):
-                    self._push(self._meet(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
-            self._take(url, frame)
+                    self._push(self._find_or_add(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
+            self._process(url, answer)
             self._announce(url.host)
-            yield frame
+            yield answer
 
-    def _meet(self, address: str, host: str, depth: int) -> _Url:
-        ident = urls.url_id(address)
-        url = self._known.get(ident)
+    def _find_or_add(self, address: str, host: str, depth: int) -> _Url:
+        url_hash = urls.url_id(address)
+        url = self._known.get(url_hash)
         if url is None:
-            url = self._known[ident] = _Url(address, host, ident, depth)
+            url = self._known[url_hash] = _Url(address, host, url_hash, depth)
         return url
 
     def _push(self, url: _Url, score: float, policy_data: bytes) -> None:
         """Put a URL into the queue of its host, at the place of its score."""
-        if url.done or score <= url.score or url.ident not in self._recording:
+        if url.done or score <= url.score or url.url_hash not in self._recording:
             return
         self._count += 1
         url.at = url.at or self._count
@@ -120,38 +120,38 @@ class Simulation:
         head = self._head(host)
         if head is not None:
             promise = self._policy.promise(head.score, host)
-            if self._told.get(host) != promise:
-                self._told[host] = promise
+            if self._promised.get(host) != promise:
+                self._promised[host] = promise
                 heapq.heappush(self._ranks, (-promise, head.at, host))
         else:
-            self._told.pop(host, None)
+            self._promised.pop(host, None)
 
     def _next(self) -> _Url | None:
         policy = self._policy
-        if policy.learns and policy.age - self._shuffled >= max(_SHUFFLE, len(self._told)):
-            self._shuffled = policy.age
-            for host in list(self._told):
+        if policy.learns and policy.age - self._reordered >= max(_REORDER, len(self._promised)):
+            self._reordered = policy.age
+            for host in list(self._promised):
                 self._score_anew(host)
                 self._announce(host)
         while self._ranks:
-            told, _, host = heapq.heappop(self._ranks)
+            promised, _, host = heapq.heappop(self._ranks)
             head = self._head(host)
-            if self._told.get(host) != -told or head is None:
+            if self._promised.get(host) != -promised or head is None:
                 continue
             if policy.learns and policy.age - self._aged.get(host, 0) >= AGE + self._aged.get(host, 0) // 8:
                 self._score_anew(host)
                 head = self._head(host)
                 assert head is not None
-            del self._told[host]
+            del self._promised[host]
             promise = policy.promise(head.score, host)
-            if policy.learns and promise < -told and self._ranks and promise < -self._ranks[0][0]:
+            if policy.learns and promise < -promised and self._ranks and promise < -self._ranks[0][0]:
                 self._announce(host)
                 continue
             return head
         return None
 
     def _score_anew(self, host: str) -> None:
-        """The best of a queue by what is known now."""
+        """Score the best of a queue anew, by what is known now."""
         self._aged[host] = self._policy.age
         queue, heads = self._queues[host], list[_Url]()
         while queue and len(heads) < _HEAD:
@@ -162,36 +162,43 @@ class Simulation:
             url.score = self._policy.score_anew(url.score, url.policy_data)
             heapq.heappush(queue, (-url.score, url.at, url))
 
-    def _take(self, url: _Url, frame: RecordedAnswer) -> None:
-        if frame.redirect:
-            onward = self._meet(frame.redirect, urls.host_of(frame.redirect), url.depth)
+    def _process(self, url: _Url, answer: RecordedAnswer) -> None:
+        if answer.redirect:
+            onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
             self._push(onward, url.score, url.policy_data)
             return
         policy = self._policy
         policy.begin_answer(
             Observation(
-                url.url, url.host, url.policy_data, doc_kind=frame.form, quarry_kind=frame.kind, failed=not frame.form,
-                new=frame.digest not in self._digests, relevance=frame.relevance, title=frame.title,
+                url=url.url,
+                host=url.host,
+                policy_data=url.policy_data,
+                doc_kind=answer.doc_kind,
+                quarry_kind=answer.quarry_kind,
+                failed=not answer.doc_kind,
+                new=answer.digest not in self._digests,
+                relevance=answer.relevance,
+                title=answer.title,
             )
-        )  # fmt: skip
-        if frame.form:
-            self._digests.add(frame.digest)
+        )
+        if answer.doc_kind:
+            self._digests.add(answer.digest)
         fresh: list[tuple[float, str]] = []
-        for step in frame.steps:
-            known = self._known.get(step.ident)
-            if known is not None and (known.done or self._is_menu(known, step.text)):
+        for recorded in answer.links:
+            known = self._known.get(recorded.url_hash)
+            if known is not None and (known.done or self._is_menu(known, recorded.text)):
                 continue
-            score, policy_data = -float(url.depth + 1) if self._broad else step.prior, b""
+            score, policy_data = -float(url.depth + 1) if self._breadth_first else recorded.prior, b""
             if self._steered:
-                link = Link(step.url, step.text, step.kind, step.rel, step.trust)
+                link = Link(recorded.url, recorded.text, recorded.kind, recorded.rel, recorded.trust)
                 score, policy_data = policy.score(
-                    link, step.url, host=step.host, context=step.context, prior=step.prior
+                    link, recorded.url, host=recorded.host, context=recorded.context, prior=recorded.prior
                 )
             if known is None:
-                known = self._meet(step.url, step.host, url.depth + 1)
-                known.text = step.text
+                known = self._find_or_add(recorded.url, recorded.host, url.depth + 1)
+                known.text = recorded.text
                 known.score = score - 1
-                fresh.append((score, step.host))
+                fresh.append((score, recorded.host))
             if score > known.score + _RISE:
                 self._push(known, score, policy_data)
         policy.end_answer(fresh)
@@ -211,7 +218,7 @@ def measure(
     mission: Mission,
     *,
     key: Key,
-    same: Callable[[str], str] | None = None,
+    identity: Callable[[str], str] | None = None,
     limit: int = 0,
     step: int = 0,
 ) -> Iterator[Point]:
@@ -219,11 +226,11 @@ def measure(
     found: set[str] = set()
     hosts: set[str] = set()
     name, requests = mission.policy.name, 0
-    for frame in Simulation(recording, mission, same=same).run():
+    for answer in Simulation(recording, mission, identity=identity).run():
         requests += 1
-        if frame.kind and (what := key(frame)):
+        if answer.quarry_kind and (what := key(answer)):
             found.add(what)
-            hosts.add(urls.host_of(frame.url))
+            hosts.add(urls.host_of(answer.url))
         if step and requests % step == 0:
             yield Point(name, requests, len(found), len(hosts))
         if requests == limit:

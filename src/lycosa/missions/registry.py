@@ -88,9 +88,9 @@ def load_attribute(name: str, *, what: str) -> Any:
 
 
 def _tell(error: BaseException) -> str:
-    from lycosa.extract.quarry_loader import tell
+    from lycosa.extract.quarry_loader import describe_error
 
-    return tell(error)
+    return describe_error(error)
 
 
 def _name(kind: type) -> str:

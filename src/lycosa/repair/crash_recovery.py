@@ -1,4 +1,4 @@
-"""A collection as a crash, a power failure or a full disk left it goes in; one that can be continued comes out."""
+"""Crash recovery: makes a collection that a crash, a power failure or a full disk left behind fit to be continued."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lycosa.frontier.contract import Frontier, UrlRow
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
-from lycosa.repair.rebuild import add_answers, listed, rebuild
+from lycosa.repair.rebuild import add_answers, open_catalogue, rebuild
 from lycosa.repair.replay import ReplaySettings
 from lycosa.version import __version__
 
@@ -28,62 +28,64 @@ MERGING = "merging"
 LOOKED_AT = 500  # of more answers than a worker has in hand, some are sure to be of use
 
 
-def mend_database(plan: ReplaySettings, before: str) -> list[str]:
+def repair_database(replay: ReplaySettings, before: str) -> list[str]:
     """Make a database that is damaged or missing anew from the archive; returns what was done, for people.
 
     `before` is what the last run left in the lock. If it ended well and nobody touched the file since, it is in order.
     """
-    path = plan.folder / "crawl.db"
+    path = replay.folder / "crawl.db"
     if not path.exists():
-        return rebuild(plan) if any(plan.archive.glob("*.warc.gz")) else []
+        return rebuild(replay) if any(replay.archive.glob("*.warc.gz")) else []
     if before == stamp_of(path):
         return []
     changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
-    harm = find_damage(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
-    return [f"crawl.db is damaged: {harm}.", *rebuild(plan)] if harm else []
+    damage = find_damage(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
+    return [f"crawl.db is damaged: {damage}.", *rebuild(replay)] if damage else []
 
 
-def mend_archive(plan: ReplaySettings, frontier: Frontier, *, since: float = math.inf) -> list[str]:
+def reconcile_archive(replay: ReplaySettings, frontier: Frontier, *, since: float = math.inf) -> list[str]:
     """Bring archive and frontier together; returns what was done, for people.
 
-    What the archive lacks is fetched again, what it holds beyond the last commit is taken in. The order matters: the
-    frontier is told first, so that a crash in between finds the same damage again. What was written `since` then is
-    of this very run, and not looked through.
+    What the archive lacks is fetched again, what it holds beyond the last commit is processed. The order matters: the
+    frontier hears of it first, so that a crash in between finds the same damage again. What was written `since` then is
+    of this very run, and not checked.
     """
-    clear_merge(plan.folder, {row.name for row in frontier.warcs()})
-    notes, tails = mend_losses(plan.archive, frontier, since=since)
+    clear_merge(replay.folder, {row.name for row in frontier.warcs()})
+    notes, tails = requeue_lost(replay.archive, frontier, since=since)
     if tails:
-        notes.append(_take_tails(plan, frontier, tails))
-        _settle(plan.archive, frontier)
-    _gather_notes(plan.archive, frontier)
+        notes.append(_replay_tails(replay, frontier, tails))
+        _sync_archive(replay.archive, frontier)
+    _gather_side_files(replay.archive, frontier)
     return notes
 
 
-class Mended(NamedTuple):
+class LossRepairs(NamedTuple):
+    """What was repaired, and what was left."""
+
     notes: list[str]  # what was done, for people
     tails: dict[str, Span]  # by file, what was not committed and is left as it is
 
 
-def mend_losses(archive: Path, frontier: Frontier, *, since: float = math.inf) -> Mended:
+def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf) -> LossRepairs:
     """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left."""
-    mended = Mended([], {})
+    repairs = LossRepairs([], {})
     for repair in inspect(archive, frontier.warcs(), since=since):
         if repair.tail[0] < repair.tail[1]:
-            mended.tails[repair.name] = repair.tail
+            repairs.tails[repair.name] = repair.tail
             continue
         again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
         apply_repair(archive, repair)
         more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
-        mended.notes.append(f"{repair.text}{more}")
-    _settle(archive, frontier, besides=mended.tails)
-    return mended
+        repairs.notes.append(f"{repair.text}{more}")
+    _sync_archive(archive, frontier, besides=repairs.tails)
+    return repairs
 
 
-def _gather_notes(folder: Path, frontier: Frontier) -> None:
-    """Put the lines that a killed worker left in its second file where those of one that ended are.
+def _gather_side_files(folder: Path, frontier: Frontier) -> None:
+    """Put the lines that a killed worker left in its side file where those of one that ended are.
 
-    New bytes first, then one transaction, then the old files go: a kill leaves a file that nobody knows of, which holds
-    nothing new and is removed like any other.
+    New bytes first, then one transaction, then the old files go: a kill leaves a file that the frontier does not know,
+    which holds nothing new and is removed like any other.
     """
     old = [row for row in frontier.warcs() if f"-{ASIDE}-" in row.name]
     if not old:
@@ -94,7 +96,7 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
     ) as archive:
         for row in old:
             lines = _read_lines(folder / row.name)
-            if lines is None:  # it stays as it is: whoever reads the archive finds them there as well
+            if lines is None:  # it stays as it is: readers of the archive find them there as well
                 continue
             for line in lines:
                 archive.add_unstored(line)
@@ -110,7 +112,7 @@ def _gather_notes(folder: Path, frontier: Frontier) -> None:
 
 
 def _read_lines(path: Path) -> list[bytes] | None:
-    """All lines on what was not kept that a file holds; None if not all of it can be read."""
+    """All lines on unstored answers that a file holds; None if not all of it can be read."""
     lines: list[bytes] = []
     for record in iter_records(path):
         if record.problem:
@@ -120,7 +122,7 @@ def _read_lines(path: Path) -> list[bytes] | None:
     return lines
 
 
-def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
+def _sync_archive(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
     changed = sync_files(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
         frontier.record_warcs(changed)
@@ -128,18 +130,18 @@ def _settle(archive: Path, frontier: Frontier, *, besides: Collection[str] = ())
 
 def clear_merge(folder: Path, known: Container[str]) -> None:
     """Remove what a merge that was killed had put into the archive; `known` are the files that were committed."""
-    note = folder / MERGING
-    if note.exists():
-        for name in note.read_text(encoding="utf-8").splitlines():
+    listing = folder / MERGING
+    if listing.exists():
+        for name in listing.read_text(encoding="utf-8").splitlines():
             if name not in known:
                 (folder / "archive" / os.path.basename(name)).unlink(missing_ok=True)
-        note.unlink()
+        listing.unlink()
 
 
-def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]) -> str:
-    """Take in what was written and not committed; if that is cut short, the pages are simply fetched again."""
+def _replay_tails(replay: ReplaySettings, frontier: Frontier, tails: dict[str, Span]) -> str:
+    """Process what was written and not committed; if that is cut short, the pages are simply fetched again."""
     before = frontier.pages()
-    with listed(plan, {name: start for name, (start, _) in tails.items()}) as catalogue:
+    with open_catalogue(replay, {name: start for name, (start, _) in tails.items()}) as catalogue:
         catalogue.reopen()
         entries = list(islice(catalogue.newest(), LOOKED_AT))
         wanted = {entry.warc for entry in entries if _is_open(frontier.find(entry.url))}
@@ -148,11 +150,11 @@ def _take_tails(plan: ReplaySettings, frontier: Frontier, tails: dict[str, Span]
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
-            truncate(plan.archive / name, end)
+            truncate(replay.archive / name, end)
         frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             frontier.suspend()
-            add_answers(plan, catalogue)
+            add_answers(replay, catalogue)
             frontier.resume()
     count = sum(end - start for start, end in tails.values())
     taken = counted(frontier.pages() - before, "page", "was")

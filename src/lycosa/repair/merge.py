@@ -1,4 +1,4 @@
-"""Collections in, one collection with all that they hold out: database, archives, mission.
+"""Merge of collections into one with all that they hold: database, archives, mission.
 
 A new collection is built under another name and gets its own when it is whole and on the disk. In the first collection
 the archive files of the others come first, then one transaction of its database: what a crash in between leaves behind
@@ -40,7 +40,7 @@ _BACKUP_PAGES = 4096
 
 
 class MergedCollection(Struct):
-    """A collection that is put in."""
+    """A collection that is merged into another."""
 
     folder: Path
     database: Path  # of this version: its own, or a copy that was brought up to date
@@ -48,7 +48,7 @@ class MergedCollection(Struct):
 
 
 class MergeReport(Struct):
-    """What was made of the collections."""
+    """What a merge did."""
 
     into: str
     urls: int
@@ -63,12 +63,12 @@ class MergeReport(Struct):
         """The report as people read it."""
         files = f"{counted(self.archive_files, 'archive file')}, {self.seconds:,.1f} s"
         lines = [f"{self.into}: {counted(self.urls, 'URL')}, {counted(self.pages, 'page')}, {files}"]
-        for folder, done in self.merged.items():
+        for folder, counts in self.merged.items():
             lines.append(
-                f"  {folder} brought {done.new:,} new of {counted(done.urls, 'URL')},"
-                f" {counted(done.pages, 'copy')} of pages ({done.same:,} {'was' if done.same == 1 else 'were'} here"
-                f" already), {counted(done.contents, 'new body')}, {counted(done.records, 'record')};"
-                f" of {counted(done.better, 'URL')} it knew more"
+                f"  {folder} brought {counts.new:,} new of {counted(counts.urls, 'URL')},"
+                f" {counted(counts.pages, 'copy')} of pages ({counts.same:,}"
+                f" {'was' if counts.same == 1 else 'were'} here already), {counted(counts.contents, 'new body')},"
+                f" {counted(counts.records, 'record')}; of {counted(counts.better, 'URL')} it knew more"
             )
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 
@@ -103,9 +103,9 @@ def merge_collections(
         if into is None:
             hold = stack.enter_context(lock(first))
             report = _merge(first, others, name=first, copy=copy, began=began, beside=beside)
-            hold.leave(first / "crawl.db")
+            hold.record_state(first / "crawl.db")
             return report
-        with _unborn(into) as part:
+        with _new_collection(into) as part:
             _copy_database(first / "crawl.db", part / "crawl.db")
             _place_archives(first, part, copy=copy)
             (part / MERGING).unlink()
@@ -131,9 +131,12 @@ def _merge(
             placed = _place_archives(folder, target, copy=copy)
             try:
                 merged[str(folder)] = merge(
-                    target / "crawl.db", source.database, scratch=spool / "merge.db", warcs=placed.names,
+                    target / "crawl.db",
+                    source.database,
+                    scratch=spool / "merge.db",
+                    warcs=placed.names,
                     max_depth=mission.limits.depth,
-                )  # fmt: skip
+                )
                 (target / MERGING).unlink(missing_ok=True)
             except BaseException as error:
                 placed.undo()
@@ -151,7 +154,7 @@ def _merge(
 
 
 def _bring_beside(target: Path, folder: Path, *, name: Path, beside: Beside | None) -> list[str]:
-    """What stands beside a collection's database: what can be made again stays behind, and is named."""
+    """Bring what stands beside a collection's database; what can be made again stays behind, and is named."""
     notes = beside(target, folder, name.absolute().name) if beside else []
     if (folder / "analysis.db").exists():
         notes.append(f"What lycosa analyse found of {folder} is not merged: run it again, on {name}.")
@@ -163,14 +166,22 @@ def _report(target: Path, name: Path, *, merged: dict[str, MergeCounts], notes: 
         urls = db.execute("SELECT total(count) FROM stat").get
         pages = db.execute("SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE via IS NOT 'sitemap'").get
         files = db.execute("SELECT count(*) FROM warc").get
-    return MergeReport(str(name), int(urls), pages, files, time.time() - began, merged, notes)
+    return MergeReport(
+        into=str(name),
+        urls=int(urls),
+        pages=pages,
+        archive_files=files,
+        seconds=time.time() - began,
+        merged=merged,
+        notes=notes,
+    )
 
 
 # Before anything is written
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Say in one sentence what is not a collection of ours, or of a version that is not known."""
+    """Refuse what is not a collection of ours, or of a version that is not known."""
     path = folder / "crawl.db"
     if not path.is_file():
         what = "is not a collection: it has no crawl.db" if folder.exists() else "does not exist"
@@ -190,8 +201,8 @@ def _refuse_twice(folders: Sequence[Path]) -> None:
     """Refuse a collection that is named more than once, however it is spelled."""
     seen: dict[tuple[int, int], Path] = {}
     for folder in folders:
-        found = folder.stat()
-        place = found.st_dev, found.st_ino
+        status = folder.stat()
+        place = status.st_dev, status.st_ino
         if place in seen:
             raise UsageError(f"{seen[place]} and {folder} are the same collection: name each once.")
         seen[place] = folder
@@ -232,7 +243,7 @@ def _hold(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _unborn(into: Path) -> Iterator[Path]:
+def _new_collection(into: Path) -> Iterator[Path]:
     """A folder that gets its name when everything in it is whole and on the disk, or is gone."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise CollectionError(f"{into} exists already: name a new folder, or a collection first to merge into it.")
@@ -252,7 +263,7 @@ def _unborn(into: Path) -> Iterator[Path]:
                     entry.unlink()
             (part / "archive").mkdir()
             yield part
-            hold.leave(part / "crawl.db")
+            hold.record_state(part / "crawl.db")
             sync_folder(part)
             part.rename(place)
             sync_folder(place.parent)
@@ -266,7 +277,7 @@ def _unborn(into: Path) -> Iterator[Path]:
 
 
 def _prepare(folder: Path, spool: Path) -> MergedCollection:
-    """A database of an older version is brought up to date in a copy: what is merged is only read."""
+    """Open a collection; a database of an older version is upgraded in a copy, as what is merged is only read."""
     path = folder / "crawl.db"
     with _opened(path) as db:
         version = _version(db)
@@ -299,7 +310,7 @@ def _mission_of(folder: Path) -> Mission:
 
 
 def _differences(mission: Mission, source: MergedCollection) -> list[str]:
-    """What the mission of a collection said otherwise: from now on the first one's counts."""
+    """The settings in which the mission of a collection differs: from now on the first one's count."""
     ours = {row.key: row.value for row in describe(LoadedMission(mission, {}))}
     theirs = {row.key: row.value for row in describe(LoadedMission(source.mission, {}))}
     apart = [key for key in theirs if key not in ("seeds", "keep.collection", "name") and ours.get(key) != theirs[key]]
@@ -313,7 +324,7 @@ def _differences(mission: Mission, source: MergedCollection) -> list[str]:
 # Archives
 
 
-class Placed(Struct):
+class PlacedArchives(Struct):
     """The archive files of a collection in their new place."""
 
     target: Path
@@ -327,14 +338,14 @@ class Placed(Struct):
         (self.target / MERGING).unlink(missing_ok=True)
 
 
-def _place_archives(folder: Path, target: Path, *, copy: bool) -> Placed:
+def _place_archives(folder: Path, target: Path, *, copy: bool) -> PlacedArchives:
     """Put the archive files of a collection into another one's folder, under names that are free there.
 
-    Their names are written down first: what a kill leaves behind can be told from what a crawl wrote.
+    Their names are recorded first, so that what a kill leaves behind can be told from what a crawl wrote.
     """
     with _opened(folder / "crawl.db") as db:
         rows = [(str(name), int(size)) for name, size in db.execute("SELECT name, size FROM warc")]
-    placed = Placed(target, {}, [], [])
+    placed = PlacedArchives(target, {}, [], [])
     try:
         for name, size in rows:
             # A database may have been handed on: its names must not lead elsewhere.
@@ -355,7 +366,7 @@ def _place_archives(folder: Path, target: Path, *, copy: bool) -> Placed:
     return placed
 
 
-def _name(source: Path, size: int, placed: Placed) -> str:
+def _name(source: Path, size: int, placed: PlacedArchives) -> str:
     """The name that a file gets: its own if that is free, or taken by the very same file."""
     name, taken = source.name, {name for _, name, _ in placed.made}
     while (path := placed.target / "archive" / name).exists() or name in taken:
@@ -395,7 +406,7 @@ def _copy_bytes(source: int, target: int, size: int) -> None:
 
 
 def _next_name(name: str) -> str:
-    found = _NUMBERED.fullmatch(name)
-    if not found:
+    match = _NUMBERED.fullmatch(name)
+    if not match:
         return f"other-{name}"
-    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}{found[3]}"
+    return f"{match[1]}{int(match[2]) + 1:0{len(match[2])}d}{match[3]}"

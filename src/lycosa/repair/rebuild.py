@@ -1,8 +1,8 @@
-"""A collection without a readable database goes in; one with a database that was made from its archive comes out.
+"""Rebuilding: makes the database of a collection anew from its archive.
 
-The answers in the archive are taken in once more, as a crawl would take them, without the network: so the same pages,
+The answers in the archive are processed once more, as a crawl would do it, without the network: so the same pages,
 links and open URLs are known again. Of a page that was visited several times the newest answer counts. What an archive
-cannot tell (seeds that were given, robots.txt, pages that killed workers) is read from the damaged file, if it can be.
+does not hold (seeds that were given, robots.txt, pages that killed workers) is read from the damaged file, if possible.
 """
 
 from __future__ import annotations
@@ -32,22 +32,24 @@ from lycosa.repair.replay import ArchiveReplay, ReplaySettings
 CRASHES = 100  # answers that may kill the process that reads them
 
 
-def rebuild(plan: ReplaySettings) -> list[str]:
+def rebuild(replay: ReplaySettings) -> list[str]:
     """Make crawl.db anew, under its name only when it is whole; returns what was done, for people."""
-    notes = [*_set_aside(plan.folder), *_mend_alone(plan.archive)]
-    aside = max(plan.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
+    notes = [*_set_aside(replay.folder), *_repair_alone(replay.archive)]
+    aside = max(replay.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
     saved = salvage(aside) if aside is not None else SalvagedRows([], [], {}, {})
-    for path in plan.folder.glob("crawl.db.re*"):  # of an attempt that was killed
+    for path in replay.folder.glob("crawl.db.re*"):  # of an attempt that was killed
         path.unlink()
-    SqliteFrontier.create(plan.unborn, mission_toml=saved.meta.get("mission") or to_toml(plan.mission), now=time.time())
-    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(plan.archive.glob("*.warc.gz"))]
-    take_in(plan, {row.name: 0 for row in rows}, saved)
-    frontier = plan.open(plan.unborn)
-    frontier.record_warcs(sync_files(plan.archive, rows))
+    SqliteFrontier.create(
+        replay.rebuilt_path, mission_toml=saved.meta.get("mission") or to_toml(replay.mission), now=time.time()
+    )
+    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(replay.archive.glob("*.warc.gz"))]
+    replay_archive(replay, {row.name: 0 for row in rows}, saved)
+    frontier = replay.open(replay.rebuilt_path)
+    frontier.record_warcs(sync_files(replay.archive, rows))
     kept = frontier.pages()
     frontier.close()
-    plan.unborn.rename(plan.folder / "crawl.db")
-    sync_folder(plan.folder)
+    replay.rebuilt_path.rename(replay.folder / "crawl.db")
+    sync_folder(replay.folder)
     files, pages = counted(len(rows), "archive file"), counted(kept, "page", "is")
     return [*notes, f"The database was made anew from {files}: {pages} kept and not fetched again."]
 
@@ -66,8 +68,8 @@ def _set_aside(folder: Path) -> list[str]:
     return [f"It was set aside as {aside.name}."]
 
 
-def _mend_alone(archive: Path) -> list[str]:
-    """Mend the archive files when nobody knows how long they should be."""
+def _repair_alone(archive: Path) -> list[str]:
+    """Repair the archive files when nothing says how long they should be."""
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(archive.glob("*.warc.gz"))]
     notes = []
     for repair in inspect(archive, rows):
@@ -76,21 +78,21 @@ def _mend_alone(archive: Path) -> list[str]:
     return notes
 
 
-def take_in(plan: ReplaySettings, files: Mapping[str, int], saved: SalvagedRows) -> None:
+def replay_archive(replay: ReplaySettings, files: Mapping[str, int], saved: SalvagedRows) -> None:
     """Put the answers of archive files, each from an offset on, and what was saved into a new database."""
-    with listed(plan, files) as catalogue:
-        _survive(plan.folder, lambda shared, poison: _fill(plan, saved, catalogue, shared=shared, poison=poison))
+    with open_catalogue(replay, files) as catalogue:
+        _survive(replay.folder, lambda shared, poison: _fill(replay, saved, catalogue, shared=shared, poison=poison))
 
 
-def add_answers(plan: ReplaySettings, catalogue: AnswerCatalogue) -> None:
+def add_answers(replay: ReplaySettings, catalogue: AnswerCatalogue) -> None:
     """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
-    _survive(plan.folder, lambda shared, poison: _add(plan, catalogue, shared=shared, poison=poison))
+    _survive(replay.folder, lambda shared, poison: _add(replay, catalogue, shared=shared, poison=poison))
 
 
 @contextlib.contextmanager
-def listed(plan: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCatalogue]:
-    """A list of what archive files hold, each from an offset on."""
-    catalogue = AnswerCatalogue(plan.archive, plan.folder / "crawl.db.records")
+def open_catalogue(replay: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCatalogue]:
+    """A catalogue of what archive files hold, each from an offset on."""
+    catalogue = AnswerCatalogue(replay.archive, replay.folder / "crawl.db.records")
     try:
         for name, start in files.items():
             catalogue.read(name, start=start)
@@ -100,37 +102,40 @@ def listed(plan: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCat
         catalogue.close()
 
 
-def _add(plan: ReplaySettings, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
+def _add(replay: ReplaySettings, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
     """Put answers into the collection's own database; runs in a child."""
     catalogue.reopen()
-    frontier = plan.open(plan.folder / "crawl.db")
-    ArchiveReplay(plan.mission, frontier, catalogue, guarded_quarry=plan.guarded_quarry, bounded=True).run(
+    frontier = replay.open(replay.folder / "crawl.db")
+    ArchiveReplay(replay.mission, frontier, catalogue, guarded_quarry=replay.guarded_quarry, bounded=True).run(
         shared, poison
     )
     frontier.close()
 
 
 def _fill(
-    plan: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]
+    replay: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]
 ) -> None:
     """Put everything into the new database; runs in a child."""
     catalogue.reopen()
-    frontier = plan.open(plan.unborn)
-    given = dict(saved.seeds) or {url: "" for seed in plan.mission.seeds if (url := urls.normalise(seed))}
+    frontier = replay.open(replay.rebuilt_path)
+    given = dict(saved.seeds) or {url: "" for seed in replay.mission.seeds if (url := urls.normalise(seed))}
     frontier.add_seeds(
         [
             Discovery(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
             for url, original in given.items()
         ],
-        max_depth=plan.mission.limits.depth,
+        max_depth=replay.mission.limits.depth,
     )
-    replay = ArchiveReplay(plan.mission, frontier, catalogue, guarded_quarry=plan.guarded_quarry, bounded=False)
-    replay.believe(saved.robots or _read_robots(catalogue))
-    replay.run(shared, poison)
+    archive_replay = ArchiveReplay(
+        replay.mission, frontier, catalogue, guarded_quarry=replay.guarded_quarry, bounded=False
+    )
+    archive_replay.adopt_robots(saved.robots or _read_robots(catalogue))
+    archive_replay.run(shared, poison)
     for url, count in saved.strikes.items():
         row = frontier.find(url)
-        for _ in range(count if row is not None else 0):
-            frontier.strike(row.n)  # type: ignore[union-attr]  # not None, as the line above says
+        if row is not None:
+            for _ in range(count):
+                frontier.strike(row.row)
     frontier.close()
 
 
@@ -144,7 +149,7 @@ def _read_robots(catalogue: AnswerCatalogue) -> Iterator[RobotsRow]:
 
 
 def _survive(folder: Path, work: Callable[[mmap.mmap, set[int]], None]) -> None:
-    """Work in a child until it is done: an answer that kills the child is left out by the next one."""
+    """Work in a child process until it is done: the next child leaves out an answer that killed one."""
     shared, poison = mmap.mmap(-1, 8), set[int]()
     parent = os.getpid()
     for _ in range(CRASHES):

@@ -1,4 +1,4 @@
-"""Answers that lie in the archive go in; the frontier then knows of them as if they had just been fetched."""
+"""Archive replay: processes answers that lie in the archive once more, as if they had just been fetched."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout"
 
 
 class ArchiveInPlace(ArchiveWriter):
-    """Stands in for the archive: what is taken in lies there already."""
+    """Stands in for the archive writer: the answers that are processed lie in the archive already."""
 
     own: ArchivePlace = ArchivePlace()  # the record itself
     held: ArchivePlace = ArchivePlace()  # the record that has its body
-    made: ArchivePlace = ArchivePlace()  # the record of what a browser made of it
+    rendered: ArchivePlace = ArchivePlace()  # the record of what a browser made of it
 
     def add(self, answer: Answer, *, digest: bytes, mime: str, truncated: str = "") -> ArchivePlace:
         return self.held
@@ -57,14 +57,14 @@ class ArchiveInPlace(ArchiveWriter):
         return bytes(20)  # nothing is written
 
     def add_conversion(self, answer: Answer, content: bytes, *, mime: str, digest: bytes) -> ArchivePlace:
-        return self.made
+        return self.rendered
 
-    def note(self, line: bytes) -> None:
+    def add_unstored(self, line: bytes) -> None:
         pass
 
 
 class ArchiveReplay:
-    """Takes in the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
+    """Processes the answers of a catalogue. Begun anew after a crash, it goes on behind what was committed."""
 
     def __init__(
         self,
@@ -96,20 +96,20 @@ class ArchiveReplay:
             guarded_quarry=guarded_quarry,
             link_scoring=link_scoring,
         )
-        self._met: set[int] = set()  # URLs in the batch, which the frontier does not know yet
+        self._in_batch: set[int] = set()  # URLs in the batch, which the frontier does not know yet
         self._pages: dict[str, int] = {}  # stored of each host
         self._touched: set[str] = set()  # hosts whose number of pages has changed
         self._sitemaps: set[int] = set()  # rows in the batch that are no pages
 
     def run(self, shared: mmap.mmap, poison: Collection[int]) -> None:
-        """Take in what is reached from the seeds, then the rest: what led to it was not kept.
+        """Process what is reached from the seeds, then the rest, as the pages that led to it were not stored.
 
-        The first eight bytes of `shared state` say which answer is under way; those in `poison` are left out.
+        The first eight bytes of `shared` say which answer is under way; those in `poison` are left out.
         """
         frontier = self.frontier
         frontier.clear_leases()
         frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
-        self._commit()  # the sitemaps that robots.txt files name, so that they are met in their turn
+        self._commit()  # the sitemaps that robots.txt files name, so that they come in their turn
         waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), shared)
         waiting.sort(key=lambda entry: not entry.url.endswith((".xml", ".xml.gz")))  # sitemaps lead to many
         stuck, adopted = 0, 1
@@ -121,8 +121,8 @@ class ArchiveReplay:
             waiting = self._pass(waiting, shared)
         frontier.clear_leases()
 
-    def believe(self, rows: Iterable[RobotsRow]) -> None:
-        """Take over what is known of robots.txt, with the sitemaps that they name."""
+    def adopt_robots(self, rows: Iterable[RobotsRow]) -> None:
+        """Store what is known of robots.txt, and follow the sitemaps that they name."""
         for row in rows:
             self._intake.remember_robots(row)
             sitemaps = robots_from_answer(row.status, row.body).sitemaps
@@ -133,8 +133,8 @@ class ArchiveReplay:
         """Go through answers once; returns those whose URL nobody has named yet."""
         unknown = []
         for entry in entries:
-            ident = urls.url_id(entry.url)
-            if ident in self._met or len(self._intake.batch.outcomes) >= BATCH:
+            url_hash = urls.url_id(entry.url)
+            if url_hash in self._in_batch or len(self._intake.batch.outcomes) >= BATCH:
                 self._commit()
             row = self.frontier.find(entry.url)
             if row is None:
@@ -145,7 +145,7 @@ class ArchiveReplay:
                 target = self.frontier.target(row.row)
                 if target is not None:
                     shared[:8] = entry.key.to_bytes(8, "little")
-                    self._take(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
+                    self._replay(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
                     shared[:8] = bytes(8)
         self._commit()
         return unknown
@@ -155,7 +155,7 @@ class ArchiveReplay:
         limits, batch = self._limits, self._intake.batch
         if limits.pages > 0 and self.frontier.stored() + len(batch.outcomes) >= limits.pages:
             return False
-        under_way = sum(done.host == host for done in batch.outcomes) if limits.host_pages > 0 else 0
+        under_way = sum(outcome.host == host for outcome in batch.outcomes) if limits.host_pages > 0 else 0
         return limits.host_pages <= 0 or self._stored(host) + under_way < limits.host_pages
 
     def _stored(self, host: str) -> int:
@@ -163,39 +163,46 @@ class ArchiveReplay:
             self._pages[host] = self.frontier.host(host).pages
         return self._pages[host]
 
-    def _take(self, entry: CataloguedAnswer, target: Target) -> None:
-        """One answer; where its record does not hold what it should, the URL stays open and will be fetched."""
+    def _replay(self, entry: CataloguedAnswer, target: Target) -> None:
+        """Process one answer; where its record does not hold what it should, the URL stays open and will be fetched."""
         if entry.kind == "unkept":
-            self._take_note(entry, target)
+            self._replay_unstored(entry, target)
             return
         record, self._archive.held = self.catalogue.answer(entry)
         self._archive.own = ArchivePlace(entry.warc, entry.offset, entry.length)
-        self._archive.made = ArchivePlace(entry.warc, entry.rendered, 0)
+        self._archive.rendered = ArchivePlace(entry.warc, entry.rendered, 0)
         if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
             return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
         answer = Answer(
-            target, status=record.status, failure=failure, head=record.head, headers=record.headers,
-            body=record.body_raw, size=len(record.body_raw), address=record.address, began=entry.at,
-        )  # fmt: skip
+            target=target,
+            status=record.status,
+            failure=failure,
+            head=record.head,
+            headers=record.headers,
+            body=record.body_raw,
+            size=len(record.body_raw),
+            address=record.address,
+            began=entry.at,
+        )
         before = len(self._intake.batch.discoveries)
         html = self.catalogue.rendered(entry)
         if html:
             self._archive.held = self._archive.own
-        done = self._intake.process(answer, RenderResult(0, html) if html else None)
-        if done is not None:
-            done.retries = 0
-        self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
+        outcome = self._intake.process(answer, RenderResult(0, html) if html else None)
+        if outcome is not None:
+            outcome.retries = 0
+        self._in_batch.update(discovery.url_hash for discovery in self._intake.batch.discoveries[before:])
         if target.via == "sitemap":
             self._sitemaps.add(target.row)
 
-    def _take_note(self, entry: CataloguedAnswer, target: Target) -> None:
-        """An answer that was not kept: what was written down of it is all there is."""
-        note = self.catalogue.unstored(entry)
-        if note is not None:
+    def _replay_unstored(self, entry: CataloguedAnswer, target: Target) -> None:
+        """Process an answer that was not stored: its line is all there is."""
+        line = self.catalogue.unstored(entry)
+        if line is not None:
             before = len(self._intake.batch.discoveries)
-            self._intake.process_unstored(note, target).retries = 0
-            self._met.update(found.url_hash for found in self._intake.batch.discoveries[before:])
+            self._intake.process_unstored(line, target).retries = 0
+            self._in_batch.update(discovery.url_hash for discovery in self._intake.batch.discoveries[before:])
 
     def _adopt(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> None:
         """Make URLs known of which nothing but their answer is left."""
@@ -207,8 +214,8 @@ class ArchiveReplay:
             body = decode(record.body_raw, coding, limit=self.mission.limits.body_bytes).body
             kind = read(entry.url, record.headers, body).kind
             via = "sitemap" if kind in ("sitemap", "sitemap-index") else ""
-            found = Discovery(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
-            self._intake.batch.discoveries.append(found)
+            discovery = Discovery(urls.url_id(entry.url), entry.url, urls.host_of(entry.url), depth=depth, via=via)
+            self._intake.batch.discoveries.append(discovery)
         shared[:8] = bytes(8)
         self._commit()
 
@@ -221,24 +228,24 @@ class ArchiveReplay:
         )
         self._touched = set()
         committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
-        self._count([done for done in batch.outcomes if done.row in committed.duplicates], -1)
-        self._met, self._sitemaps = set(), set()
+        self._count([outcome for outcome in batch.outcomes if outcome.row in committed.duplicates], -1)
+        self._in_batch, self._sitemaps = set(), set()
         if self._touched:
             self._commit()
 
-    def _count(self, dones: Iterable[Outcome], change: int) -> None:
+    def _count(self, outcomes: Iterable[Outcome], change: int) -> None:
         """Count the pages of each host, as its budget does."""
-        for done in dones:
-            if is_counted(done) and done.row not in self._sitemaps:
-                self._pages[done.host] = self._stored(done.host) + change
-                self._touched.add(done.host)
+        for outcome in outcomes:
+            if is_counted(outcome) and outcome.row not in self._sitemaps:
+                self._pages[outcome.host] = self._stored(outcome.host) + change
+                self._touched.add(outcome.host)
 
 
 Open = Callable[[Path], Frontier]
 
 
 class ReplaySettings(Struct, frozen=True):
-    """What it takes to read the answers of an archive once more."""
+    """What a replay of an archive needs."""
 
     folder: Path
     mission: Mission
@@ -250,5 +257,5 @@ class ReplaySettings(Struct, frozen=True):
         return self.folder / "archive"
 
     @property
-    def unborn(self) -> Path:
+    def rebuilt_path(self) -> Path:
         return self.folder / "crawl.db.rebuilt"

@@ -1,7 +1,7 @@
-"""A collection goes in; whether all that it says is true comes out: every file read, every page compared.
+"""Verification of a collection: reads every archive file and compares every page with its row.
 
-What a crawl looks at by itself is cheap: sizes, dates, what was being written. This finds the rest, as a byte that has
-changed on the disk without anybody writing it.
+A crawl checks by itself what is cheap: sizes, dates, what was being written. This finds the rest, such as a byte that
+has changed on the disk without anybody writing it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import find_damage
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
-from lycosa.repair.crash_recovery import mend_losses
+from lycosa.repair.crash_recovery import requeue_lost
 
-TOLD = 20  # problems that are told one by one
+SHOWN = 20  # problems that are shown one by one
 _WARCS = "SELECT name, size FROM warc"
 _PAGES = "SELECT url.url, page.warc, page.offset, page.length, page.digest FROM page JOIN url USING (n)"
 _CHANGED = 1  # a date that no archive file has, so that all of it is read
@@ -44,37 +44,40 @@ class Health(Struct):
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The report as people read it."""
         files = counted(self.archive_files, "archive file")
         looked = f"{counted(self.pages, 'page')}, {self.archive_bytes:,} bytes in {files}"
         found = counted(len(self.problems), "problem") if self.problems else "all in order"
-        more = [f"and {len(self.problems) - TOLD:,} more"] if len(self.problems) > TOLD else []
-        lines = [*self.problems[:TOLD], *more, *self.repaired]
+        more = [f"and {len(self.problems) - SHOWN:,} more"] if len(self.problems) > SHOWN else []
+        lines = [*self.problems[:SHOWN], *more, *self.repaired]
         return "\n".join([f"{self.collection}: {looked}: {found}", *(f"  {line}" for line in lines)])
 
 
 def verify(folder: Path, *, repair: bool) -> Health:
-    """Read everything; `repair` mends what is damaged, and has the next crawl fetch the pages that are lost."""
+    """Read everything; with `repair`, repair what is damaged, and have the next crawl fetch the pages that are lost."""
     if not (folder / "crawl.db").exists() and not any(folder.glob("archive/*.warc.gz")):
         database.connect(folder)  # says what is wrong
     writable = os.access(folder, os.W_OK)
     if repair and not writable:
         raise CollectionError(f"The folder {folder} cannot be written to.")
     with lock(folder) if writable else nullcontext() as hold:
-        health = _look(folder)
+        health = _inspect(folder)
         if repair and health.problems:
             health.repaired = _repair(folder)
         if hold is not None and (folder / "crawl.db").exists():
-            hold.leave(folder / "crawl.db") if repair or not health.problems else hold.give_back()
+            if repair or not health.problems:
+                hold.record_state(folder / "crawl.db")
+            else:
+                hold.restore()
     return health
 
 
-def _look(folder: Path) -> Health:
+def _inspect(folder: Path) -> Health:
     health = Health(str(folder))
     path = folder / "crawl.db"
-    harm = find_damage(path, thorough=True) if path.exists() else "it is missing"
-    if harm:
-        health.problems.append(f"crawl.db is damaged: {harm}.")
+    damage = find_damage(path, thorough=True) if path.exists() else "it is missing"
+    if damage:
+        health.problems.append(f"crawl.db is damaged: {damage}.")
         return health
     connection = database.connect(folder)
     try:
@@ -98,25 +101,25 @@ def _compare(archive: Path, url: str, warc: str, offset: int, length: int, diges
 
 
 def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
-    found = hashlib.sha1(record.body_raw, usedforsecurity=False).digest()
-    if found == digest:
+    actual = hashlib.sha1(record.body_raw, usedforsecurity=False).digest()
+    if actual == digest:
         return ""
     if record.url != url:
         return f"the record is that of {record.url or 'no page'}"
     if record.kind == "revisit":  # the body stands elsewhere
         return ""
-    stated = base64.b32encode(found).decode()
+    stated = base64.b32encode(actual).decode()
     return "" if record.digest == f"sha1:{stated}" else "its content is not what was received"
 
 
 def _repair(folder: Path) -> list[str]:
-    """Mend the archive as the next crawl would, but all of it; pages that are lost are then open."""
+    """Repair the archive as the next crawl would, but all of it; pages that are lost are then pending."""
     path = folder / "crawl.db"
     if not path.exists() or find_damage(path, thorough=True):
         return ["The next `lycosa crawl` makes the database anew from the archive."]
     frontier = SqliteFrontier(path)
     try:
         frontier.record_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
-        return mend_losses(folder / "archive", frontier).notes
+        return requeue_lost(folder / "archive", frontier).notes
     finally:
         frontier.close()

@@ -25,7 +25,7 @@ from lycosa.errors import UsageError
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.model import WarcRow
-from lycosa.repair.crash_recovery import LOOKED_AT, _gather_notes, mend_archive
+from lycosa.repair.crash_recovery import LOOKED_AT, _gather_side_files, reconcile_archive
 from lycosa.repair.replay import ReplaySettings
 
 NOTES = """
@@ -256,10 +256,10 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
 
     frontier.record_warcs = record_warcs  # type: ignore[method-assign]
     with pytest.raises(Killed):
-        _gather_notes(folder / "archive", frontier)
+        _gather_side_files(folder / "archive", frontier)
     del frontier.record_warcs
     plan = ReplaySettings(folder, Mission(), None, SqliteFrontier)
-    mend_archive(plan, frontier)
+    reconcile_archive(plan, frontier)
     known = {row.name for row in frontier.warcs()}
     frontier.close()
     assert {path.name for path in (folder / "archive").iterdir()} == known and name not in known

@@ -1,4 +1,4 @@
-"""The batch in the making: what a worker has gathered since its last commit."""
+"""Pending batch: what a worker has gathered since its last commit."""
 
 from __future__ import annotations
 

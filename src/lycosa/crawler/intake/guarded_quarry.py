@@ -7,7 +7,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from lycosa.extract.quarry_loader import tell
+from lycosa.extract.quarry_loader import describe_error
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, overrides
@@ -84,4 +84,4 @@ class GuardedQuarry:
         with contextlib.suppress(OSError):
             self._log.parent.mkdir(exist_ok=True)
             with open(self._log, "a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(f"{stamp} quarry {method} {url} {tell(error)}\n")
+                file.write(f"{stamp} quarry {method} {url} {describe_error(error)}\n")

@@ -37,7 +37,7 @@ NO_VALIDATORS = ("", "")  # to be asked for without a condition
 
 
 class PageStorage:
-    """The way of one worker's answers into the archive."""
+    """Stores the answers of one worker in the archive, and fills their outcomes."""
 
     def __init__(self, mission: Mission, *, archive: ArchiveWriter, frontier: Frontier, revisits: Revisits) -> None:
         self._archive = archive
@@ -94,7 +94,7 @@ class PageStorage:
         outcome.history = self._revisits.after_page(target)
 
     def store_unchanged(self, answer: Answer, outcome: Outcome, *, profile: Profile, rendered: bool = False) -> bool:
-        """The page is as it was: a record that says so, in place of its bytes; False if nobody holds them after all."""
+        """Store a record which says that a page is as it was, in place of its bytes; False if no page holds them."""
         target = answer.target
         holder = self._frontier.content_holder(target.digest)
         if holder is None and profile == "identical":
@@ -117,7 +117,7 @@ class PageStorage:
         return True
 
     def store_other(self, answer: Answer) -> ArchivePlace:
-        """Redirects and refusals are answers too: replay and proof need them."""
+        """Store a redirect or a refusal: they are answers too, which replay and proof need."""
         if not self.stores_all:
             location = answer.headers.get("location", "")
             self._archive.add_unstored(
@@ -129,12 +129,12 @@ class PageStorage:
         return self._archive.add(answer, digest=digest_of(answer), mime="", truncated=truncation_of(answer.failure))
 
     def store_robots(self, answer: Answer) -> None:
-        """A robots.txt, where everything is stored."""
+        """Store a robots.txt, where everything is stored."""
         if answer.status and self.stores_all:
             self.store_other(answer)
 
     def store_subresource(self, answer: Answer) -> None:
-        """What a page in a browser asked for is no page, but needed to show that one again."""
+        """Store what a page in a browser asked for: it is no page, but needed to show that one again."""
         self._archive.add(answer, digest=digest_of(answer), mime="")
 
     def record_unstored(
@@ -148,7 +148,7 @@ class PageStorage:
         rows: list[link_codec.Row],
         news: Sequence[Discovery],
     ) -> None:
-        """The page was read for its links, `rows`, and is not stored: the archive gets a line on it.
+        """Record a page that was read for its links, `rows`, and is not stored: the archive gets a line on it.
 
         A page whose only use was its links must not be forgotten with them: without a trace of it, a database that is
         made anew from the archive would know neither that it was visited nor where it led. `news` are the addresses
@@ -160,7 +160,13 @@ class PageStorage:
         outcome.history = VisitHistory(checked=self._revisits.number)  # nothing tells whether it changes: visit it
         outcome.unstored = UnstoredPage(doc.mime, kind, answer.size, link_codec.pack(rows))
         entry = unstored_log.UnstoredAnswer(
-            answer.target.url, answer.began, answer.status, reason, doc.mime, kind, answer.size
+            url=answer.target.url,
+            at=answer.began,
+            status=answer.status,
+            reason=reason,
+            mime=doc.mime,
+            kind=kind,
+            size=answer.size,
         )
         entry.links = [
             (discovery.url, discovery.anchor, "" if discovery.via == "a" else discovery.via)
@@ -171,7 +177,7 @@ class PageStorage:
 
 
 def recall_unstored(entry: unstored_log.UnstoredAnswer, target: Target) -> tuple[Answer, Doc]:
-    """The answer that a line tells of, as far as it does, and the document with the links that were followed."""
+    """The answer that a line is on, as far as it says, and the document with the links that were followed."""
     headers = {"content-type": entry.mime} | ({"location": entry.location} if entry.location else {})
     doc = Doc(target.url, b"", kind=entry.kind, mime=entry.mime)
     doc.links = [Link(url, text, kind or "a") for url, text, kind in entry.links]
