@@ -17,7 +17,7 @@ from lycosa.config.mission_table import hunting
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
-from lycosa.export.files import finish
+from lycosa.export.files import write_requested_exports
 from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.missions import registry as registry  # the missions that can be named
 from lycosa.quarry import Quarry
@@ -135,7 +135,7 @@ def _check_seeds(seeds: str | Iterable[str]) -> list[str]:
 
 def _export(mission: Mission, report: CrawlReport) -> None:
     if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
-        finish(mission)
+        write_requested_exports(mission)
 
 
 def _flatten(settings: dict[str, Any]) -> dict[str, object]:

@@ -76,14 +76,14 @@ def test_a_host_without_work_does_not_wait_for_the_others() -> None:
 def test_permits_in_other_hands_are_all_there_is() -> None:
     """The limit is spent when each permit is used or under way, and not any more when one came back."""
     shared = SharedState(2, folder="")
-    assert not shared.spent
+    assert not shared.permits_exhausted
     shared.set_limit(3, 5)
-    assert not shared.spent
+    assert not shared.permits_exhausted
     shared.put(0, Cell.OUTSTANDING, 1)
     shared.put(1, Cell.OUTSTANDING, 1)
-    assert shared.spent and not shared.full
+    assert shared.permits_exhausted and not shared.full
     shared.put(1, Cell.OUTSTANDING, 0)
-    assert not shared.spent
+    assert not shared.permits_exhausted
 
 
 def test_the_end_does_not_wait_for_a_pause(web: Web, tmp_path: Path) -> None:

@@ -135,11 +135,11 @@ class AnswerCatalogue:
         """The newest robots.txt of each origin, with the time at which it was asked for."""
         rows: list[Any] = self._db.execute(_RULES).fetchall()
         for at, warc, offset, length in rows:
-            yield at, self._read((warc, offset, length), limit)
+            yield at, self._read(ArchivePlace(warc, offset, length), limit)
 
     def rendered(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> bytes:
         """The page that a browser made of an answer; empty if none did."""
-        return b"" if entry.rendered < 0 else self._read((entry.warc, entry.rendered, 0), limit).body_raw
+        return b"" if entry.rendered < 0 else self._read(ArchivePlace(entry.warc, entry.rendered), limit).body_raw
 
     def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, ArchivePlace]:
         """An answer with its body, and the place of the record that the body was taken from."""
@@ -151,7 +151,7 @@ class AnswerCatalogue:
                 record.problem = "the body that it refers to is not in the archive"
             else:
                 place = ArchivePlace(*holder)
-                record.body_raw = self._read(holder, limit).body_raw
+                record.body_raw = self._read(place, limit).body_raw
         return record, place
 
     def _referred(self, record: StoredAnswer) -> tuple[str, int, int] | None:
@@ -162,9 +162,8 @@ class AnswerCatalogue:
         place: tuple[str, int, int] | None = self._db.execute(_REFERRED, (urls.url_id(url), at)).fetchone()
         return place
 
-    def _read(self, place: tuple[str, int, int], limit: int) -> StoredAnswer:
-        warc, offset, length = place
-        return read_record(self._folder / warc, offset, length=length, limit=limit)
+    def _read(self, place: ArchivePlace, limit: int) -> StoredAnswer:
+        return read_record(self._folder / place.file, place.offset, length=place.length, limit=limit)
 
 
 @contextmanager

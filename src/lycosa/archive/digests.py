@@ -33,7 +33,7 @@ def identity_of(answer: Answer) -> bytes:
 
 
 def is_core(digest: bytes) -> bool:
-    """Whether an identity is not the digest of a body; said of one in sixteen million that are."""
+    """Whether this identity is that of a compressed body without its header; one digest in 2^24 only looks like one."""
     return digest.startswith(_MARK)
 
 

@@ -109,7 +109,7 @@ class ArchiveWriter:
         self._side_file: ArchiveWriter | None = None  # which holds them until then
         self._side_lines = 0  # how many of the lines are in it
         self._side_bytes = 0
-        self._spent: list[str] = []  # side files whose lines are all in this one
+        self._obsolete_side_files: list[str] = []  # side files whose lines are all in this one
         self._second = -1
         self._second_text = ""
 
@@ -169,8 +169,8 @@ class ArchiveWriter:
 
     def digest_at(self, place: ArchivePlace) -> bytes:
         """The digest that the record of an answer states of its body as received; empty where it cannot be read."""
-        name, offset, length = place
-        record = read_record(self._folder / os.path.basename(name), offset, length=length, limit=0)
+        path = self._folder / os.path.basename(place.file)
+        record = read_record(path, place.offset, length=place.length, limit=0)
         with contextlib.suppress(ValueError):
             return base64.b32decode(record.digest.removeprefix("sha1:"))
         return b""
@@ -204,7 +204,7 @@ class ArchiveWriter:
         self._gather_lines(self._unstored_lines, dense=True)
         self._unstored_lines, self._unstored_bytes, self._side_lines, self._side_bytes = [], 0, 0, 0
         if self._side_file is not None and self._side_file._fd >= 0:
-            self._spent.append(self._side_file._name)
+            self._obsolete_side_files.append(self._side_file._name)
             os.close(self._side_file._fd)
         self._side_file = None
 
@@ -237,20 +237,20 @@ class ArchiveWriter:
     @property
     def side_files(self) -> list[WarcRow]:
         """The side file as it is now; and those, without a size, of which nobody needs to know any more."""
-        rows = [WarcRow(name, 0) for name in self._spent]
+        rows = [WarcRow(name, 0) for name in self._obsolete_side_files]
         side = self._side_file
         return rows if side is None else [*rows, WarcRow(side._name, side._size, side._synced)]
 
     @property
-    def spent(self) -> bool:
+    def has_obsolete_side_files(self) -> bool:
         """Whether a side file waits to be removed."""
-        return bool(self._spent)
+        return bool(self._obsolete_side_files)
 
     def clear(self) -> None:
         """Remove the side files that are of no use; what was flushed must have been committed, and synced."""
-        while self._spent:
+        while self._obsolete_side_files:
             with contextlib.suppress(OSError):  # the next run would find that nobody knows of it
-                os.unlink(self._folder / self._spent.pop())
+                os.unlink(self._folder / self._obsolete_side_files.pop())
 
     def sync(self) -> None:
         """Make what was flushed survive a loss of power."""

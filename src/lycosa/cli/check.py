@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lycosa.config.command_options import CommandLine, format_option, mission_options, settle
+from lycosa.config.command_options import CommandLine, format_option, load_command_line, mission_options
 from lycosa.output.destination import opened
 
 
@@ -24,7 +24,7 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
     lycosa check mission.toml
     lycosa check mission.toml https://example.org/calendar?month=13
     """
-    plan = settle(words, options, judging=True)
+    plan = load_command_line(words, options, judging=True)
     if plan.words:
         _tell_rules(plan, form)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lycosa.config.command_options import mission_options, named, plant, settle
+from lycosa.config.command_options import choose_seeds, load_command_line, mission_options, refuse_empty_name
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.missions import registry
@@ -68,7 +68,11 @@ def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
 @click.option(
-    "-o", "--output", metavar="FILE", callback=named, help="At the end, list what was collected here; - is the pipe."
+    "-o",
+    "--output",
+    metavar="FILE",
+    callback=refuse_empty_name,
+    help="At the end, list what was collected here; - is the pipe.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the seeds and what the rules say of them; fetch and write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -105,8 +109,8 @@ def crawl(
     for option in click.get_current_context().command.params:
         if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
             asked.setdefault(option.mission, {})[option.asked] = "" if value is True else str(value)
-    plan = settle(words, options)
-    mission, written = plant(plan.settled, plan.words, files=files, column=column, sample=(sample, sample_seed))
+    plan = load_command_line(words, options)
+    mission, written = choose_seeds(plan.settled, plan.words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:
         return _tell_plan(mission)
 
@@ -163,11 +167,11 @@ def _ask_missions(mission: Mission, asked: Asked, *, quiet: bool) -> None:
 
 def _write_views(mission: Mission, *, quiet: bool) -> int:
     """Write mirror and index; whatever becomes of them, the crawl itself went well."""
-    from lycosa.export.files import finish
+    from lycosa.export.files import write_requested_exports
     from lycosa.output.table import printable
 
     try:
-        notes, lost = finish(mission)
+        notes, lost = write_requested_exports(mission)
     except LycosaError as problem:
         click.echo(f"lycosa: {printable(str(problem))}", err=True)
         return problem.exit_code

@@ -14,7 +14,7 @@ import click
 from msgspec import Meta, Struct
 
 from lycosa.analysis import document_exports
-from lycosa.config.command_options import collection_option, named
+from lycosa.config.command_options import collection_option, refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.export import core_exports
 from lycosa.export.definition import Export, Written
@@ -166,7 +166,11 @@ def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) ->
     word = next((each[0].extra["word"] for each in found.values() if "word" in each[0].extra), "URL")
     yield click.Argument(["address"], default="", metavar=f"[{word}]")
     yield click.Option(
-        ["-o", "--output"], default="-", metavar="PATH", callback=named, help="Folder, or file; - is the pipe."
+        ["-o", "--output"],
+        default="-",
+        metavar="PATH",
+        callback=refuse_empty_name,
+        help="Folder, or file; - is the pipe.",
     )
     yield from fixed
     for name, options in found.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lycosa.cli.main import INTERRUPTED
-from lycosa.config.command_options import default_collection, named
+from lycosa.config.command_options import default_collection, refuse_empty_name
 from lycosa.config.loading import load
 from lycosa.config.mission_table import hunting
 from lycosa.config.settings import Mission
@@ -22,7 +22,9 @@ from lycosa.output.destination import check_ending, check_place, conclude, opene
 @click.option(
     "--quarry", metavar="NAME", help="A mission, FILE.py:CLASS or package.module:CLASS; default: the collection's."
 )
-@click.option("-o", "--output", metavar="FILE", callback=named, help="Write the records here; - is the pipe.")
+@click.option(
+    "-o", "--output", metavar="FILE", callback=refuse_empty_name, help="Write the records here; - is the pipe."
+)
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
 @click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
 @click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")

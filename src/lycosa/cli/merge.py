@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lycosa.config.command_options import named
+from lycosa.config.command_options import refuse_empty_name
 from lycosa.missions import registry
 from lycosa.output.destination import check_ending
 
@@ -15,7 +15,11 @@ from lycosa.output.destination import check_ending
 @click.command(short_help="Put several collections together.")
 @click.argument("collections", nargs=-1, required=True, metavar="A B…")
 @click.option(
-    "-o", "--into", metavar="DIR", callback=named, help="New folder for the whole; without it, A gets the others."
+    "-o",
+    "--into",
+    metavar="DIR",
+    callback=refuse_empty_name,
+    help="New folder for the whole; without it, A gets the others.",
 )
 @click.option("--copy", is_flag=True, help="Copy archive files, where links would do.")
 @click.option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.config.command_options import format_option, named, output_option
+from lycosa.config.command_options import format_option, output_option, refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.output.destination import opened
 from lycosa.output.wording import counted
@@ -45,7 +45,9 @@ def thesaurus() -> None:
 @click.argument("words", nargs=-1, required=True, metavar="FILE…")
 @click.option("--name", default="", metavar="NAME", help="What it is called; default: as the file or folder.")
 @click.option("--languages", default="", metavar="es,en", help="Keep labels in these languages; default: all.")
-@click.option("-o", "--output", metavar="FILE", callback=named, help="Write this file instead of one found by name.")
+@click.option(
+    "-o", "--output", metavar="FILE", callback=refuse_empty_name, help="Write this file instead of one found by name."
+)
 def import_files(words: tuple[str, ...], name: str, languages: str, output: str | None) -> None:
     """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
     from lycosa.text import thesaurus_library

@@ -1,1 +1,1 @@
-"""The collection: its folder, its lock, and all that reads it. Only the lock and side databases are written here."""
+"""A collection at rest: folder, lock, pages, lists, figures, graph. Nothing here changes crawl.db or the archive."""

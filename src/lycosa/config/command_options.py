@@ -83,7 +83,7 @@ class CommandLine(NamedTuple):
     words: tuple[str, ...]  # those that did not name a mission
 
 
-class PlantedSeeds(NamedTuple):
+class ChosenSeeds(NamedTuple):
     """A mission with its seeds, normalised."""
 
     mission: Mission
@@ -146,17 +146,17 @@ def format_option(command: Command) -> Command:
 def output_option(command: Command) -> Command:
     """Add the option that names the file to write."""
     text = "Where to write; - is the pipe."
-    return click.option("-o", "--output", default="-", metavar="FILE", callback=named, help=text)(command)
+    return click.option("-o", "--output", default="-", metavar="FILE", callback=refuse_empty_name, help=text)(command)
 
 
-def named(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def refuse_empty_name(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Refuse an output without a name, which a script gives whose variable is empty."""
     if value == "":
         raise UsageError(f"{option.opts[0]} has no name after it: name a file or a folder.")
     return value
 
 
-def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> CommandLine:
+def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> CommandLine:
     """Settle the mission that a command line asks for; what `mission_options` added is taken out of `options`.
 
     Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
@@ -179,14 +179,14 @@ def settle(words: Sequence[str], options: dict[str, Any], *, judging: bool = Fal
     return CommandLine(settled, rest)
 
 
-def plant(
+def choose_seeds(
     settled: LoadedMission,
     words: Sequence[str],
     *,
     files: Sequence[str] = (),
     column: str = "",
     sample: tuple[int, int] = (0, 0),
-) -> PlantedSeeds:
+) -> ChosenSeeds:
     """Settle the seeds: those of the command line, or else those of the mission; `sample` is how many, and the draw."""
     size, draw = sample
     files = [*files, *("-" for word in words if word == "-")]
@@ -195,4 +195,4 @@ def plant(
         seeds = read_seeds(words, files=files, column=column, sample=size, sample_seed=draw)
     else:
         seeds = read_seeds(settled.mission.seeds, sample=size, sample_seed=draw)
-    return PlantedSeeds(replace(settled.mission, seeds=seeds.urls), seeds.written)
+    return ChosenSeeds(replace(settled.mission, seeds=seeds.urls), seeds.written)

@@ -136,7 +136,7 @@ class BatchWriter:
     def _write(self, batch: Batch, owner: str, now: float, *, last: bool) -> Committed:
         archive = self._archive
         batch.warc, batch.warc_size = archive.flush(last=last)
-        if last or archive.spent or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
+        if last or archive.has_obsolete_side_files or now >= self._sync_at or archive.unsynced >= SYNC_BYTES:
             archive.sync()
             batch.durable = True
             self._sync_at = now + self._mission.keep.sync_s

@@ -126,7 +126,7 @@ class BestFirstScheduler:
             return False
         return self._link_scoring.promise(host_queue.targets[0]) > than
 
-    def is_spent(self, in_flight: int, now: float) -> bool:
+    def is_cycle_over(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""
         if not self._share or in_flight or now < self._again_at:
             return False

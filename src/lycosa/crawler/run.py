@@ -46,7 +46,7 @@ from lycosa.output.atomic_file import SPOOL
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import reconcile_archive, repair_database
 from lycosa.repair.rebuild import rebuild
-from lycosa.repair.replay import ReplaySettings
+from lycosa.repair.replay import CollectionSetup
 from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:
@@ -80,15 +80,15 @@ def run(
     mission, options = _check(mission, options)
     folder = Path(mission.keep.collection)
     open_folder(folder, mission, new=options.new)
-    replay = ReplaySettings(folder, mission, guard_quarry(options.quarry, mission, folder), SqliteFrontier)
+    setup = CollectionSetup(folder, mission, guard_quarry(options.quarry, mission, folder), SqliteFrontier)
     finished = 0
     with lock(folder) as held:
         while True:
             progress = CrawlProgress(
                 options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
             )
-            notes = repair_database(replay, held.before) if not finished else []
-            report = _run_round(replay, options, progress=progress, notes=notes)
+            notes = repair_database(setup, held.before) if not finished else []
+            report = _run_round(setup, options, progress=progress, notes=notes)
             finished += 1
             if after is not None:
                 after(report)
@@ -133,36 +133,36 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
 
 
 def _run_round(
-    replay: ReplaySettings, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
+    setup: CollectionSetup, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
 ) -> CrawlReport:
     """One round, with a database that is in order or was made anew; `notes` say what was done to it."""
     try:
-        return _open_and_crawl(replay, options, progress=progress, notes=notes)
+        return _open_and_crawl(setup, options, progress=progress, notes=notes)
     except Damaged as problem:
         if notes:  # it was made anew just now: this disk is not to be trusted
             raise
-        return _open_and_crawl(replay, options, progress=progress, notes=[str(problem), *rebuild(replay)])
+        return _open_and_crawl(setup, options, progress=progress, notes=[str(problem), *rebuild(setup)])
 
 
 def _open_and_crawl(
-    replay: ReplaySettings, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
+    setup: CollectionSetup, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
 ) -> CrawlReport:
-    frontier, created = _open_frontier(replay.folder, replay.mission)
+    frontier, created = _open_frontier(setup.folder, setup.mission)
     try:
-        seeds, more = _prepare(replay, options, frontier, created=created)
+        seeds, more = _prepare(setup, options, frontier, created=created)
         for note in (*notes, *more):
             progress.say(note)
-        return _crawl(replay, options, frontier, seeds=seeds, progress=progress)
+        return _crawl(setup, options, frontier, seeds=seeds, progress=progress)
     finally:
         frontier.close()  # before a damaged database is set aside: SQLite removes its log by name
 
 
 def _prepare(
-    replay: ReplaySettings, options: CrawlOptions, frontier: Frontier, *, created: bool
+    setup: CollectionSetup, options: CrawlOptions, frontier: Frontier, *, created: bool
 ) -> tuple[list[str], list[str]]:
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
-    mission = replay.mission
-    notes = reconcile_archive(replay, frontier)
+    mission = setup.mission
+    notes = reconcile_archive(setup, frontier)
     notes += rounds.begin(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
     known = 0 if created else len(frontier.given_seeds())
     retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew
@@ -171,20 +171,20 @@ def _prepare(
         frontier.set_meta(UNIFORM, "1")
     else:
         more = len(frontier.given_seeds()) - known
-        notes += resume(mission, frontier, seeds, folder=str(replay.folder), more_seeds=more) + retried
+        notes += resume(mission, frontier, seeds, folder=str(setup.folder), more_seeds=more) + retried
     if is_steered(mission) and (note := LinkScoring(mission, None).claim_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
-    replace_text(replay.folder / "lycosa.toml", to_toml(mission))
+    replace_text(setup.folder / "lycosa.toml", to_toml(mission))
     frontier.clear_leases()
     return seeds, notes
 
 
 def _crawl(
-    replay: ReplaySettings, options: CrawlOptions, frontier: Frontier, *, seeds: list[str], progress: CrawlProgress
+    setup: CollectionSetup, options: CrawlOptions, frontier: Frontier, *, seeds: list[str], progress: CrawlProgress
 ) -> CrawlReport:
     """Run the workers until the round is over, repair what they left, and report."""
-    folder, mission = replay.folder, replay.mission
+    folder, mission = setup.folder, setup.mission
     workers = mission.workers or os.cpu_count() or 1
     spool = _make_spool(folder)
     shared = SharedState(workers, folder=str(spool))
@@ -195,7 +195,7 @@ def _crawl(
     if mission.limits.pages > 0 and before >= mission.limits.pages:
         shared.stop()
     browsers = Browsers(mission, shared, folder=folder)
-    setup = CrawlSetup(
+    workers_setup = CrawlSetup(
         mission=mission,
         folder=folder,
         seeds=seeds,
@@ -211,7 +211,7 @@ def _crawl(
         mission,
         frontier,
         shared,
-        start=worker_starter(setup),
+        start=worker_starter(workers_setup),
         progress=progress,
         look_again=_late_seeds(mission, frontier, seeds),
         browsers=browsers,
@@ -226,7 +226,7 @@ def _crawl(
         # On a full disk the rest is left to the next run.
         spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
         with spare:
-            for note in reconcile_archive(replay, frontier, since=started):
+            for note in reconcile_archive(setup, frontier, since=started):
                 progress.say(note)
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)

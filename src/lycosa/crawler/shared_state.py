@@ -158,7 +158,7 @@ class SharedState:
         return self._cells[2] > 0 and self._cells[1] >= self._cells[2]
 
     @property
-    def spent(self) -> bool:
+    def permits_exhausted(self) -> bool:
         """True while workers hold or have used every permit."""
         return self._cells[2] > 0 and self._cells[1] + self.total(Cell.OUTSTANDING) >= self._cells[2]
 
@@ -176,7 +176,7 @@ class SharedState:
     def take_permit(self, worker: int) -> bool:
         """Take a permit to fetch one page; False when other workers hold all that remain."""
         with self._locked():
-            if self.spent:
+            if self.permits_exhausted:
                 return False
             self.add(worker, Cell.OUTSTANDING, 1)
             return True

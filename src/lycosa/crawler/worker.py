@@ -192,7 +192,7 @@ class Worker:
             self._process_page(answer, self.scheduler.by_host[answer.target.host], rendered)
         if self._is_commit_due(now):
             self._commit(now)
-        if self.best_first is not None and self.best_first.is_spent(self.client.in_flight, now):
+        if self.best_first is not None and self.best_first.is_cycle_over(self.client.in_flight, now):
             self._commit(now)
             self.best_first.choose(now)
 
@@ -438,7 +438,7 @@ class Worker:
         """Whether nothing is under way, and nothing, or under a policy nothing as good, begins before a commit."""
         if self.client.in_flight:
             return False
-        return self.best_first is not None or self.shared.spent or not self._has_work()
+        return self.best_first is not None or self.shared.permits_exhausted or not self._has_work()
 
     def _has_work(self) -> bool:
         """Whether a host that rests has more pages: its pause need not be over to find that out."""

@@ -107,7 +107,7 @@ class Finished(NamedTuple):
     lost: int  # pages that are left out
 
 
-def finish(mission: Mission) -> Finished:
+def write_requested_exports(mission: Mission) -> Finished:
     """Write what the mission wants at the end of a crawl."""
     notes, lost = [], 0
     with Collection(mission.keep.collection) as collection:

@@ -1,7 +1,7 @@
 """Pages go in; a folder comes out in which each is found by following its URL's path (T8).
 
 Where pages stand depends on which pages there are, never on their order. A page stands where it wishes
-(`keep.names.path_of`), but when
+(`mirror_paths.path_of`), but when
 
 - several wish for one place, on any file system: `https` before `http`, `/index.html` before `/`, then the smaller URL
   has it, and the others get a suffix made from their URL: `index~k5cq2rxh7vdm3tzn.html`;

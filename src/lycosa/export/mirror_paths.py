@@ -8,7 +8,7 @@
 
 Percent-encodings are undone where the character is harmless in a file name and spelled `%XX` where it is not: control
 and invisible characters, `< > : " / \\ | ? *`, dots and spaces at an end, the first letter of a name that Windows
-reserves. Several URLs may wish for one path; `keep.mirror` then gives all but one a suffix that no wish can have.
+reserves. Several URLs may wish for one path; `mirror.py` then gives all but one a suffix that no wish can have.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from msgspec import Struct
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_in_steps
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
 from lycosa.extract.quarry_loader import split_mission

@@ -19,7 +19,7 @@ from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
 from lycosa.repair.rebuild import add_answers, open_catalogue, rebuild
-from lycosa.repair.replay import ReplaySettings
+from lycosa.repair.replay import CollectionSetup
 from lycosa.version import __version__
 
 #: A file that names the archive files which a merge is putting here.
@@ -28,34 +28,34 @@ MERGING = "merging"
 LOOKED_AT = 500  # of more answers than a worker has in hand, some are sure to be of use
 
 
-def repair_database(replay: ReplaySettings, before: str) -> list[str]:
+def repair_database(setup: CollectionSetup, before: str) -> list[str]:
     """Make a database that is damaged or missing anew from the archive; returns what was done, for people.
 
     `before` is what the last run left in the lock. If it ended well and nobody touched the file since, it is in order.
     """
-    path = replay.folder / "crawl.db"
+    path = setup.folder / "crawl.db"
     if not path.exists():
-        return rebuild(replay) if any(replay.archive.glob("*.warc.gz")) else []
+        return rebuild(setup) if any(setup.archive.glob("*.warc.gz")) else []
     if before == stamp_of(path):
         return []
     changed = before.startswith("ended")  # it ended well, and somebody has changed the file since
     damage = find_damage(path, thorough=changed or path.stat().st_size < THOROUGH_BYTES)
-    return [f"crawl.db is damaged: {damage}.", *rebuild(replay)] if damage else []
+    return [f"crawl.db is damaged: {damage}.", *rebuild(setup)] if damage else []
 
 
-def reconcile_archive(replay: ReplaySettings, frontier: Frontier, *, since: float = math.inf) -> list[str]:
+def reconcile_archive(setup: CollectionSetup, frontier: Frontier, *, since: float = math.inf) -> list[str]:
     """Bring archive and frontier together; returns what was done, for people.
 
     What the archive lacks is fetched again, what it holds beyond the last commit is processed. The order matters: the
     frontier hears of it first, so that a crash in between finds the same damage again. What was written `since` then is
     of this very run, and not checked.
     """
-    clear_merge(replay.folder, {row.name for row in frontier.warcs()})
-    notes, tails = requeue_lost(replay.archive, frontier, since=since)
+    clear_merge(setup.folder, {row.name for row in frontier.warcs()})
+    notes, tails = requeue_lost(setup.archive, frontier, since=since)
     if tails:
-        notes.append(_replay_tails(replay, frontier, tails))
-        _sync_archive(replay.archive, frontier)
-    _gather_side_files(replay.archive, frontier)
+        notes.append(_replay_tails(setup, frontier, tails))
+        _sync_archive(setup.archive, frontier)
+    _gather_side_files(setup.archive, frontier)
     return notes
 
 
@@ -138,10 +138,10 @@ def clear_merge(folder: Path, known: Container[str]) -> None:
         listing.unlink()
 
 
-def _replay_tails(replay: ReplaySettings, frontier: Frontier, tails: dict[str, Span]) -> str:
+def _replay_tails(setup: CollectionSetup, frontier: Frontier, tails: dict[str, Span]) -> str:
     """Process what was written and not committed; if that is cut short, the pages are simply fetched again."""
     before = frontier.pages()
-    with open_catalogue(replay, {name: start for name, (start, _) in tails.items()}) as catalogue:
+    with open_catalogue(setup, {name: start for name, (start, _) in tails.items()}) as catalogue:
         catalogue.reopen()
         entries = list(islice(catalogue.newest(), LOOKED_AT))
         wanted = {entry.warc for entry in entries if _is_open(frontier.find(entry.url))}
@@ -150,11 +150,11 @@ def _replay_tails(replay: ReplaySettings, frontier: Frontier, tails: dict[str, S
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
-            truncate(replay.archive / name, end)
+            truncate(setup.archive / name, end)
         frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             frontier.suspend()
-            add_answers(replay, catalogue)
+            add_answers(setup, catalogue)
             frontier.resume()
     count = sum(end - start for start, end in tails.values())
     taken = counted(frontier.pages() - before, "page", "was")

@@ -27,29 +27,29 @@ from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
 from lycosa.process import die_with_parent, log_exception
-from lycosa.repair.replay import ArchiveReplay, ReplaySettings
+from lycosa.repair.replay import ArchiveReplay, CollectionSetup
 
 CRASHES = 100  # answers that may kill the process that reads them
 
 
-def rebuild(replay: ReplaySettings) -> list[str]:
+def rebuild(setup: CollectionSetup) -> list[str]:
     """Make crawl.db anew, under its name only when it is whole; returns what was done, for people."""
-    notes = [*_set_aside(replay.folder), *_repair_alone(replay.archive)]
-    aside = max(replay.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
+    notes = [*_set_aside(setup.folder), *_repair_alone(setup.archive)]
+    aside = max(setup.folder.glob("crawl.db.damaged-*[0-9]"), default=None)
     saved = salvage(aside) if aside is not None else SalvagedRows([], [], {}, {})
-    for path in replay.folder.glob("crawl.db.re*"):  # of an attempt that was killed
+    for path in setup.folder.glob("crawl.db.re*"):  # of an attempt that was killed
         path.unlink()
     SqliteFrontier.create(
-        replay.rebuilt_path, mission_toml=saved.meta.get("mission") or to_toml(replay.mission), now=time.time()
+        setup.rebuilt_path, mission_toml=saved.meta.get("mission") or to_toml(setup.mission), now=time.time()
     )
-    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(replay.archive.glob("*.warc.gz"))]
-    replay_archive(replay, {row.name: 0 for row in rows}, saved)
-    frontier = replay.open(replay.rebuilt_path)
-    frontier.record_warcs(sync_files(replay.archive, rows))
+    rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(setup.archive.glob("*.warc.gz"))]
+    replay_archive(setup, {row.name: 0 for row in rows}, saved)
+    frontier = setup.open(setup.rebuilt_path)
+    frontier.record_warcs(sync_files(setup.archive, rows))
     kept = frontier.pages()
     frontier.close()
-    replay.rebuilt_path.rename(replay.folder / "crawl.db")
-    sync_folder(replay.folder)
+    setup.rebuilt_path.rename(setup.folder / "crawl.db")
+    sync_folder(setup.folder)
     files, pages = counted(len(rows), "archive file"), counted(kept, "page", "is")
     return [*notes, f"The database was made anew from {files}: {pages} kept and not fetched again."]
 
@@ -78,21 +78,21 @@ def _repair_alone(archive: Path) -> list[str]:
     return notes
 
 
-def replay_archive(replay: ReplaySettings, files: Mapping[str, int], saved: SalvagedRows) -> None:
+def replay_archive(setup: CollectionSetup, files: Mapping[str, int], saved: SalvagedRows) -> None:
     """Put the answers of archive files, each from an offset on, and what was saved into a new database."""
-    with open_catalogue(replay, files) as catalogue:
-        _survive(replay.folder, lambda shared, poison: _fill(replay, saved, catalogue, shared=shared, poison=poison))
+    with open_catalogue(setup, files) as catalogue:
+        _survive(setup.folder, lambda shared, poison: _fill(setup, saved, catalogue, shared=shared, poison=poison))
 
 
-def add_answers(replay: ReplaySettings, catalogue: AnswerCatalogue) -> None:
+def add_answers(setup: CollectionSetup, catalogue: AnswerCatalogue) -> None:
     """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
-    _survive(replay.folder, lambda shared, poison: _add(replay, catalogue, shared=shared, poison=poison))
+    _survive(setup.folder, lambda shared, poison: _add(setup, catalogue, shared=shared, poison=poison))
 
 
 @contextlib.contextmanager
-def open_catalogue(replay: ReplaySettings, files: Mapping[str, int]) -> Iterator[AnswerCatalogue]:
+def open_catalogue(setup: CollectionSetup, files: Mapping[str, int]) -> Iterator[AnswerCatalogue]:
     """A catalogue of what archive files hold, each from an offset on."""
-    catalogue = AnswerCatalogue(replay.archive, replay.folder / "crawl.db.records")
+    catalogue = AnswerCatalogue(setup.archive, setup.folder / "crawl.db.records")
     try:
         for name, start in files.items():
             catalogue.read(name, start=start)
@@ -102,32 +102,32 @@ def open_catalogue(replay: ReplaySettings, files: Mapping[str, int]) -> Iterator
         catalogue.close()
 
 
-def _add(replay: ReplaySettings, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
+def _add(setup: CollectionSetup, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
     """Put answers into the collection's own database; runs in a child."""
     catalogue.reopen()
-    frontier = replay.open(replay.folder / "crawl.db")
-    ArchiveReplay(replay.mission, frontier, catalogue, guarded_quarry=replay.guarded_quarry, bounded=True).run(
+    frontier = setup.open(setup.folder / "crawl.db")
+    ArchiveReplay(setup.mission, frontier, catalogue, guarded_quarry=setup.guarded_quarry, bounded=True).run(
         shared, poison
     )
     frontier.close()
 
 
 def _fill(
-    replay: ReplaySettings, saved: SalvagedRows, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]
+    setup: CollectionSetup, saved: SalvagedRows, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]
 ) -> None:
     """Put everything into the new database; runs in a child."""
     catalogue.reopen()
-    frontier = replay.open(replay.rebuilt_path)
-    given = dict(saved.seeds) or {url: "" for seed in replay.mission.seeds if (url := urls.normalise(seed))}
+    frontier = setup.open(setup.rebuilt_path)
+    given = dict(saved.seeds) or {url: "" for seed in setup.mission.seeds if (url := urls.normalise(seed))}
     frontier.add_seeds(
         [
             Discovery(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
             for url, original in given.items()
         ],
-        max_depth=replay.mission.limits.depth,
+        max_depth=setup.mission.limits.depth,
     )
     archive_replay = ArchiveReplay(
-        replay.mission, frontier, catalogue, guarded_quarry=replay.guarded_quarry, bounded=False
+        setup.mission, frontier, catalogue, guarded_quarry=setup.guarded_quarry, bounded=False
     )
     archive_replay.adopt_robots(saved.robots or _read_robots(catalogue))
     archive_replay.run(shared, poison)

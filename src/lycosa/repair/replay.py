@@ -244,7 +244,7 @@ class ArchiveReplay:
 Open = Callable[[Path], Frontier]
 
 
-class ReplaySettings(Struct, frozen=True):
+class CollectionSetup(Struct, frozen=True):
     """What a replay of an archive needs."""
 
     folder: Path

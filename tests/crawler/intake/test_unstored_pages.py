@@ -26,7 +26,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.model import WarcRow
 from lycosa.repair.crash_recovery import LOOKED_AT, _gather_side_files, reconcile_archive
-from lycosa.repair.replay import ReplaySettings
+from lycosa.repair.replay import CollectionSetup
 
 NOTES = """
 from lycosa.quarry import Quarry
@@ -258,7 +258,7 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     with pytest.raises(Killed):
         _gather_side_files(folder / "archive", frontier)
     del frontier.record_warcs
-    plan = ReplaySettings(folder, Mission(), None, SqliteFrontier)
+    plan = CollectionSetup(folder, Mission(), None, SqliteFrontier)
     reconcile_archive(plan, frontier)
     known = {row.name for row in frontier.warcs()}
     frontier.close()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from lycosa import urls
 from lycosa.archive import unstored_log
@@ -41,7 +42,7 @@ _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 
 
-class _Page(NamedTuple):
+class _Page(Struct, gc=False):
     """A page that was read."""
 
     doc: Doc

@@ -42,9 +42,9 @@ class ContentDedup:
 
     def add_rendered(self, answer: Answer, html: bytes, digest: bytes) -> ArchivePlace:
         """The page as its scripts made it, then the answer as it was received; one place for both."""
-        warc, offset, _ = self._archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
-        _, start, length = self.add_plain(answer)
-        return ArchivePlace(warc, offset, start + length - offset)
+        made = self._archive.add_conversion(answer, html, mime=RENDERED_TYPE, digest=digest)
+        plain = self.add_plain(answer)
+        return ArchivePlace(made.file, made.offset, plain.offset + plain.length - made.offset)
 
     def add_plain(self, answer: Answer) -> ArchivePlace:
         """The answer that a rendered page was made from; those of one site are mostly all alike."""

@@ -62,7 +62,7 @@ class LinkFollower:
         self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
         self._seen = Seen()
         self._sequence = first_sequence  # dfs: ever larger, also across runs
-        # Where another way to what is known changes nothing, these rules admitted it, and no line must name it again.
+        # A URL that the frontier holds need not be judged: no scores, no depth limit, the same settings, all is stored.
         self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and stores_all
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.link_count = 0

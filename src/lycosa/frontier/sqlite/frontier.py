@@ -20,12 +20,12 @@ from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import PART_SQL, host_key, part_of, spans
 from lycosa.frontier.sqlite import archive_losses, bulk_updates, rounds, schema, statistics
+from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
 from lycosa.frontier.sqlite.connection import Connection, Unpack
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.utf8 import cleaned
-from lycosa.frontier.sqlite.writer import Writer
 from lycosa.model import (
     ArchivePlace,
     Batch,
@@ -277,7 +277,7 @@ class SqliteFrontier:
         for start in range(0, len(rows), _SEEDS_AT_ONCE):
             with conn.write():
                 conn.urls.catch_up()
-                writer = Writer(conn, owned=frozenset(), max_depth=max_depth)
+                writer = BatchTransaction(conn, owned=frozenset(), max_depth=max_depth)
                 new += writer.add_seeds(rows[start : start + _SEEDS_AT_ONCE])
                 writer.finish()
         self._read_inbox_at = 0
@@ -299,7 +299,7 @@ class SqliteFrontier:
                 raise LeaseLost(lost)
             conn.urls.catch_up()
             conn.contents.catch_up()
-            writer = Writer(conn, owned=held, max_depth=max_depth)
+            writer = BatchTransaction(conn, owned=held, max_depth=max_depth)
             writer.write(batch)
             writer.finish()
         own = {host for host in writer.woken if part_of(host) in held}

@@ -62,7 +62,7 @@ class RobotsSource(Protocol[HostIn]):
 
 
 #: Whether the page limit admits one more target; a crawl takes a permit by asking.
-PageLimit = Callable[[Target], Verdict]
+PageLimitRule = Callable[[Target], Verdict]
 
 
 class FetchRules(Generic[Host]):
@@ -75,7 +75,7 @@ class FetchRules(Generic[Host]):
         *,
         robots: RobotsSource[Host],
         quota: YieldQuota | None,
-        page_limit: PageLimit,
+        page_limit: PageLimitRule,
     ) -> None:
         self._robots = robots
         self._rules = rules

@@ -1,17 +1,19 @@
 """Repetition: folders of a site whose pages only repeat themselves, by the pages fetched so far.
 
 Calendars, session ids, faceted lists and pages that are the same for any query string have no end, and nothing in their
-addresses need say so; but their pages say nothing new. A page counts as a repetition when its bytes were seen before,
-or when, numbers and the like apart, neither its title nor more than a bit of its text is new to its folder. A folder
-(parts with digits in them are one) of which `traps.near_duplicates` pages one after the other were repetitions is
-spent: its addresses are refused. So is a path that has queries after a quarter of that, and all below a folder after
-four times as many. Only repetitions that were found on repetitions count: a page of substance means what it links to,
-however alike that is; an endless site leads from itself to itself. And a page that leads to a new document (no HTML) is
-no repetition: a list of a thousand of them may say nothing but their numbers.
+addresses need say so; but their pages say nothing new.
 
-This must cost next to nothing on honest sites. So the text of a page is read only when it looks like one before it: now
-and then it is compared with the last one of its folder and, with more patience, when title, size and number of links
-are those of an earlier page. Where that leads to nothing it is tried ever more rarely.
+- A page is a repetition when its bytes were seen before, or when, numbers and the like apart, neither its title nor
+  more than a bit of its text is new to its folder.
+- A folder (parts with digits in them are one) is spent after `traps.near_duplicates` repetitions one after the other:
+  its addresses are refused. A path with queries is spent after a quarter of that, all below a folder after four times
+  as many.
+- Only repetitions found on repetitions count: a page of substance means what it links to, however alike that is; an
+  endless site leads from itself to itself. A page that leads to a new document (no HTML) is no repetition: a list of a
+  thousand of them may say nothing but their numbers.
+- This must cost next to nothing on honest sites: the text of a page is read only when it looks like one before it, now
+  and then compared with the last one of its folder and, with more patience, when title, size and number of links are
+  those of an earlier page. Where that leads to nothing it is tried ever more rarely.
 """
 
 from __future__ import annotations

@@ -82,10 +82,10 @@ class Rules:
         uniform: bool = False,
         recall: Recall | None = None,
     ) -> None:
-        """`spent`: whether an earlier run may have left folders in the tallies that only repeat themselves.
+        """`spent`: the stored tallies may hold folders that are refused as repetitions, so they are read.
 
-        `uniform`: whether all that is known was found by these rules. `recall` says what became of an address that is
-        known, so that it is counted once.
+        `uniform`: every known URL was admitted under these same settings, so that none need be judged again. `recall`
+        says what became of an address that is known, so that it is counted once.
         """
         self.scope = Scope(mission.scope, seeds)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec.structs import replace
 
-from lycosa.config.command_options import asking_options, format_option, named_collection, output_option, settle
+from lycosa.config.command_options import (
+    asking_options,
+    format_option,
+    load_command_line,
+    named_collection,
+    output_option,
+)
 from lycosa.errors import UsageError
 from lycosa.output.destination import check_place, opened
 from lycosa.output.wording import counted
@@ -145,7 +151,7 @@ def check_services(
             return _show(collection, None, shown)
         if number:
             _find_round(collection, number)
-        settled = settle((), options).settled
+        settled = load_command_line((), options).settled
         mission = settled.mission
         given = settled.origin.get("limits.time_s") == "--max-time"
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))

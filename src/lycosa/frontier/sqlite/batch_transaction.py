@@ -64,7 +64,7 @@ ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = max(synced, excl
 _HOSTS_MAX = 100_000
 
 
-class Writer:
+class BatchTransaction:
     """Writes within one transaction that the caller began and will commit."""
 
     def __init__(self, connection: Connection, *, owned: Set[int], max_depth: int) -> None:
@@ -384,8 +384,18 @@ class Writer:
         if event:
             self._counts.figure(event, str(self._connection.round), 1)
             if self._connection.round > 1:
+                place = outcome.archive_place
                 self._visits.append(
-                    (self._connection.round, outcome.row, event, outcome.at, outcome.http, *outcome.archive_place)
+                    (
+                        self._connection.round,
+                        outcome.row,
+                        event,
+                        outcome.at,
+                        outcome.http,
+                        place.file,
+                        place.offset,
+                        place.length,
+                    )
                 )
 
     def _write_events(self) -> None:
