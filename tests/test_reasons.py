@@ -12,14 +12,15 @@ SOURCE = Path(reasons.__file__).parent
 
 
 def codes_in(path: Path) -> set[str]:
-    """The literals that a module gives as reasons: `Outcome(State.X, "code")`, `failure="code"`, `state, "code"`."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    """The texts that a module gives as reasons: `Disposition(State.X, "code")`, `failure="code"`, `state, "code"`."""
+    tree, found = ast.parse(path.read_text()), set()
+    constants = _constants(tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             values = [word.value for word in node.keywords if word.arg in ("failure", "reason")]
-            if getattr(node.func, "id", "") == "Outcome":
+            if getattr(node.func, "id", "") in ("Disposition", "Verdict"):
                 values += node.args[1:2]
-            if getattr(node.func, "attr", "") in ("reject_host", "set_aside", "_reject"):
+            if getattr(node.func, "attr", "") in ("reject_host", "set_aside"):
                 values += node.args[1:2]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             names = [getattr(name, "attr", "") for name in getattr(node.targets[0], "elts", [])]
@@ -28,7 +29,25 @@ def codes_in(path: Path) -> set[str]:
             ]
         else:
             continue
-        found |= {value.value for value in values if isinstance(value, ast.Constant) and value.value}
+        for value in values:
+            branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            texts = {constants.get(branch.id, "") for branch in branches if isinstance(branch, ast.Name)}
+            found |= {text for text in texts if " " not in text}  # else it is a sentence, not a code
+            found |= {branch.value for branch in branches if isinstance(branch, ast.Constant)}
+    return found - {"", None}
+
+
+def _constants(tree: ast.Module) -> dict[str, str]:
+    """The texts that a module gives names at its top, alone or several at once."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            values = value.elts if isinstance(value, ast.Tuple) else [value]
+            for name, each in zip(names, values, strict=False):
+                if isinstance(name, ast.Name) and isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    found[name.id] = each.value
     return found
 
 
