@@ -176,7 +176,7 @@ class WeightUpdate(NamedTuple):
     energy: float
 
 
-class ArchivePlace(Struct, frozen=True, gc=False):
+class ArchivePlace(NamedTuple):
     """Where an answer lies in the archive; without a file: nowhere."""
 
     file: str = ""
@@ -184,7 +184,7 @@ class ArchivePlace(Struct, frozen=True, gc=False):
     length: int = 0
 
 
-class ContentHolder(Struct, frozen=True, gc=False):
+class ContentHolder(NamedTuple):
     """The page that holds a content: its row, its URL, and when it was fetched."""
 
     row: int

@@ -117,7 +117,7 @@ class AnswerCatalogue:
             self._last_unstored = (
                 warc,
                 offset,
-                unstored_log.decode(self._read((warc, offset, length), LIMIT).body_raw),
+                unstored_log.decode(self._read(ArchivePlace(warc, offset, length), LIMIT).body_raw),
             )
         return self._last_unstored[2]
 

@@ -141,7 +141,7 @@ class ArchiveWriter:
         if answer.spool:
             place = self._stream(answer, start + head, size=size)
         else:
-            place = self._gather(self._pack_answer(answer, start + head))
+            place = self._place(self._pack_answer(answer, start + head))
         if answer.request and self._requests:
             self._gather(pack(request, dense=self._dense))
         return place
@@ -162,7 +162,7 @@ class ArchiveWriter:
             # The specification wants this reason wherever a body was left out because it is held elsewhere.
             extra += b"WARC-Truncated: length\r\n"
         request, start = self._describe(b"revisit", answer, extra=extra, size=len(head))
-        place = self._gather(pack(b"".join((start, head, b"\r\n\r\n")), dense=self._dense))
+        place = self._place(pack(b"".join((start, head, b"\r\n\r\n")), dense=self._dense))
         if answer.request and self._requests:
             self._gather(pack(request, dense=self._dense))
         return place
@@ -184,7 +184,7 @@ class ArchiveWriter:
         url, date = _word(answer.target.url), self._date(answer.began + answer.took_s)
         values = (ids.pop(), date, url, self._promised, _base32(digest), mime.encode(), len(content))
         start = _CONVERSION % values
-        return self._gather(pack(b"".join((start, content, b"\r\n\r\n")), dense=self._dense))
+        return self._place(pack(b"".join((start, content, b"\r\n\r\n")), dense=self._dense))
 
     def add_unstored(self, line: bytes) -> None:
         """Add the line of an answer that is not stored (`unstored_log`); many share one record."""
@@ -332,11 +332,15 @@ class ArchiveWriter:
             return b"".join(store((answer.body, b"\r\n\r\n"), head=start))
         return b"".join(store((b"".join((start, answer.body, b"\r\n\r\n")),)))
 
-    def _gather(self, packed: bytes) -> ArchivePlace:
-        at, length = self._filled, len(packed)
+    def _gather(self, packed: bytes) -> int:
+        """Add a record to the buffer; its offset in the file."""
+        at = self._filled
         self._chunks.append(packed)
-        self._filled = at + length
-        return ArchivePlace(self._name, self._size + at, length)
+        self._filled = at + len(packed)
+        return self._size + at
+
+    def _place(self, packed: bytes) -> ArchivePlace:
+        return ArchivePlace(self._name, self._gather(packed), len(packed))
 
     def _stream(self, answer: Answer, start: bytes, *, size: int) -> ArchivePlace:
         """Write a record whose body is a file straight to disk; the file stays as it was if that fails."""

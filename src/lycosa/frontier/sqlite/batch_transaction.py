@@ -384,18 +384,8 @@ class BatchTransaction:
         if event:
             self._counts.figure(event, str(self._connection.round), 1)
             if self._connection.round > 1:
-                place = outcome.archive_place
                 self._visits.append(
-                    (
-                        self._connection.round,
-                        outcome.row,
-                        event,
-                        outcome.at,
-                        outcome.http,
-                        place.file,
-                        place.offset,
-                        place.length,
-                    )
+                    (self._connection.round, outcome.row, event, outcome.at, outcome.http, *outcome.archive_place)
                 )
 
     def _write_events(self) -> None:

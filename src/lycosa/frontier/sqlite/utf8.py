@@ -27,6 +27,7 @@ def cleaned(batch: Batch) -> Batch:
         warc_synced=batch.warc_synced,
         warcs=batch.warcs,
         hints=batch.hints,
+        weight_updates=batch.weight_updates,
         durable=batch.durable,
     )
 
