@@ -16,6 +16,19 @@ FEED = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News &amp; mo
 <item><title>One</title><link>http://a.test/1</link></item>
 <item><title>Two</title><link>http://a.test/2</link></item></channel></rss>"""
 
+COUNTS = """
+from lycosa.missions.api import CrawlOption, PlainMission
+
+class Counts(PlainMission):
+    name, summary = "counts", "counts pages"
+
+    def crawl_options(self):
+        return [CrawlOption("count-pages", "Count the pages.", metavar="WORD")]
+
+    def after_round(self, collection, finished):
+        yield f"{sum(1 for _ in collection.pages())} {finished.asked['count-pages']}"
+"""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -61,6 +74,8 @@ def test_the_toy_is_listed(site: Path) -> None:
     assert "  feeds  " in lycosa(site, "--help").stdout
     assert "feeds for readers" in lycosa(site, "export", "--help").stdout
     assert "did you mean feeds?" in lycosa(site, "crawl", "xml,feedz", "http://a.test/").stderr
+    assert "'nope' is not one of" in lycosa(site, "export", "nope").stderr
+    assert "'opml'" in lycosa(site, "export", "nope").stderr
     assert "--mime goes with pages, not with opml." in lycosa(site, "export", "opml", "--mime", "x").stderr
     assert "did you mean feeds?" in lycosa(site, "feedz").stderr
 
@@ -86,6 +101,22 @@ def test_a_collection_outlives_its_mission(site: Path, web: Web, tmp_path: Path)
     done = lycosa(tmp_path, "crawl", "-c", str(tmp_path / "c"))
     assert done.returncode == 2 and "there is no mission of that name" in done.stderr
     assert "feeds" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_mission_adds_an_option_to_the_crawl(web: Web, tmp_path: Path) -> None:
+    """It is in the help, and what was asked for is done after the round, and told."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "counts.py").write_text(COUNTS)
+    point = '[project.entry-points."lycosa.missions"]\ncounts = "counts:Counts"\n'
+    (source / "pyproject.toml").write_text(f'[project]\nname = "counts"\nversion = "1"\n{point}')
+    site = toy_mission.install(tmp_path, source)
+    assert "--count-pages WORD" in lycosa(site, "crawl", "--help").stdout
+    web["a.test/"] = html(title="page")
+    words = ("http://a.test/", "-c", str(tmp_path / "c"), "--connect-to", web.connect_to, *FAST)
+    assert lycosa(site, "crawl", *words, "--count-pages", "pages").stderr.endswith("lycosa: 1 pages\n")
+    assert "1 pages" not in lycosa(site, "crawl", *words).stderr
+    assert "No such option" in lycosa(site, "crawl", *words, "--count-pagez", "x").stderr
 
 
 @pytest.mark.parametrize(

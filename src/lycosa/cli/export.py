@@ -68,9 +68,15 @@ class ExportCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if not any(word in self.exports for word in args) or {"-h", "--help"} & set(args):
-            theirs = registry.gather(lambda plugin: plugin.exports(), registry.installed())
-            self._take({each.name: each for each in [*theirs, *_ours()]}.values())
+        if not {"-h", "--help"} & set(args):
+            try:
+                return super().make_context(info_name, list(args), parent, **extra)
+            except (click.NoSuchOption, click.BadParameter) as problem:
+                of_option = isinstance(problem, click.BadParameter) and problem.param is not self.params[0]
+                if of_option or not registry.installed():
+                    raise
+        theirs = registry.gather(lambda plugin: plugin.exports(), registry.installed())
+        self._take({each.name: each for each in [*_ours(), *theirs, *_ours()]}.values())
         return super().make_context(info_name, args, parent, **extra)
 
     def _run(self, export_kind: str, output: str, collection: str, address: str, **given: Any) -> None:

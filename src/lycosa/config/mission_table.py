@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from lycosa.config.fields import nearest
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def hunting(quarry: str) -> dict[str, object]:
 
 def complain(name: str, *, within: str = "") -> str:
     """The sentence for a mission that there is not."""
+    from lycosa.config.fields import nearest
+
     names = _table.names()
     meant = nearest(name, names)
     guess = f" (did you mean {meant}?)" if meant else ""
