@@ -413,7 +413,7 @@ def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
     assert row == WarcRow(row.name, (tmp_path / row.name).stat().st_size, (tmp_path / row.name).stat().st_size)
     assert lines_of(tmp_path / row.name) == [["http://a/1", "http://a/2"], ["http://a/3"]]
     assert [kind for kind, *_ in read_warcio(tmp_path / row.name)] == ["warcinfo", "metadata", "metadata"]
-    assert not archive.spent
+    assert not archive.has_obsolete_side_files
     note(archive, "4")
     assert archive.flush(last=True) > (name, size)
     assert lines_of(tmp_path / name) == [[f"http://a/{n}" for n in (1, 2, 3, 4)]]
