@@ -417,7 +417,7 @@ def test_lines_wait_in_a_second_file(tmp_path: Path) -> None:
     note(archive, "4")
     assert archive.flush(last=True) > (name, size)
     assert lines_of(tmp_path / name) == [[f"http://a/{n}" for n in (1, 2, 3, 4)]]
-    assert archive.spent
+    assert archive.has_obsolete_side_files
     assert archive.side_files == [WarcRow(row.name, 0)]
     assert (tmp_path / row.name).exists()  # until it is committed that it is of no use
     archive.clear()
