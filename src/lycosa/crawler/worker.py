@@ -117,7 +117,12 @@ class Worker:
             foreign_hosts=self.foreign_hosts,
         )
         self.fetch_rules = FetchRules[HostQueue](
-            mission, rules, robots=self.robots_cache, quota=intake.quota, page_limit=self.page_limit.admit
+            mission,
+            rules,
+            robots=self.robots_cache,
+            quota=intake.quota,
+            page_limit=self.page_limit.admit,
+            detailed=self.crawl_log.deep,
         )
         self.rendering = Rendering(
             mission,

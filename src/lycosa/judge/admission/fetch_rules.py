@@ -19,6 +19,7 @@ from lycosa.model import Target, Verdict
 
 #: No refusal: its robots.txt must be fetched first.
 ROBOTS_FIRST = Verdict(False, "", "its robots.txt is fetched first")
+_ROBOTS = Verdict(False, "robots")
 HOST_BUDGET, PAGE_LIMIT = "host-budget", "page-limit"
 
 
@@ -76,7 +77,10 @@ class FetchRules(Generic[Host]):
         robots: RobotsSource[Host],
         quota: YieldQuota | None,
         page_limit: PageLimitRule,
+        detailed: bool = True,
     ) -> None:
+        """`detailed`: refusals say which line of a robots.txt forbids a URL."""
+        self._detailed = detailed
         self._robots = robots
         self._rules = rules
         self._quota = quota
@@ -95,7 +99,8 @@ class FetchRules(Generic[Host]):
         if robots is None:
             return ROBOTS_FIRST
         if not robots.allows(url, self._agent):
-            return self._judge_robots(url, robots)
+            # Which line forbids it is told to people who ask: a site may forbid hundreds of thousands of pages.
+            return self._judge_robots(url, robots) if self._detailed else _ROBOTS
         if not (target.seed or target.digest or target.via == "sitemap"):
             verdict = self._rules.repetition.judge(url, target.host)
             if not verdict.ok:
