@@ -68,3 +68,17 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     """Every relative link names a file that is there."""
     links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_modules_that_pages_name_exist(page: Path) -> None:
+    """A page that names a module of ours names one that is there, by its path or by its name alone."""
+    named = set(re.findall(r"`((?:[\w]+/)*\w+\.py)`", page.read_text(encoding="utf-8")))
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for top in ("src", "tests", "examples", "tools")
+        for path in (ROOT / top).rglob("*.py")
+    ]
+    assert [
+        name for name in sorted(named) if not any(place == name or place.endswith(f"/{name}") for place in places)
+    ] == []
