@@ -159,3 +159,32 @@ def test_a_seed_that_is_tried_again_is_counted(web: Web, tmp_path: Path) -> None
     crawl(web, tmp_path / "c", "http://a.test/", *once, code=4)
     for named in (["http://a.test/"], []):
         assert "Of what failed, 1 URL is tried again." in crawl(web, tmp_path / "c", *named, *once, "--retry", code=4)
+
+
+def test_a_closed_trap_stays_closed_whatever_else_changes(web: Web, tmp_path: Path) -> None:
+    """A bound counts over all runs: only a higher one lets more of the calendar be fetched, and no more than that."""
+    web["a.test/"] = html("/calendar/2024-01-01", text="start")
+
+    def make(address: str) -> Reply | None:
+        if "/calendar/2024-" not in address:
+            return None
+        month, day = map(int, address.rpartition("/2024-")[2].split("-"))
+        later = [
+            f"/calendar/2024-{(month * 31 + day + n) // 31 % 12 + 1:02}-{(day + n) % 28 + 1:02}" for n in range(40)
+        ]
+        return html(*later, text=f"news of {address} only")
+
+    web.make = make
+
+    def visited() -> int:
+        return sum("/calendar/" in url and state == "fetched" for url, state in states(tmp_path / "c").items())
+
+    bound = ("--set", "traps.near_duplicates=0", "--set")
+    crawl(web, tmp_path / "c", "http://a.test/", *bound, "traps.calendar=30")
+    first = visited()
+    assert 20 <= first <= 30
+    for seconds in ("1000", "1001", "1002"):
+        crawl(web, tmp_path / "c", "http://a.test/", *bound, "traps.calendar=30", "--max-time", seconds)
+        assert visited() == first
+    crawl(web, tmp_path / "c", "http://a.test/", *bound, "traps.calendar=50")
+    assert first < visited() <= 50

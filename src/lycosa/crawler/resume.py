@@ -7,39 +7,44 @@ was taken in part, is fetched again where that was asked for or is possible now.
 from __future__ import annotations
 
 import sys
-
-from msgspec.structs import replace
+from functools import reduce
 
 from lycosa import clock
 from lycosa.config.loading import load
 from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.browsers import fetch_again
+from lycosa.crawler.intake.batch import PendingBatch
 from lycosa.crawler.politeness.backoff import longest_pause
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.traps import Tallies
 from lycosa.output.wording import counted
 
-#: What other settings may admit after all. (A robots.txt is asked again before anything is fetched.)
-_REOPENED = (
-    "scope",
-    "accept-list",
-    "reject-list",
-    "depth",
-    "host-budget",
-    "host-quota",
-    "robots",
-    "length",
-    "trap:path-depth",
-    "trap:repeat",
-    "trap:session",
-    "trap:queries",
-    "trap:calendar",
-    "trap:names",
-    "trap:hosts",
-    "trap:near-duplicates",
-)
+#: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
+#: robots.txt is asked again before anything is fetched.)
+_GOVERNED_BY = {
+    "scope": ("scope", "seeds"),
+    "accept-list": ("accept",),
+    "reject-list": ("reject",),
+    "depth": ("limits.depth",),
+    "host-budget": ("limits.host_pages",),
+    "host-quota": ("limits.host_urls", "limits.host_urls_growth", "limits.host_urls_max"),
+    "robots": ("fetch.robots", "hosts", "agent.name"),
+    "length": ("traps.url_length",),
+    "trap:path-depth": ("traps.path_depth",),
+    "trap:repeat": ("traps.repeats",),
+    "trap:session": ("traps.sessions",),
+    "trap:queries": ("traps.queries_per_path",),
+    "trap:calendar": ("traps.calendar",),
+    "trap:names": ("traps.names_per_folder",),
+    "trap:hosts": ("traps.hosts_per_domain",),
+    "trap:near-duplicates": ("traps.near_duplicates",),
+    "nofollow": ("fetch.nofollow",),
+    "rel-nofollow": ("fetch.rel_nofollow",),
+    "internal-link": ("fetch.follow",),
+}
 #: A part of a page was kept, as no more of it came.
 _PARTS = ("cut-short", "timeout", "truncated", "corrupt")
 
@@ -69,12 +74,18 @@ def _last_mission(frontier: Frontier) -> Mission | None:
         return None
 
 
-def _is_changed(mission: Mission, before: Mission | None) -> bool:
-    """Whether settings changed; a collection that was moved, or named by another path, has not changed its mind."""
-    if before is None:
-        return True
+def _find_governed(mission: Mission, before: Mission | None) -> list[str]:
+    """The reasons whose settings changed since the last run: all, where its mission cannot be read any more."""
     now = load(text=to_toml(mission)).mission  # as it is stored: without secrets
-    return now != replace(before, keep=replace(before.keep, collection=now.keep.collection))
+    return [
+        reason
+        for reason, settings in _GOVERNED_BY.items()
+        if before is None or any(_value_at(now, key) != _value_at(before, key) for key in settings)
+    ]
+
+
+def _value_at(mission: Mission, key: str) -> object:
+    return reduce(getattr, key.split("."), mission)
 
 
 def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, more_seeds: int) -> list[str]:
@@ -88,24 +99,26 @@ def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, 
 
 
 def _reopen(mission: Mission, before: Mission | None, frontier: Frontier, seeds: list[str]) -> list[str]:
-    """If the settings changed since the last run, judge again what they had refused."""
-    if not _is_changed(mission, before):
+    """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
+    reasons = [reason for reason in _find_governed(mission, before) if reason not in _holding(mission.fetch)]
+    if not reasons:
         return []
     frontier.set_meta(UNIFORM, "")
-    rules = Rules(mission, seeds)
-    reasons = (*_REOPENED, *_lifted(mission.fetch))
+    rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
     count = frontier.reopen(reasons, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+    counted_now = PendingBatch().drain(hosts=[], trap_counts=rules.tallies.drain(), weight_updates=[])
+    frontier.commit(counted_now, owner="", now=clock.now())
     return [f"The settings changed: of what was refused, {counted(count, 'URL', 'is')} now admitted."] if count else []
 
 
-def _lifted(fetch: FetchSettings) -> list[str]:
-    """The reasons of nofollow rules that no longer hold."""
+def _holding(fetch: FetchSettings) -> list[str]:
+    """The reasons of nofollow rules that still hold."""
     rules = {
         "nofollow": fetch.nofollow == "obey",
         "rel-nofollow": fetch.rel_nofollow == "obey",
         "internal-link": fetch.follow == "external",
     }
-    return [reason for reason, holds in rules.items() if not holds]
+    return [reason for reason, holds in rules.items() if holds]
 
 
 def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
