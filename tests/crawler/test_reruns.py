@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 from support.crawl_runs import crawl, rows, states
@@ -188,3 +191,25 @@ def test_a_closed_trap_stays_closed_whatever_else_changes(web: Web, tmp_path: Pa
         assert visited() == first
     crawl(web, tmp_path / "c", "http://a.test/", *bound, "traps.calendar=50")
     assert first < visited() <= 50
+
+
+def test_a_seed_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None:
+    """With the cause, while it is still being tried again."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        command = [sys.executable, "-m", "lycosa", "crawl", f"http://127.0.0.1:{port}/", "--max-time", "2"]
+        done = subprocess.run(
+            [*command, "--collection", str(tmp_path / "c")], capture_output=True, text=True, timeout=60
+        )
+    assert "127.0.0.1 cannot be reached so far: the host refused the connection." in done.stderr
+
+
+def test_a_site_that_says_nofollow_is_told(web: Web, tmp_path: Path) -> None:
+    """A crawl that ends with its first page says why, and what to do."""
+    web["a.test/"] = html("/1", "/2", head='<meta name="robots" content="nofollow">', text="start")
+    said = crawl(web, tmp_path / "c", "http://a.test/")
+    assert "2 links were not followed, as the pages say nofollow: --set fetch.nofollow=ignore follows them" in said
+    web["a.test/1"] = web["a.test/2"] = html(text="page")
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.nofollow=ignore")
+    assert len(web.paths()) == 3 and "as the pages say nofollow" not in said

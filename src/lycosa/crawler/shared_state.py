@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 
 CELLS = 32
+NOTICE, NOTICES = 512, 16  # bytes of a sentence for people, and how many of a worker may wait
 NAME = 256  # bytes of a host's name with its length; DNS has no longer ones
 CHANNELS = 16  # requests for hosts of other workers that one may have at a time: each has a number, an answer, a name
 
@@ -47,6 +48,7 @@ class Cell(IntEnum):
     SHELLS = 23  # pages that should have been rendered and could not be
     QUARRY_ERRORS = 24  # exceptions of the mission's quarry
     FOREIGN_REQUESTS = 25  # how many it has for hosts of other workers
+    NOTICES = 26  # sentences for people
 
 
 for _cell in Cell:  # see model.State: they are written several times a page
@@ -60,7 +62,8 @@ class SharedState:
         self.workers = workers
         self._channels_at = CELLS * (workers + 1)
         self._hosts_at = 8 * (self._channels_at + 2 * CHANNELS * workers)
-        self._memory = mmap.mmap(-1, self._hosts_at + NAME * CHANNELS * workers)
+        self._notices_at = self._hosts_at + NAME * CHANNELS * workers
+        self._memory = mmap.mmap(-1, self._notices_at + NOTICE * NOTICES * workers)
         self._cells = memoryview(self._memory)[: self._hosts_at].cast("d")
         self._lock_path = os.path.join(folder, "permits.lock")
         self._lock = -1
@@ -96,6 +99,24 @@ class SharedState:
     def put_requested_host(self, worker: int, channel: int, host: str) -> None:
         at, name = self._hosts_at + NAME * (worker * CHANNELS + channel), host.encode("latin-1", "replace")[: NAME - 1]
         self._memory[at : at + 1 + len(name)] = bytes((len(name),)) + name
+
+    def notify(self, worker: int, text: str) -> None:
+        """Have the supervisor tell people something; the oldest of too many at once is lost."""
+        count = int(self.get(worker, Cell.NOTICES))
+        at = self._notices_at + NOTICE * (worker * NOTICES + count % NOTICES)
+        data = text.encode("utf-8", "replace")[: NOTICE - 2]
+        self._memory[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
+        self.put(worker, Cell.NOTICES, count + 1)
+
+    def notices(self, worker: int, since: int) -> list[str]:
+        """What a worker had to tell since so many notices."""
+        count = int(self.get(worker, Cell.NOTICES))
+        texts = []
+        for number in range(max(since, count - NOTICES), count):
+            at = self._notices_at + NOTICE * (worker * NOTICES + number % NOTICES)
+            size = int.from_bytes(self._memory[at : at + 2], "little")
+            texts.append(self._memory[at + 2 : at + 2 + size].decode("utf-8", "replace"))
+        return texts
 
     def clear(self, worker: int) -> None:
         """A worker begins: it has no requests for hosts of others, and is not idle."""

@@ -143,6 +143,12 @@ def _lines(report: CrawlReport) -> list[str]:
     failed = report.states.get(STATE_NAMES[State.FAILED], 0)
     if failed and not report.ended_by:
         lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")
+    nofollow = report.reasons.get("nofollow", 0)
+    if nofollow >= max(1, report.stored) and not report.ended_by:
+        lines.append(
+            f"  {counted(nofollow, 'link', 'was')} not followed, as the pages say nofollow:"
+            " --set fetch.nofollow=ignore follows them (--robots ignore does not)"
+        )
     if report.replaced:
         lines.append(
             f"  {counted(report.replaced, 'worker process')} died and began anew; pages that did it twice are set aside"

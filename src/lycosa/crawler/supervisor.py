@@ -57,6 +57,7 @@ class Supervisor:
         self._browsers = browsers
         self._disk_guard = disk_guard
         self._pids: dict[int, int] = {}  # pid -> slot
+        self._notices = [0] * shared.workers  # of each worker, how many were told
         self._interrupts = 0
         self._deaths = 0.0
         self._stored_at_death = -1
@@ -83,6 +84,7 @@ class Supervisor:
                 if self.shared.stopping:
                     self._hurry()
                     continue
+                self._tell_notices()
                 self._progress.update(self.shared)
                 self._check_disk()
                 before, requests = requests, self.shared.total(Cell.REQUESTS)
@@ -105,6 +107,13 @@ class Supervisor:
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
         self._progress.clear()
+
+    def _tell_notices(self) -> None:
+        """Tell people what workers have to say."""
+        for slot in range(self.shared.workers):
+            for text in self.shared.notices(slot, self._notices[slot]):
+                self._notices[slot] += 1
+                self._progress.say(text)
 
     @contextmanager
     def _children(self) -> Iterator[None]:

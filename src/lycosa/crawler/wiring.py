@@ -12,6 +12,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
+from lycosa import urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
@@ -102,6 +103,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         partitions=-(-PARTITIONS // setup.workers),
         parent=parent,
         browsers=setup.browsers,
+        seed_hosts=frozenset(map(urls.host_of, setup.seeds)),
     )
     with _open_log(mission, folder) as log_file:
         intake = AnswerIntake(

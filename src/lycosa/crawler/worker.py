@@ -24,7 +24,7 @@ from lycosa.crawler.intake.answer_intake import AnswerIntake
 from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.page_limit import PageLimit
 from lycosa.crawler.politeness.backoff import apply_backoff
-from lycosa.crawler.politeness.disposition import is_counted
+from lycosa.crawler.politeness.disposition import HOST_FAILURES, is_counted
 from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
 from lycosa.crawler.politeness.host_queue import COSTLY_S, HostQueue
 from lycosa.crawler.politeness.host_scheduler import HostQueueFactory, HostScheduler
@@ -41,6 +41,7 @@ from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
 from lycosa.model import Answer, Batch, Committed, HostRow, Outcome, Purpose, State, Target, Verdict
+from lycosa.reasons import explain
 from lycosa.render.messages import RenderResult
 
 LEASE_S = 60.0
@@ -49,6 +50,7 @@ IDLE_S = 0.05  # a worker with nothing to do hears within this time that the cra
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 QUEUES_MAX = 5_000  # from here on those that are idle are forgotten: each takes 2 KB, with all it may have learned 8
 SEEDS_S = 1.0
+TOLD_SEEDS = 5  # hosts of seeds that cannot be reached are told at once, up to this many; the report names them all
 
 
 class WorkerPlace(Struct, frozen=True):
@@ -59,6 +61,7 @@ class WorkerPlace(Struct, frozen=True):
     partitions: int  # how many to lease
     parent: int  # process id of the supervisor
     browsers: str = ""  # socket of their broker; empty: there is none
+    seed_hosts: frozenset[str] = frozenset()
 
 
 class Worker:
@@ -137,6 +140,7 @@ class Worker:
             shared=shared,
             socket_path=place.browsers,
         )
+        self._untold_seeds = set(place.seed_hosts)  # hosts of seeds of which nothing was told yet
         self._parked: list[HostQueue] = []  # host queues that wait for a permit
         self._touched: set[str] = set()  # hosts whose row has changed
         self._armed_at = 0.0  # time.monotonic() when the timer of pages was set
@@ -282,6 +286,8 @@ class Worker:
         target = answer.target
         host_queue = self.scheduler.by_host[target.host]
         host_queue.end(now)
+        if answer.failure in HOST_FAILURES and target.host in self._untold_seeds:
+            self._tell_unreachable(target, answer.failure)
         if target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
@@ -290,6 +296,13 @@ class Worker:
                 self._touched.add(host_queue.host)
         if host_queue.targets or host_queue.robots_requests or host_queue.subresources or not host_queue.dry:
             self.scheduler.enlist(host_queue)
+
+    def _tell_unreachable(self, target: Target, failure: str) -> None:
+        """Tell people at once that a seed's host cannot be reached: trying again takes a minute."""
+        self._untold_seeds.discard(target.host)
+        if len(self.place.seed_hosts) - len(self._untold_seeds) <= TOLD_SEEDS:
+            meaning = explain(failure).meaning
+            self.shared.notify(self.place.slot, f"{target.host} cannot be reached so far: {meaning}.")
 
     def _dispatch(self, answer: Answer, host_queue: HostQueue, now: float) -> None:
         """Give an answer to the part of the worker that it is for."""
