@@ -43,7 +43,7 @@ def analyse(
     """
     from lycosa.analysis.plan import AnalysisPlan, read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
-    from lycosa.analysis.summary import tell
+    from lycosa.analysis.summary import format_summary
     from lycosa.output.table import printable
 
     where = Path(named_collection(folder, collection))
@@ -53,5 +53,5 @@ def analyse(
     assert analyzer is not None
     progress = analyse_collection(where, analyzer, errand)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in tell(where, progress)))
+        click.echo("\n".join(printable(line) for line in format_summary(where, progress)))
     return INTERRUPTED if progress.ended_by else 0
