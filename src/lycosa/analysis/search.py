@@ -169,7 +169,7 @@ class SearchIndex:
             for table, key in (("word", "rowid"), ("space", "doc"), ("doc", "id")):
                 self.db.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
 
-    # Asking
+    # Searching
 
     def count(self, question: Question) -> int:
         """How many documents fit."""
