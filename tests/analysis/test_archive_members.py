@@ -23,14 +23,14 @@ class Boxes(Analyzer):
 
 def test_an_archive_is_opened_once_in_a_row() -> None:
     """And again when another one was asked for in between; what it lacks is not looked for again."""
-    part = Boxes()
-    crate = ArchiveMembers(part)
+    boxes = Boxes()
+    members = ArchiveMembers(boxes)
 
     def ask(url: str, member: str) -> bytes | None:
-        case = crate.find(url, lambda: read(url, {}, f"a b {url[-1]}".encode()), member)
+        case = members.find(url, lambda: read(url, {}, f"a b {url[-1]}".encode()), member)
         return case.body if case is not None else None
 
     assert [ask("http://x/1", name) for name in ("a", "b", "1", "none")] == [b"a", b"b", b"1", None]
-    assert part.opened == 1
+    assert boxes.opened == 1
     assert ask("http://x/2", "2") == b"2" and ask("http://x/2", "1") is None
-    assert ask("http://x/1", "a") == b"a" and part.opened == 3
+    assert ask("http://x/1", "a") == b"a" and boxes.opened == 3

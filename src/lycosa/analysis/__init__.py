@@ -1,6 +1,6 @@
-"""Analyse: a whole collection goes in; what each document is, holds, links to and lacks comes out, in `analysis.db`.
+"""Analysis of a collection: what each document is, holds, links to and lacks, in `analysis.db`.
 
-`part` is what a mission brings, `plan` what the user wants (which phases for which kind, which clusters), `phases` runs
-them over one document in a worker process (`bench`), `store` keeps what comes back, `run` leads the whole; `select` and
-`cluster` sort the documents by what was found.
+`analyzer` is what a mission brings, `plan` what the user wants (which phases for which kind, which clusters). `phases`
+runs them over one document in a worker process (`analysis_main`), `store` keeps the findings, `run` leads the whole.
+`collectors` sorts documents into clusters, `selection` chooses among them, `search` finds them by their words.
 """

@@ -1,4 +1,4 @@
-"""What an analysis worker runs: a document through its phases, or a task that needs others of the collection.
+"""Main program of the analysis workers: takes a document through its phases, or does a task that needs several.
 
 Started by `extract/pool.py` as a process of its own (`python -m lycosa.analysis.analysis_main`), which forks workers.
 """
@@ -28,32 +28,32 @@ from lycosa.extract.worker import Extract, Unreadable
 from lycosa.model import Record
 from lycosa.parse import Doc
 
-#: Documents that a shelf keeps at hand for tasks that need several.
+#: Documents that a worker keeps at hand for tasks that need several.
 _KEPT_BYTES = 64 << 20
 
 
-class Brief(Struct, frozen=True):
-    """What the workers of an analysis are told."""
+class WorkerOptions(Struct, frozen=True):
+    """The options of the workers of an analysis."""
 
     folder: str
     plan: AnalysisPlan = AnalysisPlan()
-    tasks: bool = False  # what needs other documents, instead of single ones
+    tasks: bool = False  # tasks that need several documents, instead of single documents
     words: bool = False  # the words of documents, instead of their phases
 
 
 class CollectedDocuments:
-    """The documents of a collection by their numbers, as they were collected."""
+    """The documents of a collection as they were collected, by their numbers in `analysis.db`."""
 
-    def __init__(self, folder: Path, part: Analyzer, setup: Setup) -> None:
+    def __init__(self, folder: Path, analyzer: Analyzer, setup: Setup) -> None:
         self._folder = folder
-        self._crate = ArchiveMembers(part)
+        self._members = ArchiveMembers(analyzer)
         self._setup = setup
         self._db: apsw.Connection | None = None
         self._kept: dict[int, Doc] = {}
         self._size = 0
 
     def rows(self, sql: str, values: Iterable[object] = ()) -> Iterator[tuple[object, ...]]:
-        """What a SELECT over `analysis.db` gives."""
+        """The rows of a SELECT over `analysis.db`."""
         if self._db is None:  # after the fork: a connection must not cross it
             self._db = open_readonly(self._folder)
         return iter(self._db.execute(sql, tuple(values)).fetchall())
@@ -72,7 +72,7 @@ class CollectedDocuments:
         job = ExtractJob(1, str(path), int(str(offset)), int(str(length)), str(url))
         try:
             if member:
-                case = self._crate.find((warc, offset), lambda: read_doc(job, self._setup), str(member))
+                case = self._members.find((warc, offset), lambda: read_doc(job, self._setup), str(member))
                 return case.doc if case is not None else None
             doc = read_doc(job, self._setup)
         except Unreadable:
@@ -90,35 +90,35 @@ class CollectedDocuments:
 
 def load_analyzer(setup: Setup) -> Analyzer:
     """The mission's analyzer, with the plugins of the plan."""
-    part = load_object(setup.quarry, Analyzer, what="analyzer")
-    brief = msgspec.json.decode(setup.brief, type=Brief)
+    analyzer = load_object(setup.quarry, Analyzer, what="analyzer")
+    options = msgspec.json.decode(setup.options, type=WorkerOptions)
     for phase in ("detect", "correct", "trace", "analyse"):
-        for kind in ("", *brief.plan.kinds):
-            brief.plan.steps(part, phase, kind)
-    return part
+        for kind in ("", *options.plan.kinds):
+            options.plan.steps(analyzer, phase, kind)
+    return analyzer
 
 
 def make_extract(setup: Setup, analyzer: Analyzer) -> Extract:
     """The function that a worker runs for each job."""
-    brief = msgspec.json.decode(setup.brief, type=Brief)
-    if brief.tasks:
-        archive = CollectedDocuments(Path(brief.folder), analyzer, setup)
+    options = msgspec.json.decode(setup.options, type=WorkerOptions)
+    if options.tasks:
+        documents = CollectedDocuments(Path(options.folder), analyzer, setup)
 
         def perform(job: ExtractJob) -> Iterable[Record]:
             task = msgspec.json.decode(job.url, type=Task)
-            yield Record("answer", dict(analyzer.perform(task, archive)))
+            yield Record("answer", dict(analyzer.perform(task, documents)))
 
         return perform
-    if brief.words:
+    if options.words:
 
-        def spell(job: ExtractJob) -> Iterable[Record]:
+        def index_words(job: ExtractJob) -> Iterable[Record]:
             doc = read_doc(job, setup)
             for case in (Case(doc), *analyzer.members(doc)):
                 case.kind = analyzer.detect(case) or case.doc.kind
-                yield Record("words", msgspec.structs.asdict(read_words(case, analyzer.spell(case))))
+                yield Record("words", msgspec.structs.asdict(read_words(case, analyzer.to_utf8(case))))
 
-        return spell
-    phases = Phases(analyzer, brief.plan)
+        return index_words
+    phases = Phases(analyzer, options.plan)
 
     def examine(job: ExtractJob) -> Iterable[Record]:
         return phases.examine(read_doc(job, setup))

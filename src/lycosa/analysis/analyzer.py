@@ -1,4 +1,4 @@
-"""What a mission brings to the analysis of a collection: four phases of one document, and what needs all of them.
+"""Analyzer: what a mission brings to analysis, four phases of one document and the tasks that need all documents.
 
 The phases are plain functions of a `Case`; a plugin of the user is one such function (see plan.py). They run in worker
 processes that may be killed, and never touch the network.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lycosa.collection.collection import Collection
 
-#: What can be found of a document, under a name.
+#: The value of a fact of a document; facts have names.
 Fact = str | int | float | bool | None
 
 
@@ -50,7 +50,7 @@ class Facet(NamedTuple):
 
 
 class Case:
-    """One document on its way through the phases; each finds what the ones before it have found."""
+    """One document on its way through the phases; each phase sees what the ones before it found."""
 
     __slots__ = ("body", "changes", "data", "doc", "facets", "facts", "kind", "links", "member", "scratch", "url")
 
@@ -82,11 +82,11 @@ Analyse = Callable[[Case], Mapping[str, Fact] | None]
 
 
 class Task(Struct, frozen=True, array_like=True):
-    """Something to be done with a document, or with several, when all are known."""
+    """Work for a worker on one document or several, once all documents are known."""
 
     subject: str  # what the mission calls it
-    document: int = 0  # whose facts the answer is; 0: nobody's
-    stage: int = 1  # all of a stage are done before the next begins
+    document: int = 0  # the one that the answer is about; 0: none
+    stage: int = 1  # all tasks of a stage are done before the next begins
 
 
 class DocumentSource(Protocol):
@@ -96,37 +96,37 @@ class DocumentSource(Protocol):
         """The document as it was collected; None where it cannot be read."""
 
     def rows(self, sql: str, values: Iterable[object] = ()) -> Iterator[tuple[object, ...]]:
-        """What a SELECT over `analysis.db` gives."""
+        """The rows of a SELECT over `analysis.db`."""
 
 
 class AnalysisStore(Protocol):
-    """`analysis.db` of one collection, for what can be said only when all documents are known."""
+    """`analysis.db` of one collection, as an analyzer sees it."""
 
     db: apsw.Connection
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """What a statement gives."""
+        """The rows of a statement."""
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        """The one value that a statement gives, or None."""
+        """The first value of a statement, or None."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything in the block, or nothing of it."""
+        """A transaction: everything in the block is written, or nothing."""
 
     def learn(self, document: int, facts: Mapping[str, Fact]) -> None:
         """Add facts to a document; within a transaction."""
 
 
 class Analyzer:
-    """What a mission knows of the documents of a collection. Inherit from it; every method is optional."""
+    """How a mission analyses the documents of a collection. Inherit from it; every method is optional."""
 
-    #: The name of its mission, by which it is found again.
+    #: The name of its mission: `analysis.db` keeps it, and finds the analyzer again by it.
     name: str = ""
-    #: Of its rules: with another version, documents that were looked at are due again.
+    #: The version of its rules: under another one, documents that were analysed are due again.
     version: str = "1"
     #: Facts that are columns of `document`, with their SQL type; others are kept in its `extra`, as JSON.
     columns: Mapping[str, str] = {}
-    #: Tables of its own, as SQL; in `conclude` and `relate` it may write to them.
+    #: Tables of its own, as SQL; `relate` and `record_answer` may write to them.
     tables: str = ""
     #: Clusters that are made where the user's plan names none: name and fact.
     clusters: Mapping[str, str] = {}
@@ -147,8 +147,8 @@ class Analyzer:
         """The document put right; None where nothing is wrong with it."""
         return None
 
-    def spell(self, case: Case) -> bytes | None:
-        """The document in UTF-8, put right as far as can be, for finding its words; None: as it is."""
+    def to_utf8(self, case: Case) -> bytes | None:
+        """The document in UTF-8, corrected as far as possible, for the index of words; None: as it is."""
         return None
 
     def trace(self, case: Case) -> Iterable[TypedLink]:
@@ -160,18 +160,18 @@ class Analyzer:
         return None
 
     def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
-        """Settle what can be said only when all documents are known; returns what workers are to do then."""
+        """Find out what needs all documents; returns the tasks that workers are to do next."""
         return ()
 
-    def perform(self, task: Task, shelf: DocumentSource) -> Mapping[str, Fact]:
+    def perform(self, task: Task, documents: DocumentSource) -> Mapping[str, Fact]:
         """Do one task, in a worker process."""
         return {}
 
-    def conclude(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
-        """Take in the answer to a task that is of no one document."""
+    def record_answer(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
+        """Store the answer to a task; within a transaction."""
 
     def forget(self, store: AnalysisStore) -> None:
-        """Let tasks that were set aside be done again."""
+        """Make tasks that were set aside due again."""
 
     def finish(self, store: AnalysisStore) -> None:
-        """Settle what follows from the answers."""
+        """Store what follows from the answers, once all tasks are done."""

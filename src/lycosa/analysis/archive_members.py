@@ -1,4 +1,4 @@
-"""Members of archives by their names: an archive is opened once for all that is asked of it in a row.
+"""Members of archives (ZIP, tar) by name: an archive is opened once for all members that are asked for in a row.
 
 A large archive has thousands of members; opened for each of them, it would be read for hours.
 """
@@ -12,10 +12,10 @@ from lycosa.parse import Doc
 
 
 class ArchiveMembers:
-    """Holds the members of the archive that was opened last."""
+    """A cache of one archive: holds the members of the one that was opened last."""
 
-    def __init__(self, part: Analyzer) -> None:
-        self._part = part
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
         self._key: Hashable = None
         self._cases: dict[str, Case] = {}
 
@@ -23,6 +23,6 @@ class ArchiveMembers:
         """A member of the archive that `key` stands for and `read` gives; None where it has none of that name."""
         if key != self._key:
             self._key, self._cases = None, {}  # the old one goes before the new one comes
-            self._cases = {case.member: case for case in self._part.members(read())}
+            self._cases = {case.member: case for case in self._analyzer.members(read())}
             self._key = key
         return self._cases.get(member)

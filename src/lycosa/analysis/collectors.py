@@ -1,4 +1,4 @@
-"""Collectors: documents go in by what was found of them; the collections of each cluster come out, counted.
+"""Collectors: sort the documents of an analysed collection into clusters by their facts, and count them.
 
 A cluster sorts every document into at most one of its collections: by the values of a fact, or into the first whose
 condition it fits.
@@ -20,7 +20,7 @@ NOTHING = "(none)"
 
 
 class Count(NamedTuple):
-    """One collection of a cluster."""
+    """The size of one collection of a cluster."""
 
     cluster: str
     collection: str
@@ -49,7 +49,7 @@ def sort_documents(store: Store, clusters: Mapping[str, str | Mapping[str, str]]
 def check_clusters(
     clusters: Mapping[str, str | Mapping[str, str]], columns: Mapping[str, str], facets: list[str]
 ) -> None:
-    """Refuse what cannot be sorted by, before anything is done."""
+    """Refuse facts that documents cannot be sorted by, before anything is done."""
     for name, rule in clusters.items():
         if isinstance(rule, str):
             if rule not in columns and rule not in facets:
@@ -60,7 +60,7 @@ def check_clusters(
 
 
 def _sort_by(store: Store, name: str, fact: str, facets: Iterable[str]) -> None:
-    if fact in facets:  # a document is where most of it is
+    if fact in facets:  # a document goes where most of it belongs
         value = "(SELECT value FROM facet WHERE facet.document = document.id AND name = ? ORDER BY count DESC LIMIT 1)"
         bound: tuple[object, ...] = (fact,)
     else:

@@ -1,8 +1,8 @@
-"""A condition in words goes in, `kind = xsd and bytes >= 1MB`; a condition in SQL over `document` comes out.
+"""Conditions on documents, as users write them: `kind = xsd and bytes >= 1MB` becomes SQL over `document`.
 
-FACT OP VALUE, joined by `and`; OP is = != < <= > >=; a value may hold * for anything, and | between alternatives.
-A fact alone holds where it is neither nothing nor 0; `not` before any of them turns it round. Facets (namespace) and
-what was put right (`change`) are asked for like facts.
+A condition is FACT OP VALUE, several are joined by `and`; OP is = != < <= > >=; a value may hold * for anything, and |
+between alternatives. A fact alone holds where it is neither empty nor 0; `not` before any of them turns it round.
+Facets (namespace) and corrections (`change`) are asked for like facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WORDS = {"yes": 1, "true": 1, "no": 0, "false": 0}
 
 
 class Condition(NamedTuple):
-    """A condition for a WHERE, with what is bound in it."""
+    """A condition for a WHERE clause, with the values that are bound in it."""
 
     sql: str
     values: tuple[object, ...] = ()
@@ -32,7 +32,7 @@ EVERYTHING = Condition("1")
 
 
 def read_condition(text: str, columns: Mapping[str, str], facets: Iterable[str]) -> Condition:
-    """What a user's words mean; UsageError says what is wrong with them."""
+    """Parse a user's condition; UsageError says what is wrong with it."""
     if not text.strip():
         return EVERYTHING
     parts = [_read_one(part, text, columns, set(facets)) for part in _AND.split(text.strip())]

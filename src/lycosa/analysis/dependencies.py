@@ -1,4 +1,4 @@
-"""Typed links between the documents of a collection go in; a graph for other programs comes out: rows, or GraphML."""
+"""Dependency graph: the typed links between documents, as rows or as GraphML for other programs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def list_edges(db: apsw.Connection, condition: Condition) -> Iterator[tuple[Any,
 
 
 def write_graphml(db: apsw.Connection, condition: Condition, out: TextIO) -> int:
-    """The same as GraphML; what was not collected is a node of kind "missing". Returns the number of edges."""
+    """Write the links as GraphML; targets that are missing are nodes of kind "missing". Returns the number of edges."""
     out.write(_HEAD)
     for name in _NODE_KEYS:
         kind = "int" if name == "bytes" else "string"

@@ -1,6 +1,6 @@
-"""The exports of documents of an analysed collection, as data; `document_writers` writes them.
+"""Exports of the documents of an analysed collection, as data; `document_writers` writes them.
 
-The archive is among them, because it can be that of such documents alone.
+The archive is among them, because it can be limited to such documents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class WarcOptions(PageOptions, frozen=True):
 
 
 class DocumentOptions(Struct, frozen=True):
-    """Which documents of an analysed collection are taken."""
+    """Which documents of an analysed collection are exported."""
 
     select: Select = ""
     cluster: Cluster = ""

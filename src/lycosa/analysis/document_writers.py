@@ -1,4 +1,4 @@
-"""The writers of documents of an analysed collection, chosen by what was found of them."""
+"""Writers of the exports of documents: each writes the documents of an analysed collection that its options select."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def write_folder(collection: Collection, target: str, options: FolderOptions) ->
             (each.url, each.mime, selection.read(each, corrected=options.corrected))
             for each in selection.find(_selected(options))
         )
-        made = package.write_parcel(documents, target)
-    said = f"{counted(made.files, 'file')}, {made.bytes:,} bytes{tell_lost(made.lost)}"
-    return Written(said, partial=bool(made.lost))
+        packed = package.write_package(documents, target)
+    said = f"{counted(packed.files, 'file')}, {packed.bytes:,} bytes{describe_lost(packed.lost)}"
+    return Written(said, partial=bool(packed.lost))
 
 
-def tell_lost(lost: int) -> str:
-    """What is left out of a package, as the end of a sentence."""
+def describe_lost(lost: int) -> str:
+    """How many documents a package lacks, as the end of a sentence; empty where it lacks none."""
     if not lost:
         return ""
     return f"; {counted(lost, 'document', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
@@ -45,8 +45,8 @@ def write_addresses(collection: Collection, target: str, options: AddressOptions
         if options.missing:
             addresses = selection.find_missing(_selected(options))
         else:
-            found = selection.find(_selected(options))
-            addresses = (each.url.partition("!/")[0] if each.member else each.url for each in found)
+            documents = selection.find(_selected(options))
+            addresses = (each.url.partition("!/")[0] if each.member else each.url for each in documents)
         if target == "-":
             return Written(counted(package.write_addresses(addresses, sys.stdout.buffer), "address"))
         with opened_bytes(target) as out:
@@ -60,9 +60,9 @@ def write_dependencies(collection: Collection, target: str, options: DependencyO
             check_form(target, "graphml")
             with opened(target, "jsonl") as (out, _):
                 return Written(counted(dependencies.write_graphml(selection.db, condition, out), "link"))
-        with opened(target, options.format) as (out, form):
+        with opened(target, options.format) as (out, chosen_format):
             rows = dependencies.list_edges(selection.db, condition)
-            return Written(counted(write(rows, dependencies.COLUMNS, out, form=form, raw=options.raw), "link"))
+            return Written(counted(write(rows, dependencies.COLUMNS, out, form=chosen_format, raw=options.raw), "link"))
 
 
 def write_warc(collection: Collection, target: str, options: WarcOptions) -> Written:

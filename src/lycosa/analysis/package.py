@@ -1,6 +1,7 @@
-"""Documents go in; a folder or an archive with an index `_INDEX_METADATA` comes out, or their addresses (X12).
+"""Package of documents: a folder or an archive (.zip, .tar.gz) with an index `_INDEX_METADATA`.
 
-The index is a Java properties file, `<file name>=<URL>` a line. A folder or archive has its name only when it is whole.
+The index is a Java properties file, one line `<file name>=<URL>` per document. A folder or archive gets its name only
+when it is whole.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ Put = Callable[[str, bytes, str], object]
 
 
 class Package(NamedTuple):
-    """What was packed."""
+    """The figures of a package that was written."""
 
     files: int
     bytes: int
     lost: int  # documents that the archive does not hold any more
 
 
-def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str) -> Package:
+def write_package(documents: Iterable[tuple[str, str, bytes | None]], output: str) -> Package:
     """Pack URL, media type and bytes of documents into a folder, or a .zip, .tar or .tar.gz file."""
     files = size = lost = 0
     names: set[str] = set()
@@ -54,7 +55,7 @@ def write_parcel(documents: Iterable[tuple[str, str, bytes | None]], output: str
 
 
 def _name(url: str, mime: str, taken: set[str]) -> str:
-    """A name of its own in a flat folder, as near to the address as can be."""
+    """A name that no other file of a flat folder has, as near to the address as possible."""
     name = path_of(url.replace("!/", "/"), mime).rpartition("/")[2]
     if name == INDEX or fold(name) in taken:
         name = add_suffix(name, url)
@@ -72,11 +73,11 @@ def _opened(output: str) -> Iterator[Put]:
         with whole_file(output) as part, open(part, "wb") as file, _opened_archive(file, output.lower()) as pack:
             index = [_HEAD]
 
-            def take(name: str, body: bytes, line: str) -> None:
+            def put(name: str, body: bytes, line: str) -> None:
                 pack(name, body)
                 index.append(line)
 
-            yield take
+            yield put
             pack(INDEX, "".join(index).encode("latin-1"))
     except OSError as problem:
         raise make_fault(problem, output) from None
@@ -115,7 +116,7 @@ def _opened_folder(folder: Path) -> Iterator[Put]:
 
 
 def _read_key(line: str) -> str:
-    """The name in a line of the index; of a comment, nothing."""
+    """The file name in a line of the index; empty for a comment."""
     found = _KEY.match(line)
     if found is None or line.startswith("#"):
         return ""
@@ -152,7 +153,7 @@ def _escape(mark: str, *, special: str) -> str:
 
 
 def write_addresses(addresses: Iterable[str], out: BinaryIO) -> int:
-    """One address a line, each once, as `lycosa crawl --seeds` reads them."""
+    """Write one address per line, each once, as `lycosa crawl --seeds` reads them; returns their number."""
     seen: set[str] = set()
     for address in addresses:
         if address not in seen and not any(mark.isspace() for mark in address):

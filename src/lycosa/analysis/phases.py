@@ -1,4 +1,4 @@
-"""One document goes in; what its phases found comes out as a record, with the time that each of them took."""
+"""Phases of an analysis: one document goes in; a record of its findings comes out, with the time of each phase."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lycosa.analysis.plan import PHASES, AnalysisPlan, Step
 from lycosa.model import Record
 from lycosa.parse import Doc
 
-#: What is kept of one document: more than honest ones have.
+#: Limits of what is kept of one document: more than honest ones have.
 MAX_LINKS = 20_000
 MAX_FACETS = 500
 MAX_CHANGES = 200
@@ -22,7 +22,7 @@ MAX_CHARS = 2000
 
 
 class DocumentFinding(Struct):
-    """What is known of one document after its phases."""
+    """The findings of the phases about one document."""
 
     member: str
     url: str
@@ -39,26 +39,26 @@ class DocumentFinding(Struct):
 class Phases:
     """The steps of a plan, ready to be run."""
 
-    def __init__(self, part: Analyzer, plan: AnalysisPlan) -> None:
-        self._part = part
+    def __init__(self, analyzer: Analyzer, plan: AnalysisPlan) -> None:
+        self._analyzer = analyzer
         self._plan = plan
         self._steps: dict[str, tuple[list[Step], ...]] = {}
 
     def examine(self, doc: Doc) -> Iterator[Record]:
         """Run the phases over a document and over those that are packed in it."""
         yield self._record(Case(doc))
-        for case in self._part.members(doc):
+        for case in self._analyzer.members(doc):
             yield self._record(case)
 
     def run(self, case: Case) -> tuple[float, float, float, float]:
         """Run the phases that the plan has for this case; returns the processor time of each."""
         at = [time.process_time()]
-        for step in self._plan.steps(self._part, "detect", ""):
+        for step in self._plan.steps(self._analyzer, "detect", ""):
             case.kind = step(case) or case.kind or case.doc.kind
         at.append(time.process_time())
         chosen = self._steps.get(case.kind)
         if chosen is None:
-            chosen = tuple(self._plan.steps(self._part, phase, case.kind) for phase in PHASES[1:])
+            chosen = tuple(self._plan.steps(self._analyzer, phase, case.kind) for phase in PHASES[1:])
             self._steps[case.kind] = chosen
         for step in chosen[0]:
             if (corrected := step(case)) is not None:
@@ -76,12 +76,23 @@ class Phases:
     def _record(self, case: Case) -> Record:
         seconds = self.run(case)
         finding = DocumentFinding(
-            case.member, case.url, case.kind, case.doc.mime, len(case.body), _cut(case.facts),
-            [Facet(facet[0], facet[1][:MAX_CHARS], facet[2]) for facet in case.facets[:MAX_FACETS]],
-            [TypedLink(lead[0], lead[1][:MAX_CHARS], lead[2], lead[3][:MAX_CHARS]) for lead in case.links[:MAX_LINKS]],
-            [Correction(item[0], item[1][:MAX_CHARS], item[2], item[3]) for item in case.changes[:MAX_CHANGES]],
-            seconds,
-        )  # fmt: skip
+            member=case.member,
+            url=case.url,
+            kind=case.kind,
+            mime=case.doc.mime,
+            bytes=len(case.body),
+            facts=_cut(case.facts),
+            facets=[Facet(name, value[:MAX_CHARS], times) for name, value, times in case.facets[:MAX_FACETS]],
+            links=[
+                TypedLink(kind, href[:MAX_CHARS], strong, url[:MAX_CHARS])
+                for kind, href, strong, url in case.links[:MAX_LINKS]
+            ],
+            changes=[
+                Correction(what, detail[:MAX_CHARS], line, times)
+                for what, detail, line, times in case.changes[:MAX_CHANGES]
+            ],
+            seconds=seconds,
+        )
         return Record("document", msgspec.structs.asdict(finding))
 
 

@@ -1,4 +1,4 @@
-"""A TOML file goes in; which phases run for which kind, and how documents are sorted, comes out.
+"""Plan of an analysis, a TOML file of the user: which phases run for which kind, and how documents are sorted.
 
 [phases]                                 # for every document; "built-in" is the mission's own
 analyse = ["built-in", "mine.py:count"]
@@ -34,7 +34,7 @@ BUILT_IN = "built-in"
 Step = Callable[[Any], Any]
 
 
-class Assembly(Struct, frozen=True, forbid_unknown_fields=True):
+class PhaseSteps(Struct, frozen=True, forbid_unknown_fields=True):
     """The steps of each phase; None: as for every document."""
 
     detect: tuple[str, ...] | None = None
@@ -44,14 +44,14 @@ class Assembly(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user wants of an analysis."""
+    """The user's plan of an analysis."""
 
-    phases: Assembly = Assembly()
-    kinds: dict[str, Assembly] = {}
+    phases: PhaseSteps = PhaseSteps()
+    kinds: dict[str, PhaseSteps] = {}
     clusters: dict[str, str | dict[str, str]] = {}
 
     def names(self, phase: str, kind: str) -> tuple[str, ...]:
-        """The steps of a phase for documents of a kind: of the most telling pattern that fits it, or of all."""
+        """The names of the steps of a phase for a kind: those of the longest pattern that fits it, or those for all."""
         fitting = [pattern for pattern in self.kinds if kind and fnmatchcase(kind, pattern)]
         for pattern in sorted(fitting, key=len, reverse=True):
             if (names := getattr(self.kinds[pattern], phase)) is not None:
@@ -59,24 +59,24 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
         names = getattr(self.phases, phase)
         return (BUILT_IN,) if names is None else tuple(names)
 
-    def steps(self, part: Analyzer, phase: str, kind: str) -> list[Step]:
+    def steps(self, analyzer: Analyzer, phase: str, kind: str) -> list[Step]:
         """The functions of a phase for documents of a kind."""
-        return [getattr(part, phase) if name == BUILT_IN else _load(name) for name in self.names(phase, kind)]
+        return [getattr(analyzer, phase) if name == BUILT_IN else _load(name) for name in self.names(phase, kind)]
 
     def plugins(self) -> list[str]:
         """The names of the user's functions."""
         every = [self.phases, *self.kinds.values()]
-        found = {name for assembly in every for phase in PHASES for name in getattr(assembly, phase) or ()}
-        return sorted(found - {BUILT_IN})
+        names = {name for steps in every for phase in PHASES for name in getattr(steps, phase) or ()}
+        return sorted(names - {BUILT_IN})
 
     def mark(self) -> str:
-        """Changes when the phases, or the code of a plugin, do; clusters are made anew each time and do not count."""
+        """A digest of the phases and the code of plugins, empty for no plan; clusters are made anew each time."""
         digest = hashlib.sha256(msgspec.json.encode((self.phases, self.kinds)))
         for name in self.plugins():
             path = name.rpartition(":")[0]
             if path.endswith(".py") and os.path.isfile(path):
                 digest.update(Path(path).read_bytes())
-        return digest.hexdigest()[:12] if self.phases != Assembly() or self.kinds else ""
+        return digest.hexdigest()[:12] if self.phases != PhaseSteps() or self.kinds else ""
 
 
 _loaded: dict[str, Step] = {}
@@ -89,7 +89,7 @@ def _load(name: str) -> Step:
 
 
 def read_plan(file: str) -> AnalysisPlan:
-    """Read a plan and load what it names once, so that a mistake is told before anything is done."""
+    """Read a plan and load the plugins that it names, so that a mistake is told before anything is done."""
     path = Path(file)
     try:
         text = path.read_bytes()
@@ -99,7 +99,7 @@ def read_plan(file: str) -> AnalysisPlan:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as problem:
         allowed = f"[phases] and [kinds.KIND] with {', '.join(PHASES)}, [clusters] and [clusters.NAME]"
         raise UsageError(f"The plan {file} cannot be used: {problem}; allowed: {allowed}.") from None
-    plan = _at_home(plan, path.resolve().parent)
+    plan = _with_absolute_files(plan, path.resolve().parent)
     for name in plan.plugins():
         step = _load(name)
         wanted = [each for each in inspect.signature(step).parameters.values() if each.default is each.empty]
@@ -110,17 +110,17 @@ def read_plan(file: str) -> AnalysisPlan:
     return plan
 
 
-def _at_home(plan: AnalysisPlan, folder: Path) -> AnalysisPlan:
-    """The same plan with its files named from anywhere: they are looked up from the plan's folder."""
+def _with_absolute_files(plan: AnalysisPlan, folder: Path) -> AnalysisPlan:
+    """The same plan with absolute names of its plugin files, which are relative to the plan's folder."""
 
-    def settle(assembly: Assembly) -> Assembly:
-        return Assembly(**{phase: _settle(getattr(assembly, phase), folder) for phase in PHASES})
+    def resolve(steps: PhaseSteps) -> PhaseSteps:
+        return PhaseSteps(**{phase: _resolve_files(getattr(steps, phase), folder) for phase in PHASES})
 
-    kinds = {kind: settle(assembly) for kind, assembly in plan.kinds.items()}
-    return msgspec.structs.replace(plan, phases=settle(plan.phases), kinds=kinds)
+    kinds = {kind: resolve(steps) for kind, steps in plan.kinds.items()}
+    return msgspec.structs.replace(plan, phases=resolve(plan.phases), kinds=kinds)
 
 
-def _settle(names: tuple[str, ...] | None, folder: Path) -> tuple[str, ...] | None:
+def _resolve_files(names: tuple[str, ...] | None, folder: Path) -> tuple[str, ...] | None:
     if names is None:
         return None
     return tuple(str(folder / name) if name.rpartition(":")[0].endswith(".py") else name for name in names)

@@ -1,6 +1,6 @@
-"""A collection goes in, `analysis.db` and a tally come out: first every document by itself, then what needs them all.
+"""Run of an analysis: first every document by itself, then the tasks that need several, then the clusters.
 
-What was done stands in the database: the same command continues after any end, and a second run does what is new.
+The database knows what was done: the same command continues after any end, and a second run does what is new.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.analysis import analysis_main
-from lycosa.analysis.analysis_main import Brief
+from lycosa.analysis.analysis_main import WorkerOptions
 from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.collectors import check_clusters, sort_documents
 from lycosa.analysis.plan import PHASES, AnalysisPlan
@@ -63,7 +63,7 @@ class AnalysisOptions(Struct, frozen=True):
     """How an analysis is run."""
 
     plan: AnalysisPlan = AnalysisPlan()
-    workers: int = 0  # 0: one for each processor
+    workers: int = 0  # 0: one per processor
     again: bool = False
     retry: bool = False
     quiet: bool = False
@@ -78,7 +78,7 @@ class AnalysisTally(Tally):
     total: int = 0  # documents that are known after it
 
     def line(self) -> str:
-        """Where it stands."""
+        """The state of the analysis in one line."""
         rate = self.documents / self.seconds if self.seconds else 0.0
         parts = [f"{self.documents:,} {self.what}", f"{rate:,.0f}/s"]
         if self.left:
@@ -88,85 +88,87 @@ class AnalysisTally(Tally):
         return ", ".join(parts)
 
 
-def analyse_collection(folder: Path, part: Analyzer, errand: AnalysisOptions) -> AnalysisTally:
-    """Analyse what is new in a collection, and make anew what follows from the whole."""
+def analyse_collection(folder: Path, analyzer: Analyzer, options: AnalysisOptions) -> AnalysisTally:
+    """Analyse the new documents of a collection, then redo what depends on all of them."""
     with Collection(folder) as collection:
-        check_clusters(errand.plan.clusters, {**COLUMNS, **part.columns}, list(part.facets))
+        check_clusters(options.plan.clusters, {**COLUMNS, **analyzer.columns}, list(analyzer.facets))
         with lock(folder, name=LOCK, what=BUSY):
-            store = Store(folder, part)
+            store = Store(folder, analyzer)
             try:
-                if errand.again or errand.retry:
-                    store.forget(aside_only=not errand.again)
-                    part.forget(store)
-                return _Analysis(collection, store, part, errand).run()
+                if options.again or options.retry:
+                    store.forget(aside_only=not options.again)
+                    analyzer.forget(store)
+                return _Analysis(collection, store, analyzer, options).run()
             finally:
                 store.close()
 
 
 class _Analysis:
-    def __init__(self, collection: Collection, store: Store, part: Analyzer, errand: AnalysisOptions) -> None:
+    def __init__(self, collection: Collection, store: Store, analyzer: Analyzer, options: AnalysisOptions) -> None:
         self.collection = collection
         self.store = store
-        self.part = part
-        self.errand = errand
-        self.version = f"{part.version} {errand.plan.mark()}".strip()
+        self.analyzer = analyzer
+        self.options = options
+        self.version = f"{analyzer.version} {options.plan.mark()}".strip()
 
     def run(self) -> AnalysisTally:
         whole = AnalysisTally()
         began = time.monotonic()
-        desk = AnalysisQueue(self.collection, self.store, self.version)
-        tally = self._drive([desk], AnalysisTally(left=desk.left()), tasks=False)
+        queue = AnalysisQueue(self.collection, self.store, self.version)
+        tally = self._run_queues([queue], AnalysisTally(left=queue.left()), tasks=False)
         whole.phases = dict(zip(PHASES, self.store.seconds, strict=True))
-        self._take_in(whole, tally)
+        self._add_up(whole, tally)
         whole.documents = tally.documents
         if not tally.ended_by:
-            desk.finish()
+            queue.finish()
             self._relate(whole)
         whole.seconds = time.monotonic() - began
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
         return whole
 
     def _relate(self, whole: AnalysisTally) -> None:
-        """What needs all documents: links between them, tasks, clusters."""
+        """Do what needs all documents: links between them, tasks, clusters."""
         began = time.process_time()
-        count = self.store.plan_tasks(self.part.relate(self.store, self.collection))
+        count = self.store.plan_tasks(self.analyzer.relate(self.store, self.collection))
         whole.phases["relate"] = time.process_time() - began
         if count:
             stages = [row[0] for row in self.store.rows("SELECT DISTINCT stage FROM task ORDER BY stage")]
-            desks = [TaskQueue(self.store, self.part, stage) for stage in stages]
-            tally = self._drive(desks, AnalysisTally(left=count, what="checks"), tasks=True)
-            whole.phases["check"] = sum(desk.seconds for desk in desks)
-            self._take_in(whole, tally)
+            queues = [TaskQueue(self.store, self.analyzer, stage) for stage in stages]
+            tally = self._run_queues(queues, AnalysisTally(left=count, what="checks"), tasks=True)
+            whole.phases["check"] = sum(queue.seconds for queue in queues)
+            self._add_up(whole, tally)
         began = time.process_time()
-        self.part.finish(self.store)
-        clusters = {**self.part.clusters, **self.errand.plan.clusters}
+        self.analyzer.finish(self.store)
+        clusters = {**self.analyzer.clusters, **self.options.plan.clusters}
         sort_documents(self.store, clusters)
         whole.phases["sort"] = time.process_time() - began
         if not whole.ended_by:
-            self.store.note("analysed", time.time())
+            self.store.set_meta("analysed", time.time())
 
-    def _take_in(self, whole: AnalysisTally, tally: AnalysisTally) -> None:
+    def _add_up(self, whole: AnalysisTally, tally: AnalysisTally) -> None:
         whole.ended_by = whole.ended_by or tally.ended_by
         whole.aside += tally.aside
         whole.replaced += tally.replaced
         for outcome, count in tally.outcomes.items():
             whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
 
-    def _drive(self, desks: Sequence[JobQueue], tally: AnalysisTally, *, tasks: bool) -> AnalysisTally:
-        brief = Brief(str(self.collection.path.resolve()), self.errand.plan, tasks)
-        return drive(self.collection, self.part, desks, brief=brief, tally=tally, errand=self.errand)
+    def _run_queues(self, queues: Sequence[JobQueue], tally: AnalysisTally, *, tasks: bool) -> AnalysisTally:
+        worker_options = WorkerOptions(str(self.collection.path.resolve()), self.options.plan, tasks)
+        return run_queues(
+            self.collection, self.analyzer, queues, worker_options=worker_options, tally=tally, options=self.options
+        )
 
 
-def drive(
+def run_queues(
     collection: Collection,
-    part: Analyzer,
-    desks: Sequence[JobQueue],
+    analyzer: Analyzer,
+    queues: Sequence[JobQueue],
     *,
-    brief: Brief,
+    worker_options: WorkerOptions,
     tally: AnalysisTally,
-    errand: AnalysisOptions,
+    options: AnalysisOptions,
 ) -> AnalysisTally:
-    """Have workers do what is on the desks, one after the other, until nothing is left or Ctrl-C ends it."""
+    """Have workers do the jobs of the queues, one queue after the other, until nothing is left or Ctrl-C ends it."""
     if not tally.left:
         return tally
     log = collection.path / "logs" / "analyse.log"
@@ -175,13 +177,13 @@ def drive(
     # In somebody else's collection a crash leaves no stack.
     keeps_log = os.access(log if log.exists() else log.parent, os.W_OK)
     setup = msgspec.structs.replace(
-        make_setup(msgspec.structs.replace(collection.mission, missions=(), quarry=find_name(type(part)))),
-        brief=msgspec.json.encode(brief).decode(),
+        make_setup(msgspec.structs.replace(collection.mission, missions=(), quarry=find_name(type(analyzer)))),
+        options=msgspec.json.encode(worker_options).decode(),
         log=str(log) if keeps_log else "",
-        recycle=20_000,  # what a worker has compiled is dear
+        recycle=20_000,  # what a worker has compiled is expensive to compile again
     )
-    progress = ProgressLine(errand.output or sys.stderr, quiet=errand.quiet)
-    pool = Pool(FORK_SERVER, setup, workers=errand.workers or os.cpu_count() or 1)
+    progress = ProgressLine(options.output or sys.stderr, quiet=options.quiet)
+    pool = Pool(FORK_SERVER, setup, workers=options.workers or os.cpu_count() or 1)
     interrupts = Interrupts(progress.say, hurry=pool.close)
 
     def order() -> Order:
@@ -189,25 +191,25 @@ def drive(
 
     with interrupts.caught():
         try:
-            for desk in desks:
-                run_jobs(pool, desk, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
+            for queue in queues:
+                run_jobs(pool, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
         finally:
             progress.clear()
             pool.close()
     return tally
 
 
-class Pages(Protocol):
-    """Where it stands which pages were looked at, and what came of them."""
+class PageStore(Protocol):
+    """The pages that were looked at, with the findings about each."""
 
     def undone(self, places: Iterable[Place], version: str) -> list[Place]:
-        """Those that were not looked at yet in this form, or by another version."""
+        """Those that were not looked at yet with this content, or only by another version."""
 
     def count_done(self, version: str) -> int:
         """How many were looked at by this version."""
 
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
-        """Keep what came of a page, within a transaction; `items` are records as JSON."""
+        """Store the outcome of a page, within a transaction; `items` are records as JSON."""
 
     def numbers(self) -> Iterable[int]:
         """The pages that were looked at."""
@@ -216,19 +218,19 @@ class Pages(Protocol):
         """Forget pages; within a transaction."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything in the block, or nothing of it."""
+        """A transaction: everything in the block is written, or nothing."""
 
-    def note(self, key: str, value: object) -> None:
-        """Keep a figure of the whole."""
+    def set_meta(self, key: str, value: object) -> None:
+        """Store a value of the whole database."""
 
-    def noted(self, key: str) -> object:
-        """What was kept under this name, or None."""
+    def meta(self, key: str) -> object:
+        """The value that was stored under this name, or None."""
 
 
 class AnalysisQueue:
-    """The ledger of a pass over all pages: pages out, findings in."""
+    """The queue of a pass over all pages: gives pages to workers and stores their findings."""
 
-    def __init__(self, collection: Collection, pages: Pages, version: str) -> None:
+    def __init__(self, collection: Collection, pages: PageStore, version: str) -> None:
         self._collection = collection
         self._pages = pages
         self._version = version
@@ -237,13 +239,13 @@ class AnalysisQueue:
         self._mark = f"{version} {_stamp(collection.path / 'crawl.db')} {_stamp(collection.path / 'crawl.db-wal')}"
 
     def finish(self) -> None:
-        """Everything that was there when the desk was opened is done; what is not there any more is forgotten."""
-        if self._pages.noted("seen") == self._mark:
+        """Record that all pages of the collection are done; forget those that it does not hold any more."""
+        if self._pages.meta("seen") == self._mark:
             return
         gone = list(self._find_gone())
         with self._pages.transaction():
             self._pages.drop(gone)
-        self._pages.note("seen", self._mark)
+        self._pages.set_meta("seen", self._mark)
 
     def _find_gone(self) -> Iterator[int]:
         """Pages that were looked at and are not in the collection: both lists are in order, so neither is held."""
@@ -257,7 +259,7 @@ class AnalysisQueue:
 
     def left(self) -> int:
         """How many pages are to be looked at, at most; 0 at once where nothing was written since the last time."""
-        if self._pages.noted("seen") == self._mark:
+        if self._pages.meta("seen") == self._mark:
             return 0
         pages = next(self._collection.rows(_COUNT))[0]
         left = max(int(pages) - self._pages.count_done(self._version), 0)
@@ -295,7 +297,7 @@ class AnalysisQueue:
 
 
 def _stamp(path: Path) -> str:
-    """Changes when a file does; the same for none and an empty one, which a reader may leave."""
+    """Size and time of a file; the same for none and an empty one, which a reader may leave."""
     try:
         found = path.stat()
     except OSError:
@@ -304,11 +306,11 @@ def _stamp(path: Path) -> str:
 
 
 class TaskQueue:
-    """The ledger of one stage of the second pass: tasks out, answers in."""
+    """The queue of one stage of tasks: gives tasks to workers and stores their answers."""
 
-    def __init__(self, store: Store, part: Analyzer, stage: int) -> None:
+    def __init__(self, store: Store, analyzer: Analyzer, stage: int) -> None:
         self._store = store
-        self._part = part
+        self._analyzer = analyzer
         self._stage = stage
         self._last = 0
         self._under_way: dict[int, tuple[Task, int]] = {}
@@ -335,7 +337,7 @@ class TaskQueue:
                 self.seconds += float(facts.pop("seconds", 0.0) or 0.0)
                 if result.outcome != "done":
                     facts = {"outcome": result.outcome, "error": result.error}
-                self._part.conclude(self._store, task, facts)
+                self._analyzer.record_answer(self._store, task, facts)
                 self._store.db.execute("DELETE FROM task WHERE id = ?", (result.key,))
                 del self._under_way[result.key]
                 tally.count(task.subject, result.outcome, result.error, [])

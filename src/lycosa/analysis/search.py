@@ -1,7 +1,7 @@
-"""A collection and a question go in, the documents that fit come out, the best first, each with the words around.
+"""Full-text search: the documents of a collection that fit a question, the best first, each with a snippet.
 
-The index is `search.db`, beside the crawl's database: it is brought up to date when it is asked, from the archive, and
-may be deleted. It holds no text: what is shown is read from the archive again.
+The index is `search.db`, beside the crawl's database. A search brings it up to date from the archive first; it may be
+deleted. It holds no text: snippets are read from the archive again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lycosa import urls
-from lycosa.analysis.analysis_main import Brief
+from lycosa.analysis.analysis_main import WorkerOptions
 from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.analysis.archive_members import ArchiveMembers
-from lycosa.analysis.run import AnalysisOptions, AnalysisQueue, AnalysisTally, drive
+from lycosa.analysis.run import AnalysisOptions, AnalysisQueue, AnalysisTally, run_queues
 from lycosa.analysis.store import Place
 from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
@@ -49,7 +49,7 @@ _decode = msgspec.json.Decoder(Words).decode
 
 
 class Hit(NamedTuple):
-    """A document that fits."""
+    """A document that fits a question."""
 
     url: str
     kind: str
@@ -63,7 +63,7 @@ MARK = "\x02", "\x03"
 
 
 class Question(NamedTuple):
-    """What was asked, taken apart."""
+    """A parsed question, as FTS5 and SQL take it."""
 
     match: str  # for FTS5; empty: no words
     where: str
@@ -74,9 +74,9 @@ class Question(NamedTuple):
 class SearchIndex:
     """The index of one collection; `update` brings it up to date, `search` asks it."""
 
-    def __init__(self, collection: Collection, part: Analyzer) -> None:
+    def __init__(self, collection: Collection, analyzer: Analyzer) -> None:
         self.collection = collection
-        self.part = part
+        self.analyzer = analyzer
         self.path = collection.path / NAME
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         needed = [self.path.parent, *([self.path] if self.path.exists() else [])]
@@ -84,32 +84,34 @@ class SearchIndex:
             self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
             self.path = Path(self._temporary.name) / NAME
         self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
-        self._crate = ArchiveMembers(part)
+        self._members = ArchiveMembers(analyzer)
 
     def close(self) -> None:
         self.db.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    # Bringing it up to date
+    # Updating
 
-    def update(self, errand: AnalysisOptions) -> AnalysisTally:
-        """Take in what is new; the tally tells how much."""
-        desk = AnalysisQueue(self.collection, self, str(self.part.version))
-        tally = AnalysisTally(left=desk.left(), what="documents indexed")
-        brief = Brief(str(self.collection.path.resolve()), words=True)
-        tally = drive(self.collection, self.part, [desk], brief=brief, tally=tally, errand=errand)
+    def update(self, options: AnalysisOptions) -> AnalysisTally:
+        """Index the pages that are new; the tally says how many."""
+        queue = AnalysisQueue(self.collection, self, str(self.analyzer.version))
+        tally = AnalysisTally(left=queue.left(), what="documents indexed")
+        worker_options = WorkerOptions(str(self.collection.path.resolve()), words=True)
+        tally = run_queues(
+            self.collection, self.analyzer, [queue], worker_options=worker_options, tally=tally, options=options
+        )
         if not tally.ended_by:
-            desk.finish()
+            queue.finish()
         return tally
 
-    def note(self, key: str, value: object) -> None:
-        """Keep a figure of the whole."""
+    def set_meta(self, key: str, value: object) -> None:
+        """Store a value of the whole index."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def noted(self, key: str) -> object:
-        """What was kept under this name, or None."""
+    def meta(self, key: str) -> object:
+        """The value that was stored under this name, or None."""
         return self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
 
     def undone(self, places: Iterable[Place], version: str) -> list[Place]:
@@ -126,7 +128,7 @@ class SearchIndex:
         return int(self.db.execute(sql, (version,)).get)
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything in the block, or nothing of it."""
+        """A transaction: everything in the block is written, or nothing."""
         return self._transaction()
 
     @contextmanager
@@ -135,7 +137,7 @@ class SearchIndex:
             yield
 
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
-        """Put a page's words in the place of those that were there; within a transaction."""
+        """Replace the words of a page; within a transaction."""
         strikes = place.strikes + (outcome == "strike")
         row = (place.n, place.digest, version, outcome, strikes)
         self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", row)
@@ -167,7 +169,7 @@ class SearchIndex:
             for table, key in (("word", "rowid"), ("space", "doc"), ("doc", "id")):
                 self.db.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
 
-    # Asking
+    # Searching
 
     def count(self, question: Question) -> int:
         """How many documents fit."""
@@ -186,14 +188,14 @@ class SearchIndex:
             yield Hit(url, kind, title, self._quote(n, member, question.words), round(value, 3))
 
     def _quote(self, n: int, member: str, words: Sequence[str]) -> str:
-        """The words around the first that was asked for, from the archive."""
+        """A snippet around the first word that was asked for, from the archive."""
         page = self.collection.page_at(n)
         if page is None:
             return ""
-        found = self._crate.find(n, lambda: page.doc, member) if member else None
-        case = found or Case(page.doc)
-        case.kind = self.part.detect(case) or case.doc.kind
-        return mark_words(read_words(case, self.part.spell(case)).text, words)
+        packed = self._members.find(n, lambda: page.doc, member) if member else None
+        case = packed or Case(page.doc)
+        case.kind = self.analyzer.detect(case) or case.doc.kind
+        return mark_words(read_words(case, self.analyzer.to_utf8(case)).text, words)
 
 
 def _from(question: Question) -> str:
@@ -209,7 +211,7 @@ _PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"|(\S+))')
 
 
 def read_question(text: str) -> Question:
-    """Words, "phrases", begin*, -without, and filters: kind:xsd ns:http://…* host:*.org element:name."""
+    """Parse words, "phrases", begin*, -without, and filters: kind:xsd ns:http://…* host:*.org element:name."""
     match: list[str] = []
     unwanted: list[str] = []
     where, values, words = "", [], []
@@ -222,13 +224,16 @@ def read_question(text: str) -> Question:
             raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
         if name in ("kind", "host", "ns", "url"):
             where += f" AND {'NOT ' if minus else ''}{_WHERE[name]}"
-            plain = urls.host_pattern(word) if name == "host" else word.lower() if name == "kind" else word
-            values.append(plain.replace("[", "[[]"))
+            if name == "host":
+                word = urls.host_pattern(word)
+            elif name == "kind":
+                word = word.lower()
+            values.append(word.replace("[", "[[]"))
         else:
-            made = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)
-            if not made:
+            term = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)
+            if not term:
                 continue
-            (unwanted if minus else match).append(made)
+            (unwanted if minus else match).append(term)
             if not name and not minus:
                 words.append(word)
     if unwanted and not match:
@@ -260,7 +265,7 @@ def mark_words(text: str, words: Sequence[str]) -> str:
     """A piece of the text around the first phrase or word that was asked for, all of them marked."""
     phrases = [parts for word in words if (parts := re.findall(r"\w+", word))]
     whole = _pattern([r"\W+".join(map(re.escape, parts)) for parts in phrases])
-    single = _pattern([re.escape(part) for parts in phrases for part in parts])
+    single = _pattern([re.escape(analyzer) for parts in phrases for analyzer in parts])
     first = whole.search(text)
     pattern = whole if first else single
     first = first or single.search(text)

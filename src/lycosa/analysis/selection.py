@@ -1,4 +1,4 @@
-"""Documents of an analysed collection, chosen by what was found of them, with their bytes as collected or corrected."""
+"""Selection of documents of an analysed collection by their facts, with their bytes as collected or corrected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from lycosa.extract.quarry_loader import load_object
 
 
 class Selected(Struct, frozen=True):
-    """Which documents are wanted; empty: all of them that were recognised."""
+    """Criteria for documents; empty: all that were recognised."""
 
     select: str = ""  # a condition, as in a plan
     cluster: str = ""  # CLUSTER, or CLUSTER/COLLECTION
@@ -30,7 +30,7 @@ class Selected(Struct, frozen=True):
 
 
 class Document(NamedTuple):
-    """One document that was chosen."""
+    """One document that was selected."""
 
     id: int
     n: int
@@ -41,23 +41,23 @@ class Document(NamedTuple):
 
 
 class Selection:
-    """Reads an analysed collection; use it with `opened_selection`."""
+    """An analysed collection, open for reading; use it with `opened_selection`."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.db = open_readonly(Path(folder))
-        self.part = part = _find_analyzer(find_mission(self.db))
+        self.analyzer = _find_analyzer(find_mission(self.db))
         self.collection = Collection(folder)
         self._page: Page | None = None  # the one that was read last: its members come one after the other
         self._n = 0
-        self._crate = ArchiveMembers(part)
+        self._members = ArchiveMembers(self.analyzer)
 
     def close(self) -> None:
         self.collection.close()
         self.db.close()
 
-    def find(self, pick: Selected) -> Iterator[Document]:
+    def find(self, wanted: Selected) -> Iterator[Document]:
         """The documents that fit, in the order of their pages."""
-        condition = self.condition(pick)
+        condition = self.condition(wanted)
         sql = f"SELECT id, n, url, coalesce(member, ''), kind, coalesce(mime, '') FROM document WHERE {condition.sql}"
         for row in self.db.execute(f"{sql} ORDER BY n, id", condition.values):
             yield Document(*row)
@@ -71,51 +71,51 @@ class Selection:
             return None
         case: Case | None = Case(page.doc)
         if document.member:
-            case = self._crate.find(document.n, lambda: page.doc, document.member)
+            case = self._members.find(document.n, lambda: page.doc, document.member)
         if case is None:
             return None
         if not corrected:
             return case.body
-        case.kind = self.part.detect(case) or ""
-        mended = self.part.correct(case)
-        return case.body if mended is None else mended.data
+        case.kind = self.analyzer.detect(case) or ""
+        correction = self.analyzer.correct(case)
+        return case.body if correction is None else correction.data
 
-    def find_missing(self, pick: Selected) -> Iterator[str]:
+    def find_missing(self, wanted: Selected) -> Iterator[str]:
         """The addresses that documents need, and that were not collected."""
-        condition = self.condition(pick)
-        spare = ", ".join("?" * len(self.part.spare))
+        condition = self.condition(wanted)
+        spare = ", ".join("?" * len(self.analyzer.spare))
         sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''
                   AND kind NOT IN ({spare})
                   AND document IN (SELECT id FROM document WHERE {condition.sql}) ORDER BY document, nth"""
-        rows = self.db.execute(sql, (*self.part.spare, *condition.values))
+        rows = self.db.execute(sql, (*self.analyzer.spare, *condition.values))
         return (row[0] for row in rows if urls.normalise(row[0]))
 
-    def condition(self, pick: Selected) -> Condition:
-        """What a choice means in SQL."""
+    def condition(self, wanted: Selected) -> Condition:
+        """The criteria as SQL."""
         columns = {row[1]: row[2] for row in self.db.execute("PRAGMA table_info(document)")}
         facets = [row[0] for row in self.db.execute("SELECT DISTINCT name FROM facet")]
-        parts = [read_condition(pick.select, columns, facets)]
-        if not pick.select and not pick.cluster:
+        parts = [read_condition(wanted.select, columns, facets)]
+        if not wanted.select and not wanted.cluster:
             parts = [Condition("kind NOT IN ('', 'html', 'archive')")]
-        if pick.host:
-            parts.append(Condition("host GLOB ?", (urls.host_pattern(pick.host),)))
-        if pick.cluster:
-            parts.append(self._of_cluster(pick.cluster))
+        if wanted.host:
+            parts.append(Condition("host GLOB ?", (urls.host_pattern(wanted.host),)))
+        if wanted.cluster:
+            parts.append(self._of_cluster(wanted.cluster))
         parts = [part for part in parts if part is not EVERYTHING] or [EVERYTHING]
         return Condition(" AND ".join(part.sql for part in parts), tuple(v for part in parts for v in part.values))
 
     def _of_cluster(self, name: str) -> Condition:
         cluster, slash, collection = name.partition("/")
-        known: dict[str, Any] = {row[0]: row[1] for row in self.db.execute(_CLUSTERS)}
-        if cluster not in known:
-            raise UsageError(f"There is no cluster {cluster!r}; there is {', '.join(known) or 'none'}.")
+        clusters = [row[0] for row in self.db.execute(_CLUSTERS)]
+        if cluster not in clusters:
+            raise UsageError(f"There is no cluster {cluster!r}; there is {', '.join(clusters) or 'none'}.")
         inner = "SELECT document FROM membership WHERE cluster = ?"
         if not slash:
             return Condition(f"id IN ({inner})", (cluster,))
         return Condition(f"id IN ({inner} AND collection GLOB ?)", (cluster, collection.replace("[", "[[]")))
 
 
-_CLUSTERS = "SELECT cluster, count(*) FROM membership GROUP BY cluster"
+_CLUSTERS = "SELECT cluster FROM membership GROUP BY cluster"
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def opened_selection(folder: str | os.PathLike[str]) -> Iterator[Selection]:
 
 
 def _find_analyzer(mission: str) -> Analyzer:
-    """What a collection was analysed by: its database knows the name, the missions that are installed the class."""
+    """The analyzer of a collection: its database holds the mission's name, the installed missions know the class."""
     name = known().analyzer(mission)
     if not name:
         raise UsageError(f"The collection was analysed by the mission {mission}, which is not installed here.")

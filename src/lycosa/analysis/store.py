@@ -1,4 +1,4 @@
-"""What was found of each document, in `analysis.db` beside the crawl's database: rows in, rows out, batches at once.
+"""Store of an analysis: the findings about each document, in `analysis.db` beside the crawl's database.
 
 Everything in it can be made again from the archive: it may be deleted at any time, and one of another version is.
 """
@@ -33,8 +33,8 @@ COLUMNS = {
     "changes": "INTEGER", "links": "INTEGER", "missing": "INTEGER", "outcome": "TEXT", "error": "TEXT",
 }  # fmt: skip
 
-#: What is written of every document, in the order in which `_add` has it.
-_FOUND = ("n", "digest", "extra", "url", "host", "member", "kind", "mime", "bytes", "changes", "links")
+#: The columns that `_add` writes of every document, in its order.
+_ADDED = ("n", "digest", "extra", "url", "host", "member", "kind", "mime", "bytes", "changes", "links")
 
 _TABLES = """
 -- Pages that were looked at, with the version of what looked at them.
@@ -83,74 +83,76 @@ class Place(Struct, frozen=True, gc=False):
 
 
 class Store:
-    """The database of one collection's analysis; opens a connection of its own."""
+    """The database of one collection's analysis, on a connection of its own."""
 
-    def __init__(self, folder: Path, part: Analyzer) -> None:
-        """With another part, or other columns or tables of it, the database is made anew."""
+    def __init__(self, folder: Path, analyzer: Analyzer) -> None:
+        """The database is made anew for another analyzer, or for other columns or tables of it."""
         self.path = folder / NAME
-        self.columns = {**COLUMNS, **part.columns}
-        self._tables = part.tables
-        self._facts = tuple(part.columns)
-        names = ", ".join(f'"{name}"' for name in (*_FOUND, *self._facts))
-        marks = ", ".join("?" * (len(_FOUND) + len(self._facts)))
+        self.columns = {**COLUMNS, **analyzer.columns}
+        self._tables = analyzer.tables
+        self._facts = tuple(analyzer.columns)
+        names = ", ".join(f'"{name}"' for name in (*_ADDED, *self._facts))
+        marks = ", ".join("?" * (len(_ADDED) + len(self._facts)))
         self._insert = f"INSERT INTO document ({names}, outcome, error) VALUES ({marks}, 'done', '')"
-        self._mark = f"{_VERSION} {part.name or type(part).__name__} {','.join(part.columns)} {part.tables}"
+        self._signature = (
+            f"{_VERSION} {analyzer.name or type(analyzer).__name__} {','.join(analyzer.columns)} {analyzer.tables}"
+        )
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
-        self.seconds = [0.0] * 4  # of the phases of what was put, of all workers together
+        self.seconds = [0.0] * 4  # per phase, for all that was put, of all workers together
         self.db = open_side_database(self.path, is_ours=self._is_ours, make=self._make)
 
     def _make(self, db: apsw.Connection) -> None:
         db.execute(_TABLES.format(columns=", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())))
         db.execute(self._tables)
-        db.execute("INSERT INTO meta VALUES ('mark', ?)", (self._mark,))
+        db.execute("INSERT INTO meta VALUES ('mark', ?)", (self._signature,))
 
     def _is_ours(self, db: apsw.Connection) -> bool:
         if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
             return False
-        return bool(db.execute("SELECT value FROM meta WHERE key = 'mark'").get == self._mark)
+        return bool(db.execute("SELECT value FROM meta WHERE key = 'mark'").get == self._signature)
 
     def close(self) -> None:
         self.db.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """What a statement gives."""
+        """The rows of a statement."""
         with translated(self.path):
             yield from self.db.execute(sql, values)
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        """The one value that a statement gives, or None."""
+        """The first value of a statement, or None."""
         with translated(self.path):
             return self.db.execute(sql, values).get
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything in the block, or nothing of it."""
+        """A transaction: everything in the block is written, or nothing."""
         with translated(self.path), self.db:
             yield
 
     # Which pages are done
 
     def undone(self, places: Iterable[Place], version: str) -> list[Place]:
-        """Those that were not looked at yet in this form, or by another version."""
+        """Those that were not looked at yet with this content, or only by another version."""
         places = list(places)
         if not places:
             return []
         span = (min(place.n for place in places), max(place.n for place in places))
         sql = "SELECT n, digest, version, outcome, strikes, warc, offset FROM page WHERE n BETWEEN ? AND ?"
         had = {row[0]: row[1:] for row in self.rows(sql, span)}
-        found = []
+        due = []
         for place in places:
             row = had.get(place.n)
             if row is None or row[:2] != (place.digest, version):
-                found.append(place)
+                due.append(place)
             elif row[2] in ("strike", "due"):
-                found.append(msgspec.structs.replace(place, strikes=row[3]))
+                due.append(msgspec.structs.replace(place, strikes=row[3]))
             elif row[4:] != (place.warc, place.offset):  # the same bytes, elsewhere
                 with self.transaction():
                     move = "UPDATE page SET warc = ?, offset = ?, length = ? WHERE n = ?"
                     self.db.execute(move, (place.warc, place.offset, place.length, place.n))
-        return found
+        return due
 
     def count_done(self, version: str) -> int:
         """How many pages were looked at by this version."""
@@ -182,15 +184,13 @@ class Store:
             self.db.execute("UPDATE link SET found = NULL, how = '' WHERE found = ?", (number,))
             self.db.execute("DELETE FROM document WHERE id = ?", (number,))
 
-    # What was found
+    # Findings
 
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
-        """Keep what came of a page, in the place of what was there, within a transaction; `items` are findings."""
+        """Replace what is known of a page, within a transaction; `items` are findings as JSON."""
         strikes = place.strikes + (outcome == "strike")
-        row = (
-            place.n, place.digest, version, outcome, error, strikes,
-            place.warc, place.offset, place.length, place.url,
-        )  # fmt: skip
+        where = (place.warc, place.offset, place.length, place.url)
+        row = (place.n, place.digest, version, outcome, error, strikes, *where)
         self.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         if outcome == "strike":
             return
@@ -206,19 +206,19 @@ class Store:
     def _add(self, place: Place, finding: DocumentFinding) -> None:
         facts = finding.facts
         own = tuple(facts.pop(name, None) for name in self._facts)
-        values = (
-            place.n, place.digest, msgspec.json.encode(facts).decode() if facts else "{}", finding.url,
-            urls.host_of(place.url), finding.member, finding.kind, finding.mime, finding.bytes,
-            sum(change.times for change in finding.changes), len(finding.links),
-        )  # fmt: skip
-        self.db.execute(self._insert, values + own)
+        extra = msgspec.json.encode(facts).decode() if facts else "{}"
+        host = urls.host_of(place.url)
+        changes = sum(change.times for change in finding.changes)
+        page = (place.n, place.digest, extra, finding.url, host)
+        values = (finding.member, finding.kind, finding.mime, finding.bytes, changes, len(finding.links))
+        self.db.execute(self._insert, (*page, *values, *own))
         number = self.db.last_insert_rowid()
         base = finding.url
         self.db.executemany(
             "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, NULL, '')",
             (
-                (number, nth, lead.kind, lead.href, int(lead.strong), lead.url or _resolve(lead.href, base))
-                for nth, lead in enumerate(finding.links)
+                (number, nth, link.kind, link.href, int(link.strong), link.url or _resolve(link.href, base))
+                for nth, link in enumerate(finding.links)
             ),
         )
         self.db.executemany("INSERT INTO facet VALUES (?, ?, ?, ?)", [(number, *facet) for facet in finding.facets])
@@ -234,7 +234,7 @@ class Store:
             self.db.execute(f"UPDATE document SET {names} WHERE id = ?", (*known.values(), document))
 
     def plan_tasks(self, tasks: Iterable[Task]) -> int:
-        """Write down what is to be done, in place of what was; returns how much there is."""
+        """Replace the tasks that are to be done; returns how many there are."""
         with self.transaction():
             self.db.execute("DELETE FROM task")
             self.db.executemany(
@@ -243,12 +243,12 @@ class Store:
             )
         return int(self.value("SELECT count(*) FROM task"))
 
-    def noted(self, key: str) -> object:
-        """What was kept under this name, or None."""
+    def meta(self, key: str) -> object:
+        """The value that was stored under this name, or None."""
         return self.value("SELECT value FROM meta WHERE key = ?", (key,))
 
-    def note(self, key: str, value: object) -> None:
-        """Keep a figure of the whole."""
+    def set_meta(self, key: str, value: object) -> None:
+        """Store a value of the whole database."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 

@@ -1,4 +1,4 @@
-"""What an analysis found goes in; lines for people come out: the collections of each cluster, with bars."""
+"""Summary of an analysis for people: its figures, and the collections of each cluster as bars."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ENDINGS = {
 }
 
 
-def tell(folder: Path, progress: AnalysisTally) -> Iterator[str]:
+def format_summary(folder: Path, tally: AnalysisTally) -> Iterator[str]:
     """The report at the end of an analysis."""
-    rate = progress.documents / progress.seconds * 60 if progress.seconds else 0.0
+    rate = tally.documents / tally.seconds * 60 if tally.seconds else 0.0
     yield (
-        f"{counted(progress.documents, 'page')} analysed in {progress.seconds:,.1f} s ({rate:,.0f}/min); "
-        f"{counted(progress.total, 'document')}. {_ENDINGS.get(progress.ended_by, progress.ended_by)}"
+        f"{counted(tally.documents, 'page')} analysed in {tally.seconds:,.1f} s ({rate:,.0f}/min); "
+        f"{counted(tally.total, 'document')}. {_ENDINGS.get(tally.ended_by, tally.ended_by)}"
     )
-    spent = sum(progress.phases.values())
-    if progress.documents and spent:
-        shares = ", ".join(f"{name} {seconds / spent:.0%}" for name, seconds in progress.phases.items())
+    spent = sum(tally.phases.values())
+    if tally.documents and spent:
+        shares = ", ".join(f"{name} {seconds / spent:.0%}" for name, seconds in tally.phases.items())
         yield f"  time      {shares}"
-    for url, why in progress.aside:
+    for url, why in tally.aside:
         yield f"  set aside {url}: {why}"
     with closing(open_readonly(folder)) as db:
         yield from draw_counts(db, shown=_SHOWN)

@@ -1,6 +1,6 @@
-"""The words of one document, for the index of a collection: a case goes in; its text, names and namespaces come out.
+"""Words of one document for the search index: its text, names of elements and namespaces.
 
-Of XML the values of attributes count as text: a schema says what it is about in them. Everything is bounded.
+Of XML the values of attributes count as text: a schema says in them what it is about. Everything is bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARKUP = ("xml", "sitemap", "sitemap-index", "feed", "xhtml")
 
 
 class Words(Struct):
-    """What can be searched for in a document."""
+    """The parts of a document that can be searched."""
 
     member: str
     url: str
@@ -32,27 +32,37 @@ class Words(Struct):
 
 
 def read_words(case: Case, markup: bytes | None = None) -> Words:
-    """The words of a document; `case.kind` is known. `markup` is what the mission makes of it, in UTF-8."""
+    """The words of a document whose `case.kind` is known; `markup` is its XML in UTF-8 as the analyzer corrected it."""
     doc = case.doc
     if markup is None and doc.tree is None and (doc.kind in _MARKUP or case.body.lstrip()[:1] == b"<"):
         markup = xml.transcode(case.body, doc.charset or xml.find_charset(case.body, ""))
     if markup is not None:
-        found = _Reader().read(markup)
-        if found.names:
-            title = doc.title or found.title
-            return Words(
-                case.member, case.url, case.kind, title[:500], " ".join(found.text)[:MAX_CHARS],
-                " ".join(found.names), list(found.spaces),
-            )  # fmt: skip
-    return Words(case.member, case.url, case.kind, doc.title[:500], doc.text[:MAX_CHARS], "", [])
+        reader = _Reader().read(markup)
+        if reader.names:
+            return _make_words(
+                case, reader.title, " ".join(reader.text), names=" ".join(reader.names), spaces=list(reader.spaces)
+            )
+    return _make_words(case, "", doc.text, names="", spaces=[])
+
+
+def _make_words(case: Case, title: str, text: str, *, names: str, spaces: list[str]) -> Words:
+    return Words(
+        member=case.member,
+        url=case.url,
+        kind=case.kind,
+        title=(case.doc.title or title)[:500],
+        text=text[:MAX_CHARS],
+        names=names,
+        spaces=spaces,
+    )
 
 
 class _Full(Exception):
-    """There is enough."""
+    """The limit of the text is reached."""
 
 
 class _Reader:
-    """Gathers text as expat reads; what stands before an error counts."""
+    """A listener of expat that gathers text; the text before an error counts."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -67,7 +77,7 @@ class _Reader:
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end  # also parts the text before a tag from that behind it
-        parser.CharacterDataHandler = self._take
+        parser.CharacterDataHandler = self._add_text
         parser.StartNamespaceDeclHandler = self._declare
         if b"<!ENTITY" in data:
             parser.DefaultHandler = _ignore  # with it expat does not expand entities in the text
@@ -82,7 +92,7 @@ class _Reader:
         if local not in self.names and len(self.names) < _MAX_NAMES:
             self.names[local] = None
         for value in attributes[1::2]:
-            self._take(value)
+            self._add_text(value)
 
     def _end(self, _name: str) -> None:
         self._last = ""
@@ -92,7 +102,7 @@ class _Reader:
         if namespace and len(self.spaces) < _MAX_SPACES:
             self.spaces[namespace] = None
 
-    def _take(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         words = " ".join(text.split())
         if words:
             self.text.append(words)

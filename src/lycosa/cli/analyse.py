@@ -1,4 +1,4 @@
-"""The verb `analyse`: a collection in; what its documents are, hold, need and lack out."""
+"""The verb `analyse`: runs the analysis of a collection by a mission, and prints its summary."""
 
 from __future__ import annotations
 
@@ -43,15 +43,20 @@ def analyse(
     """
     from lycosa.analysis.plan import AnalysisPlan, read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
-    from lycosa.analysis.summary import tell
+    from lycosa.analysis.summary import format_summary
     from lycosa.output.table import printable
 
     where = Path(named_collection(folder, collection))
-    settled = read_plan(plan) if plan else AnalysisPlan()
-    errand = AnalysisOptions(settled, workers=workers or os.cpu_count() or 1, again=again, retry=retry, quiet=quiet)
+    options = AnalysisOptions(
+        plan=read_plan(plan) if plan else AnalysisPlan(),
+        workers=workers or os.cpu_count() or 1,
+        again=again,
+        retry=retry,
+        quiet=quiet,
+    )
     analyzer = registry.find(mission).analyzer()
     assert analyzer is not None
-    progress = analyse_collection(where, analyzer, errand)
+    tally = analyse_collection(where, analyzer, options)
     if not quiet:
-        click.echo("\n".join(printable(line) for line in tell(where, progress)))
-    return INTERRUPTED if progress.ended_by else 0
+        click.echo("\n".join(printable(line) for line in format_summary(where, tally)))
+    return INTERRUPTED if tally.ended_by else 0

@@ -1,4 +1,4 @@
-"""The verb `changes`: what the rounds of a collection found, and what became of its pages between two of them."""
+"""The verb `changes`: lists the rounds of a collection, or how its pages changed between two of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
     from lycosa.output.table import Format
 
-_SHOWN_HOSTS = 20  # of a table for people; the other formats have all
+_SHOWN_HOSTS = 20  # in the report for people; the other formats have all
 
 
 @click.command(short_help="Tell what changed since an earlier round.")
@@ -52,30 +52,30 @@ def changes(
 
     if rounds and (since is not None or until is not None or host or by_host):
         raise UsageError("--rounds lists all rounds: --since, --until, --host and --hosts go without it.")
-    with Collection(collection) as source, source.snapshot(), opened(output, form) as (out, settled):
+    with Collection(collection) as source, source.snapshot(), opened(output, form) as (out, chosen_format):
         if rounds:
-            _write_rounds(source.rounds, out, settled)
+            _write_rounds(source.rounds, out, chosen_format)
             return
         span = resolve_span(source.database, since, until)
-        _tell_unfinished(source.rounds[: span[1]], span[0])
-        found = source.changes(*span, host=host)
+        _warn_unfinished(source.rounds[: span[1]], span[0])
+        page_changes = source.changes(*span, host=host)
         if by_host:
-            _write_hosts(_count_hosts(found)[0], out, settled)
-        elif settled == "table":
-            _tell_changes(source, span, host, out)
+            _write_hosts(_count_hosts(page_changes)[0], out, chosen_format)
+        elif chosen_format == "table":
+            _write_report(source, span, host, out)
         else:
-            _write_changes(found, out, settled)
+            _write_changes(page_changes, out, chosen_format)
 
 
-def _tell_unfinished(rounds: list[Round], since: int) -> None:
+def _warn_unfinished(rounds: list[Round], since: int) -> None:
     if len(rounds) == since == 1:
         click.echo("lycosa: there is one round only and nothing to compare it with (--since 0: with nothing)", err=True)
     elif rounds[-1].ended is None:
         click.echo(f"lycosa: round {rounds[-1].round} is not finished", err=True)
 
 
-def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: TextIO) -> None:
-    """For people: the sum, the hosts with the most changes, then the pages."""
+def _write_report(source: Collection, span: tuple[int, int], host: str, out: TextIO) -> None:
+    """Write for people: the sums, the hosts with the most changes, then the pages."""
     from lycosa.collection.changes import KINDS
 
     hosts, total = _count_hosts(source.changes(*span, host=host))
@@ -91,10 +91,10 @@ def _tell_changes(source: Collection, span: tuple[int, int], host: str, out: Tex
     _write_changes(source.changes(*span, host=host), out, "table")
 
 
-def _count_hosts(found: Iterable[PageChange]) -> tuple[list[tuple[str, Counter[str]]], Counter[str]]:
-    """The changes of each host by kind, the host with the most of them first; and those of all."""
+def _count_hosts(page_changes: Iterable[PageChange]) -> tuple[list[tuple[str, Counter[str]]], Counter[str]]:
+    """The changes per host by kind, the host with the most of them first; and those of all hosts together."""
     hosts: dict[str, Counter[str]] = {}
-    for change in found:
+    for change in page_changes:
         hosts.setdefault(change.host, Counter())[change.what] += 1
     ranked = sorted(hosts.items(), key=lambda item: (-item[1].total(), item[0]))
     return ranked, sum(hosts.values(), Counter())
@@ -107,17 +107,16 @@ def _write_hosts(hosts: list[tuple[str, Counter[str]]], out: TextIO, form: Forma
     write([(name, *(counts[kind] for kind in KINDS)) for name, counts in hosts], ("host", *KINDS), out, form=form)
 
 
-def _write_changes(found: Iterable[PageChange], out: TextIO, form: Format) -> None:
+def _write_changes(page_changes: Iterable[PageChange], out: TextIO, form: Format) -> None:
     from lycosa.collection.changes import PageChange
     from lycosa.output.table import write
 
-    if form == "table":  # the address tells the host
-        rows = (
-            (change.url, change.what, change.round, change.http, change.redirect or change.title) for change in found
-        )
-        write(rows, ("url", "what", "round", "http", "title"), out, form=form)
+    if form == "table":  # the address shows the host
+        columns = ("url", "what", "round", "http", "title")
+        rows = ((each.url, each.what, each.round, each.http, each.redirect or each.title) for each in page_changes)
+        write(rows, columns, out, form=form)
     else:
-        write(found, PageChange._fields, out, form=form)
+        write(page_changes, PageChange._fields, out, form=form)
 
 
 def _write_rounds(rounds: list[Round], out: TextIO, form: Format) -> None:

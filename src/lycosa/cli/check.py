@@ -1,4 +1,4 @@
-"""The verb `check`: what a mission settles to, or what its rules say of a URL; nothing is fetched or written."""
+"""The verb `check`: shows the settings of a mission, or what its rules say of URLs; fetches and stores nothing."""
 
 from __future__ import annotations
 
@@ -24,47 +24,46 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
     lycosa check mission.toml
     lycosa check mission.toml https://example.org/calendar?month=13
     """
-    plan = load_command_line(words, options, judging=True)
-    if plan.words:
-        _tell_rules(plan, form)
+    command_line = load_command_line(words, options, judging=True)
+    if command_line.words:
+        _write_rules(command_line, form)
     else:
-        _tell_settings(plan, form)
+        _write_settings(command_line, form)
 
 
-def _tell_settings(plan: CommandLine, form: str | None) -> None:
+def _write_settings(command_line: CommandLine, form: str | None) -> None:
     from lycosa.config.loading import describe
     from lycosa.output.table import write
 
-    rows = [(row.key, row.value, row.origin, row.meaning) for row in describe(plan.settled)]
-    with opened("-", form) as (out, settled):
-        if settled == "table":  # the meaning of each is in docs/settings.md and in the other formats
-            write([row[:3] for row in rows], ("setting", "value", "origin"), out, form=settled)
+    rows = [(row.key, row.value, row.origin, row.meaning) for row in describe(command_line.loaded)]
+    with opened("-", form) as (out, chosen_format):
+        if chosen_format == "table":  # the meaning of each is in docs/settings.md and in the other formats
+            write([row[:3] for row in rows], ("setting", "value", "origin"), out, form=chosen_format)
         else:
-            write(rows, ("setting", "value", "origin", "meaning"), out, form=settled)
+            write(rows, ("setting", "value", "origin", "meaning"), out, form=chosen_format)
 
 
-def _tell_rules(plan: CommandLine, form: str | None) -> None:
+def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa import urls
     from lycosa.config.seeds import read_seeds
     from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import printable, write
 
-    mission = plan.settled.mission
+    mission = command_line.loaded.mission
     seeds = read_seeds(mission.seeds).urls
     rules, cleaner = Rules(mission, seeds), urls.Cleaner(mission.urls)
-    with opened("-", form) as (out, settled):
+    with opened("-", form) as (out, chosen_format):
         rows: list[tuple[str, ...]] = []
-        for word in read_seeds(plan.words).urls:
+        for word in read_seeds(command_line.words).urls:
             url = cleaner.clean(word)
-            # How far it lies from a seed is not known here; one link is the least that any other address can have.
+            # The distance of a URL from the seeds is not known here; all but the seeds have a depth of at least 1.
             steps = rules.explain(url, depth=int(url not in seeds), host=urls.host_of(url), seed=url in seeds)
-            found = [(rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in steps]
-            if settled == "table":
+            verdicts = [(rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in steps]
+            if chosen_format == "table":
                 refused = ", ".join(rule for rule, verdict in steps if not verdict.ok)
-                out.write(
-                    f"{printable(url)}: {f'refused ({refused})' if refused else 'visited, if robots.txt allows'}\n"
-                )
-                write(found, ("rule", "ok", "detail"), out, form=settled)
-            rows += [(url, *row) for row in found]
-        if settled != "table":
-            write(rows, ("url", "rule", "ok", "detail"), out, form=settled)
+                verdict = f"refused ({refused})" if refused else "visited, if robots.txt allows"
+                out.write(f"{printable(url)}: {verdict}\n")
+                write(verdicts, ("rule", "ok", "detail"), out, form=chosen_format)
+            rows += [(url, *row) for row in verdicts]
+        if chosen_format != "table":
+            write(rows, ("url", "rule", "ok", "detail"), out, form=chosen_format)

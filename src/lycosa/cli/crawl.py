@@ -1,4 +1,4 @@
-"""The verb `crawl`: seeds or a mission in, a collection and a report out."""
+"""The verb `crawl`: crawls from seeds or by a mission into a collection, and prints a report."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from lycosa.config.command_options import choose_seeds, load_command_line, missi
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.missions import registry
-from lycosa.output.destination import check_place, conclude
+from lycosa.output.destination import check_place, report_written
 
 if TYPE_CHECKING:
     from lycosa.crawler.summary import CrawlReport
     from lycosa.missions.api import CrawlOption, MissionPlugin
 
-#: By mission: the options that were given, with their values.
-Asked = Mapping[str, Mapping[str, str]]
+#: By mission: its options that the command line gives, with their values.
+GivenOptions = Mapping[str, Mapping[str, str]]
 
 
 class CrawlCommand(click.Command):
-    """Has the options that our missions bring; others are looked for when one is unknown, or for the help."""
+    """The command with the options of our missions; it looks for others when one is unknown, or for the help."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {flag for option in self.params for flag in option.opts}
@@ -45,12 +45,12 @@ class MissionOption(click.Option):
             help=option.summary,
         )
         self.mission = mission
-        self.asked = option.name
+        self.option_name = option.name
 
 
 def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
-    found = registry.gather(lambda plugin: ((plugin.name, option) for option in plugin.crawl_options()), plugins)
-    return [MissionOption(name, option) for name, option in found]
+    named = registry.gather(lambda plugin: ((plugin.name, option) for option in plugin.crawl_options()), plugins)
+    return [MissionOption(name, option) for name, option in named]
 
 
 @click.command(cls=CrawlCommand)
@@ -105,14 +105,14 @@ def crawl(
     lycosa crawl example.org --scope path --depth 3 --limit 500
     lycosa crawl mission.toml --collection news
     """
-    asked: dict[str, dict[str, str]] = {}
+    given: dict[str, dict[str, str]] = {}
     for option in click.get_current_context().command.params:
         if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
-            asked.setdefault(option.mission, {})[option.asked] = "" if value is True else str(value)
-    plan = load_command_line(words, options)
-    mission, written = choose_seeds(plan.settled, plan.words, files=files, column=column, sample=(sample, sample_seed))
+            given.setdefault(option.mission, {})[option.option_name] = "" if value is True else str(value)
+    loaded, seed_words = load_command_line(words, options)
+    mission, written = choose_seeds(loaded, seed_words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:
-        return _tell_plan(mission)
+        return _write_plan(mission)
 
     if full and not (recrawl or mission.recrawl.period_h):
         raise UsageError("--full goes with --recrawl or a period: a first round visits every page anyway.")
@@ -124,18 +124,20 @@ def crawl(
 
     from lycosa.crawler.run import CrawlOptions, run
 
-    left = 0  # the exit code of what is written at the end
+    export_code = 0  # the exit code of what is written at the end
 
-    def tell(report: CrawlReport) -> None:
-        nonlocal left
-        left = _conclude(report, mission, output=output, asked=asked, quiet=quiet)
+    def after_round(report: CrawlReport) -> None:
+        nonlocal export_code
+        export_code = _finish_round(report, mission, output=output, given=given, quiet=quiet)
 
     chosen = CrawlOptions(new=new, recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, written=written)
-    return run(mission, chosen, after=tell).exit_code or left
+    return run(mission, chosen, after=after_round).exit_code or export_code
 
 
-def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, asked: Asked, quiet: bool) -> int:
-    """Tell of a round, and do what is asked for after it; returns the exit code of what was written."""
+def _finish_round(
+    report: CrawlReport, mission: Mission, *, output: str | None, given: GivenOptions, quiet: bool
+) -> int:
+    """Print the report of a round, and do what is asked for after it; returns the exit code of what was written."""
     from lycosa.output.table import printable
 
     code, ended_well = 0, report.exit_code in (0, 5)
@@ -144,29 +146,29 @@ def _conclude(report: CrawlReport, mission: Mission, *, output: str | None, aske
         with suppress(*gone):
             click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
     if ended_well and (mission.keep.mirror or mission.keep.index):
-        code = _write_views(mission, quiet=quiet)
+        code = _write_exports(mission, quiet=quiet)
     if ended_well and output:
         _write_list(mission, output)
     if report.exit_code == 4:
-        _tell_failures(report.seeds)
-    elif ended_well and asked:
-        _ask_missions(mission, asked, quiet=quiet)
+        _print_failures(report.seeds)
+    elif ended_well and given:
+        _run_after_round(mission, given, quiet=quiet)
     return code
 
 
-def _ask_missions(mission: Mission, asked: Asked, *, quiet: bool) -> None:
+def _run_after_round(mission: Mission, given: GivenOptions, *, quiet: bool) -> None:
     """Let missions do what the command line asks of them after a round."""
     from lycosa.collection.collection import Collection
     from lycosa.missions.api import FinishedRound
 
     with Collection(mission.keep.collection) as collection:
-        for name, options in asked.items():
+        for name, options in given.items():
             for sentence in registry.find(name).after_round(collection, FinishedRound(mission, options, quiet)):
                 click.echo(f"lycosa: {sentence}", err=True)
 
 
-def _write_views(mission: Mission, *, quiet: bool) -> int:
-    """Write mirror and index; whatever becomes of them, the crawl itself went well."""
+def _write_exports(mission: Mission, *, quiet: bool) -> int:
+    """Write mirror and index; returns their exit code, as the crawl itself went well whatever becomes of them."""
     from lycosa.export.files import write_requested_exports
     from lycosa.output.table import printable
 
@@ -181,17 +183,17 @@ def _write_views(mission: Mission, *, quiet: bool) -> int:
 
 
 def _write_list(mission: Mission, output: str) -> None:
-    """What was collected: the records of the mission's quarry or, where there is none, the pages."""
+    """Write what was collected: the records of the mission's quarry or, where there is none, the pages."""
     from lycosa.export import core_writers
 
     if mission.hunted:
-        conclude(output, core_writers.list_records(mission.keep.collection, output).said)
+        report_written(output, core_writers.list_records(mission.keep.collection, output).said)
     else:
-        conclude(output, core_writers.write_list("pages", output, mission.keep.collection).said)
+        report_written(output, core_writers.write_list("pages", output, mission.keep.collection).said)
 
 
-def _tell_plan(mission: Mission) -> int:
-    """Print what would be done."""
+def _write_plan(mission: Mission) -> int:
+    """Write the seeds and what the rules say of them; returns the exit code."""
     from lycosa import urls
     from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import write
@@ -207,8 +209,8 @@ def _tell_plan(mission: Mission) -> int:
     return 0
 
 
-def _tell_failures(seeds: dict[str, str]) -> None:
-    """Say on standard error why nothing could be fetched, seed by seed."""
+def _print_failures(seeds: dict[str, str]) -> None:
+    """Print on standard error why nothing could be fetched, seed by seed."""
     from lycosa.output.table import printable
 
     shown = [f"  {printable(seed)}: {printable(_explain(why))}" for seed, why in list(seeds.items())[:20]]

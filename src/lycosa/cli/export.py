@@ -1,7 +1,7 @@
-"""The verb `export`: a collection as files or lists that other programs read.
+"""The verb `export`: writes a collection as files or lists that other programs read.
 
-The kinds are data (`export/definition.py`): those of the core, then those of missions. Options are made of the fields
-of their structs; one that does not belong to the chosen kind is refused with the kinds that it goes with.
+The kinds are data (`export/definition.py`): those of the core, then those of missions. The fields of their structs
+become options; one that does not belong to the chosen kind is refused with the kinds that it goes with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lycosa.errors import UsageError
 from lycosa.export import core_exports
 from lycosa.export.definition import Export, Written
 from lycosa.missions import registry
-from lycosa.output.destination import check_ending, conclude
+from lycosa.output.destination import check_ending, report_written
 
 _NAME_WIDTH = 8  # of the column of names in the help
 
@@ -53,14 +53,14 @@ def _read_option(name: str, hint: Any) -> ExportOption:
 
 
 class ExportCommand(click.Command):
-    """Knows the kinds of the core and of our missions; others are looked for when one is named, or for the help."""
+    """The command with the exports of the core and of our missions; it looks for others when one is named."""
 
     def __init__(self) -> None:
         super().__init__("export", callback=self._run)
         self._fixed = [*collection_option(click.command()(lambda: None)).params]
-        self._take(_ours())
+        self._set_exports(_ours())
 
-    def _take(self, exports: Iterable[Export]) -> None:
+    def _set_exports(self, exports: Iterable[Export]) -> None:
         self.exports = {each.name: each for each in exports}
         self.params = list(_make_params(self.exports.values(), self._fixed))
         self.help = _make_help(self.exports.values())
@@ -76,7 +76,7 @@ class ExportCommand(click.Command):
                 if of_option or not registry.installed():
                     raise
         theirs = registry.gather(lambda plugin: plugin.exports(), registry.installed())
-        self._take({each.name: each for each in [*_ours(), *theirs, *_ours()]}.values())
+        self._set_exports({each.name: each for each in [*_ours(), *theirs, *_ours()]}.values())
         return super().make_context(info_name, args, parent, **extra)
 
     def _run(self, export_kind: str, output: str, collection: str, address: str, **given: Any) -> None:
@@ -94,22 +94,22 @@ def _ours() -> list[Export]:
 def write_export(
     export: Export, collection: str, output: str, given: dict[str, Any], *, known: Iterable[Export]
 ) -> None:
-    """Write a collection as one kind of export; options that are not its own are refused."""
+    """Write a collection as one kind of export; refuses options that are not its own."""
     from lycosa.collection.collection import Collection
 
     _refuse_options(export, given, list(known))
     if output == "-" and not export.pipe:
-        raise UsageError(f"A {export.name} cannot go into a pipe: name {_tell_place(export)} with -o.")
+        raise UsageError(f"A {export.name} cannot go into a pipe: name {_describe_place(export)} with -o.")
     if export.endings or export.folder:
         check_ending(output, export.endings)
     options = export.options(**given)
     writer = registry.load_attribute(export.writer, what="export")
     with Collection(collection) as source:
         written: Written = writer(source, output, options)
-    conclude(output, written.said, partial=written.partial)
+    report_written(output, written.said, partial=written.partial)
 
 
-def _tell_place(export: Export) -> str:
+def _describe_place(export: Export) -> str:
     endings = ", ".join(f".{ending}" for ending in export.endings)
     places = ["its folder"] if export.folder else []
     places += [f"a file that ends in {endings}"] if endings else []
@@ -123,14 +123,14 @@ def _refuse_options(export: Export, given: dict[str, Any], known: Sequence[Expor
     own = options_of(export.options)
     for name, value in given.items():
         if name not in own:
-            raise UsageError(_complain_option(export, name, value, known))
+            raise UsageError(_describe_misuse(export, name, value, known))
         if own[name].choices and value not in own[name].choices:
             flag = f"{own[name].flag} {value}"
             others = _join(_kinds_with(name, value, known))
             raise UsageError(f"{flag} goes with {others}, not {flag} with {export.name}.")
 
 
-def _complain_option(export: Export, name: str, value: Any, known: Sequence[Export]) -> str:
+def _describe_misuse(export: Export, name: str, value: Any, known: Sequence[Export]) -> str:
     kinds = _kinds_with(name, value, known)
     option = next(found for each in known if (found := options_of(each.options).get(name)))
     if "word" in option.extra:
@@ -146,13 +146,13 @@ def _complain_option(export: Export, name: str, value: Any, known: Sequence[Expo
 
 def _kinds_with(name: str, value: Any, known: Sequence[Export]) -> list[str]:
     """The kinds that have an option, and this word among its choices where there are any."""
-    found = [(each.name, options_of(each.options).get(name)) for each in known]
-    return [kind for kind, option in found if option and (not option.choices or value in option.choices)]
+    options = [(each.name, options_of(each.options).get(name)) for each in known]
+    return [kind for kind, option in options if option and (not option.choices or value in option.choices)]
 
 
 def _choices(name: str, known: Sequence[Export]) -> list[str]:
-    found = (options_of(each.options).get(name) for each in known)
-    return list(dict.fromkeys(word for option in found if option for word in option.choices))
+    options = (options_of(each.options).get(name) for each in known)
+    return list(dict.fromkeys(word for option in options if option for word in option.choices))
 
 
 def _join(words: Sequence[str]) -> str:
@@ -165,11 +165,11 @@ def _join(words: Sequence[str]) -> str:
 def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) -> Iterator[click.Parameter]:
     exports = list(exports)
     yield click.Argument(["export_kind"], type=click.Choice([each.name for each in exports]), metavar="KIND")
-    found: dict[str, list[ExportOption]] = {}
+    by_name: dict[str, list[ExportOption]] = {}
     for export in exports:
         for name, option in options_of(export.options).items():
-            found.setdefault(name, []).append(option)
-    word = next((each[0].extra["word"] for each in found.values() if "word" in each[0].extra), "URL")
+            by_name.setdefault(name, []).append(option)
+    word = next((each[0].extra["word"] for each in by_name.values() if "word" in each[0].extra), "URL")
     yield click.Argument(["address"], default="", metavar=f"[{word}]")
     yield click.Option(
         ["-o", "--output"],
@@ -179,16 +179,18 @@ def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) ->
         help="Folder, or file; - is the pipe.",
     )
     yield from fixed
-    for name, options in found.items():
+    for name, options in by_name.items():
         first = options[0]
         if "word" in first.extra:
             continue
         text = " ".join(dict.fromkeys(option.text for option in options))
         choices = _choices(name, exports)
-        kind = click.Choice(choices) if choices else None if first.type is bool else first.type
-        yield click.Option(
-            [first.flag, name], type=kind, is_flag=first.type is bool, metavar=first.extra.get("metavar"), help=text
-        )
+        is_flag = first.type is bool
+        kind = None if is_flag else first.type
+        if choices:
+            kind = click.Choice(choices)
+        metavar = first.extra.get("metavar")
+        yield click.Option([first.flag, name], type=kind, is_flag=is_flag, metavar=metavar, help=text)
 
 
 def _make_help(exports: Iterable[Export]) -> str:

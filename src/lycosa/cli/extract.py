@@ -1,4 +1,4 @@
-"""The verb `extract`: kept documents in, records out, with the network off."""
+"""The verb `extract`: extracts records from stored documents, without the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_table import hunting
 from lycosa.config.settings import Mission
 from lycosa.errors import Partial, UsageError
-from lycosa.output.destination import check_ending, check_place, conclude, opened
+from lycosa.output.destination import check_ending, check_place, opened, report_written
 
 
 @click.command()
@@ -53,7 +53,7 @@ def extract(
     from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
     from lycosa.output.table import printable
 
-    errand = ExtractOptions(workers=workers, again=again, retry=retry, quiet=quiet)
+    options = ExtractOptions(workers=workers, again=again, retry=retry, quiet=quiet)
     folder = Path(collection or default_collection())
     alone = bool(files) and collection is None  # files without a collection
     if alone and (again or retry):
@@ -61,12 +61,12 @@ def extract(
     if alone and output:
         check_ending(output, ("jsonl", "ndjson"))
     check_place(output or "-", "jsonl" if alone else None)  # before work that may take hours
-    mission = _settle(None if alone else folder / "lycosa.toml", quarry, sets)
+    mission = _load_mission(None if alone else folder / "lycosa.toml", quarry, sets)
     if alone:
         with opened(output or "-", "jsonl") as (out, _):
-            tallies = extract_files(files, mission, errand, out=out)
+            tallies = extract_files(files, mission, options, out=out)
     else:
-        tallies = extract_collection(folder, mission, errand, files=files)
+        tallies = extract_collection(folder, mission, options, files=files)
     if not quiet:
         lines = [printable(line) for tally in tallies for line in tally.lines]
         click.echo("\n".join(lines), err=alone or output == "-")
@@ -77,14 +77,14 @@ def extract(
     return Partial.exit_code if any(tally.unread for tally in tallies) else 0
 
 
-def _settle(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
-    found = file if file is not None and file.is_file() else None
-    return load(found, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
+def _load_mission(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
+    existing = file if file is not None and file.is_file() else None
+    return load(existing, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
 
 
 def _write_records(folder: Path, quarry: str, output: str) -> None:
-    """All records of a quarry, or of all, those of earlier runs included."""
+    """Write all records of a quarry, or of every quarry, those of earlier runs included."""
     from lycosa.collection.records import RecordFilter
     from lycosa.export.core_writers import list_records
 
-    conclude(output, list_records(folder, output, RecordFilter(quarry=quarry)).said)
+    report_written(output, list_records(folder, output, RecordFilter(quarry=quarry)).said)

@@ -1,4 +1,4 @@
-"""The verb `lab`: how soon other policies would have found what a crawl found; nothing is fetched."""
+"""The verb `lab`: compares how soon other policies would have found what a crawl found; fetches nothing."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def lab(
         raise UsageError(f"--chart is {chart}; allowed: a file whose name ends in .svg, which every browser shows.")
     check_place(chart or "-", "svg")  # before a replay that may take minutes
     check_place(output, form)
-    tell = sys.stderr.write if sys.stderr.isatty() else None
-    points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=tell)
-    with opened(output, form) as (out, settled):
-        if settled == "table":
-            by_place: dict[int, dict[str, str]] = {}
+    report = sys.stderr.write if sys.stderr.isatty() else None
+    points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=report)
+    with opened(output, form) as (out, chosen_format):
+        if chosen_format == "table":
+            by_requests: dict[int, dict[str, str]] = {}
             for point in points:
-                by_place.setdefault(point.requests, {})[point.policy] = f"{point.found} on {point.hosts}"
+                by_requests.setdefault(point.requests, {})[point.policy] = f"{point.found} on {point.hosts}"
             rows: list[tuple[int | str, ...]] = []
-            for place, cells in sorted(by_place.items()):
-                rows.append((place, *(cells.get(name, "") for name in wanted)))
-            write(rows, ("requests", *wanted), out, form=settled)
+            for requests, cells in sorted(by_requests.items()):
+                rows.append((requests, *(cells.get(name, "") for name in wanted)))
+            write(rows, ("requests", *wanted), out, form=chosen_format)
         else:
             listed = [(p.policy, p.requests, p.found, p.hosts, round(p.found / max(1, p.requests), 4)) for p in points]
-            write(listed, ("policy", "requests", "found", "hosts", "rate"), out, form=settled)
+            write(listed, ("policy", "requests", "found", "hosts", "rate"), out, form=chosen_format)
     if chart:
         from lycosa.output.line_chart import draw_curves
 

@@ -1,6 +1,6 @@
-"""The `lycosa` program: arguments in, one verb run, an exit code out.
+"""The `lycosa` program: runs the verb that its arguments name, and returns an exit code.
 
-Each verb's module is imported only when it is called, so that a crawl pays for nothing else. What goes wrong ends as
+It imports the module of a verb only when the verb is called, so that a crawl pays for nothing else. An error ends as
 one sentence on standard error and the exit code that `errors.py` gives it; only `--debug` shows a traceback.
 """
 
@@ -36,7 +36,7 @@ _CORE = {
     "verify": "lycosa.cli.verify:verify",
     "thesaurus": "lycosa.cli.thesaurus:thesaurus",
 }
-#: The verbs in the order of their help, with the function of each: those of the core, then those of our missions.
+#: The verbs in the order of the help, each with its function: those of the core, then those of our missions.
 VERBS = {**_CORE, **registry.verbs(registry.ours())}
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count it
@@ -47,15 +47,15 @@ class Program(click.Group):
     """The group of all verbs, each loaded when it is first asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_every())
+        return list(_all_verbs())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = VERBS.get(cmd_name) or _every().get(cmd_name)
+        name = VERBS.get(cmd_name) or _all_verbs().get(cmd_name)
         if name is None:
             return None
         try:
             command = registry.load_attribute(name, what="command")
-        except UsageError as problem:  # of a mission that was not made by us: the others are not to suffer
+        except UsageError as problem:  # of a mission of another package: the other verbs must still work
             if cmd_name in VERBS:
                 raise
             return _make_stub(cmd_name, str(problem))
@@ -68,7 +68,7 @@ class Program(click.Group):
         word = args[0]
         if (
             word not in VERBS
-            and word not in (every := _every())
+            and word not in (every := _all_verbs())
             and not word.startswith("-")
             and not ctx.resilient_parsing
         ):
@@ -80,8 +80,8 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _every() -> dict[str, str]:
-    """All verbs, those of missions of other packages as well; none of theirs takes the place of ours."""
+def _all_verbs() -> dict[str, str]:
+    """All verbs, those of missions of other packages as well; none of theirs replaces one of ours."""
     return {
         **VERBS,
         **{word: name for word, name in registry.verbs(registry.installed()).items() if word not in VERBS},
@@ -99,7 +99,7 @@ def _make_stub(name: str, problem: str) -> click.Command:
     return stub
 
 
-def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         click.echo(f"lycosa {__version__}")
         ctx.exit()
@@ -108,7 +108,7 @@ def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.command(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option("--debug", is_flag=True, help="Show the traceback of an unexpected error.")
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version."
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def program(debug: bool) -> None:
     """Collect one kind of thing across the web: find, fetch, keep, look.
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
         return 2
     except click.UsageError as problem:
         verb = problem.ctx.command_path if problem.ctx else "lycosa"
-        sentence = " ".join(problem.format_message().split())  # click lists choices one a line
+        sentence = " ".join(problem.format_message().split())  # click lists one choice per line
         return _complain(f"{sentence} (see {verb} --help)", code=2)
     except click.ClickException as problem:
         return _complain(problem.format_message(), code=problem.exit_code)
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str], *, command: click.Command = program) -> int:
             raise
         return UNREAD
     except OSError as problem:
-        return _end(problem, debug="--debug" in arguments)
+        return _end_after(problem, debug="--debug" in arguments)
     except Exception as problem:
         if "--debug" in arguments:
             raise
@@ -183,12 +183,12 @@ def _complain(sentence: str, *, code: int) -> int:
     return code
 
 
-def _end(problem: OSError, *, debug: bool) -> int:
+def _end_after(problem: OSError, *, debug: bool) -> int:
     """End after an error of the operating system: a closed pipe is no error, a full disk has its own code."""
     try:
         sys.stdout.flush()
     except OSError:
-        # What cannot be written must not be tried again when Python ends.
+        # Python must not try again at its end to write what cannot be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if problem.errno == errno.EPIPE:
         return UNREAD

@@ -1,4 +1,4 @@
-"""The verb `merge`: several collections as one."""
+"""The verb `merge`: puts several collections together into one."""
 
 from __future__ import annotations
 

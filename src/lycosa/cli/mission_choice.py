@@ -1,4 +1,4 @@
-"""A word of a command line that names a mission which brings something, or one of a few other words."""
+"""Parameter type for a word that names a mission with a certain feature, or one of a few other words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lycosa.missions import registry
 
 
 class MissionChoice(click.ParamType[str]):
-    """Missions of other packages are looked for only where the word is none of ours."""
+    """The missions that have a method, and other words; asks other packages only for words that are none of ours."""
 
     name = "mission"
 

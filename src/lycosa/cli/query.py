@@ -1,4 +1,4 @@
-"""The verb `query`: a SELECT over a collection, or a SPARQL query over a thesaurus."""
+"""The verb `query`: runs a SELECT over a collection, or a SPARQL query over a thesaurus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.errors import UsageError
-from lycosa.output.destination import conclude, opened
+from lycosa.output.destination import opened, report_written
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def query(
     if bool(sql) == bool(sparql) or (thesaurus and not sparql):
         raise UsageError("Give one query: SQL for the collection, or --sparql (with --thesaurus) for a thesaurus.")
     columns, rows = _ask_thesaurus(sparql, thesaurus, timeout) if sparql else _ask_collection(sql, collection, timeout)
-    with opened(output, form) as (out, settled):
-        count = write(rows, columns, out, form=settled, raw=raw)
-    conclude(output, counted(count, "row"))
+    with opened(output, form) as (out, chosen_format):
+        count = write(rows, columns, out, form=chosen_format, raw=raw)
+    report_written(output, counted(count, "row"))
 
 
 def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:

@@ -1,4 +1,4 @@
-"""The verb `report`: what a collection is made of, for people, spreadsheets and pages."""
+"""The verb `report`: describes what a collection is made of, as a table, a list, a chart or a web page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lycosa.cli.mission_choice import MissionChoice
 from lycosa.config.command_options import collection_option, output_option
 from lycosa.errors import UsageError
 from lycosa.missions import registry
-from lycosa.output.destination import check_ending, check_form, conclude, opened, opened_bytes
+from lycosa.output.destination import check_ending, check_form, opened, opened_bytes, report_written
 
 if TYPE_CHECKING:
-    from lycosa.collection.media_types import By, Types
+    from lycosa.collection.media_types import By, Share, Types
 
 _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_bytes")
 
@@ -66,7 +66,7 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
         with opened_bytes(output) as file:
             file.write(draw(types, by).encode())
     else:
-        _write(types, by, form, output)
+        _write_types(types, by, form, output)
 
 
 def _write_page(mission: str, collection: str, output: str, *, form: str | None) -> None:
@@ -85,11 +85,11 @@ def _write_page(mission: str, collection: str, output: str, *, form: str | None)
             raise UsageError(f"The mission {mission} has nothing to report of {collection}.")
         out.writelines(write_page(report.title, report.subtitle, report.sections))
     if output != "-":
-        conclude(output, f"{os.path.getsize(output):,} bytes; open it in a browser")
+        report_written(output, f"{os.path.getsize(output):,} bytes; open it in a browser")
 
 
 def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
-    """Write the collections of all clusters, with what their documents are like."""
+    """Write the collections of all clusters, with the figures of their documents."""
     if form in ("html", "svg"):
         raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv or tsv.")
     from contextlib import closing
@@ -98,25 +98,23 @@ def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
     from lycosa.analysis.summary import describe_collections, draw_counts
     from lycosa.output.table import printable, write
 
-    with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, settled):
-        if settled == "table":
+    with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, chosen_format):
+        if chosen_format == "table":
             out.writelines(f"{printable(line)}\n" for line in draw_counts(db))
         else:
             columns, rows = describe_collections(db)
-            write(rows, columns, out, form=settled)
+            write(rows, columns, out, form=chosen_format)
 
 
-def _write(types: Types, by: By, form: str | None, output: str) -> None:
+def _write_types(types: Types, by: By, form: str | None, output: str) -> None:
     from lycosa.collection.media_types import format_types
     from lycosa.output.table import write
 
-    rows = types.by(by)
+    def cells(row: Share) -> tuple[str | int, ...]:
+        names = (row.category, row.mime) if by == "type" else (row.category,)
+        return (*names, row.fetched, row.fetched_bytes, row.stored, row.stored_bytes)
+
     columns = _COLUMNS if by == "type" else _COLUMNS[:1] + _COLUMNS[2:]
-    with opened(output, form) as (out, settled):
-        cells = (
-            (row.category, *((row.mime,) if by == "type" else ()), row.fetched, row.fetched_bytes, row.stored,
-             row.stored_bytes)
-            for row in rows
-        )  # fmt: skip
-        write(cells, columns, out, form=settled)
+    with opened(output, form) as (out, chosen_format):
+        write(map(cells, types.by(by)), columns, out, form=chosen_format)
     click.echo(format_types(types), file=sys.stderr)

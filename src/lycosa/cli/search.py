@@ -1,4 +1,4 @@
-"""The verb `search`: words and filters in, the documents of a collection that fit out."""
+"""The verb `search`: finds the documents of a collection that fit words and filters."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _UNWANTED = "\x00"
 
 
-class Asking(click.Command):
-    """Takes -word for what is unwanted: options with one letter stand alone."""
+class SearchCommand(click.Command):
+    """The command with -word for an unwanted word: options with one letter stand alone."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         kept = [f"{_UNWANTED}{arg[1:]}" if len(arg) > 2 and arg[0] == "-" != arg[1] else arg for arg in args]
         return super().parse_args(ctx, kept)
 
 
-@click.command(cls=Asking)
+@click.command(cls=SearchCommand)
 @click.argument("words", nargs=-1, metavar="WORDS…")
 @collection_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, metavar="N", help="Show at most N documents.")
@@ -67,15 +67,15 @@ def search(
             if tally.ended_by:
                 return INTERRUPTED
             total = index.count(question)
-            with opened(output, form) as (out, settled):
+            with opened(output, form) as (out, chosen_format):
                 hits = index.search(question, limit=limit)
-                if settled == "table":
-                    _tell(hits, out)
+                if chosen_format == "table":
+                    _write_hits(hits, out)
                 else:
                     from lycosa.output.table import write
 
                     rows = ((hit.url, hit.kind, hit.title, _plain(hit.snippet), hit.score) for hit in hits)
-                    write(rows, ("url", "kind", "title", "snippet", "score"), out, form=settled)
+                    write(rows, ("url", "kind", "title", "snippet", "score"), out, form=chosen_format)
         finally:
             index.close()
     if not quiet:
@@ -86,12 +86,12 @@ def search(
 
 
 def _quote(word: str) -> str:
-    """What the shell gave as one word is meant as one."""
+    """Quote a word with spaces: the shell gave it as one, so it is a phrase."""
     return f'"{word}"' if " " in word and '"' not in word else word
 
 
-def _tell(hits: Iterable[Hit], out: TextIO) -> None:
-    """For people: address, kind and title, then the words around, those that were asked for in bold."""
+def _write_hits(hits: Iterable[Hit], out: TextIO) -> None:
+    """Write hits for people: address, kind and title, then the snippet with the words of the question in bold."""
     from lycosa.analysis.search import MARK
     from lycosa.output.table import printable
 

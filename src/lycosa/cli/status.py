@@ -1,4 +1,4 @@
-"""The verb `status`: what a collection holds, and how its crawl stands."""
+"""The verb `status`: shows what a collection holds, and the state of its crawl."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def status(collection: str, form: str | None) -> None:
     from lycosa.collection.status import format_status, read_status
     from lycosa.output.table import printable
 
-    found = read_status(collection)
+    collection_status = read_status(collection)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
-        click.echo(msgspec.json.encode(found).decode())
+        click.echo(msgspec.json.encode(collection_status).decode())
     else:
-        click.echo("\n".join(printable(line) for line in format_status(found).splitlines()))
+        click.echo("\n".join(printable(line) for line in format_status(collection_status).splitlines()))

@@ -1,4 +1,4 @@
-"""The verb `thesaurus`: compile SKOS files, list what is there, look terms and themes up."""
+"""The verb `thesaurus`: compiles SKOS files, lists thesauri, looks terms and themes up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lycosa.output.wording import counted
 if TYPE_CHECKING:
     from lycosa.text.vocabulary import Concept, Group
 
-#: Concepts that a word of labels may lead to before the rest is only counted.
+#: Concepts of a term that are shown to people; the rest is only counted.
 _SHOWN = 20
 
 thesaurus_option = click.option(
@@ -59,7 +59,7 @@ def import_files(words: tuple[str, ...], name: str, languages: str, output: str 
     if name == thesaurus_library.STARTER:
         raise UsageError(f'"{name}" is the vocabulary that is built in; choose another --name.')
     file = Path(output) if output else thesaurus_library.path_of(name)
-    thesaurus_library.path_of(name)  # a name that cannot be is told before the work
+    thesaurus_library.path_of(name)  # refuses an impossible name before the work
     if output and not output.endswith(SUFFIX):
         raise UsageError(f"{output}: the file of a thesaurus ends in {SUFFIX}.")
     data = thesaurus_library.compile_files(
@@ -93,15 +93,15 @@ def list_all(form: str | None, output: str) -> None:
     rows: list[tuple[Value, ...]] = []
     for name in thesaurus_library.names():
         try:
-            volume = thesaurus_library.find_compiled(name)
+            compiled = thesaurus_library.find_compiled(name)
         except UsageError as problem:
             rows.append((name, str(problem), "", None, None, None, str(thesaurus_library.path_of(name))))
             continue
-        head = volume.header
+        head = compiled.header
         languages = " ".join(head.languages)
-        rows.append((name, head.title, languages, head.concepts, head.labels, head.groups, volume.source))
-    with opened(output, form) as (out, settled):
-        write(rows, ("name", "title", "languages", "concepts", "labels", "groups", "file"), out, form=settled)
+        rows.append((name, head.title, languages, head.concepts, head.labels, head.groups, compiled.source))
+    with opened(output, form) as (out, chosen_format):
+        write(rows, ("name", "title", "languages", "concepts", "labels", "groups", "file"), out, form=chosen_format)
 
 
 @thesaurus.command(short_help="List themes and groups that --themes may name.")
@@ -125,8 +125,8 @@ def themes(name: str, language: str, kind: str, form: str | None, output: str) -
         for group in groups
         if not kind or group.kind == kind
     ]
-    with opened(output, form) as (out, settled):
-        write(rows, ("kind", "name", "concepts", "uri"), out, form=settled)
+    with opened(output, form) as (out, chosen_format):
+        write(rows, ("kind", "name", "concepts", "uri"), out, form=chosen_format)
 
 
 @thesaurus.command(short_help="Show the concepts that a term means.")
@@ -140,15 +140,15 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
     from lycosa.output.table import Value, write
     from lycosa.text import thesaurus_library
 
-    volume = thesaurus_library.find_compiled(name)
-    concepts, groups = volume.read_concepts(), volume.read_groups()
-    whole, parts = volume.find(term, language)
+    compiled = thesaurus_library.find_compiled(name)
+    concepts, groups = compiled.read_concepts(), compiled.read_groups()
+    whole, parts = compiled.find(term, language)
     found = whole or parts or [place for place, concept in enumerate(concepts) if concept.uri == term]
     if not found:
-        raise UsageError(f'The thesaurus {volume.header.name} has no label with "{term}".')
+        raise UsageError(f'The thesaurus {compiled.header.name} has no label with "{term}".')
     if not form and output == "-" and sys.stdout.isatty():
         for place in found[:_SHOWN]:
-            _tell(concepts[place], concepts, groups=groups, language=language)
+            _print_concept(concepts[place], concepts, groups=groups, language=language)
         if len(found) > _SHOWN:
             click.echo(f"… and {len(found) - _SHOWN:,} more; --format csv shows all")
         return
@@ -168,8 +168,8 @@ def show(term: str, name: str, language: str, form: str | None, output: str) -> 
                 concept.uri,
             )
         )
-    with opened(output, form) as (out, settled):
-        write(rows, ("concept", "labels", "broader", "narrower", "related", "themes", "uri"), out, form=settled)
+    with opened(output, form) as (out, chosen_format):
+        write(rows, ("concept", "labels", "broader", "narrower", "related", "themes", "uri"), out, form=chosen_format)
 
 
 @thesaurus.command()
@@ -191,15 +191,15 @@ def _names(places: list[int], concepts: list[Concept], *, language: str) -> str:
 
 
 def _themes(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> str:
-    """The groups that tell a concept from others."""
+    """The groups of a concept that distinguish it: neither top concepts nor groups of everything."""
     own = [groups[number] for number in concept.groups]
     return "; ".join(
         group.label(language) for group in own if group.kind != "top concept" and len(group.members) < len(concepts)
     )
 
 
-def _tell(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> None:
-    """One concept for a person."""
+def _print_concept(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> None:
+    """Print one concept for people."""
     from lycosa.output.table import printable
 
     lines = [f"{concept.label(language)}  {concept.uri}"]

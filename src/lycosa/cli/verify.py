@@ -1,4 +1,4 @@
-"""The verb `verify`: whether a collection is whole."""
+"""The verb `verify`: checks whether a collection is whole, and repairs it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
     import msgspec
 
     from lycosa.output.table import printable
-    from lycosa.repair.verify import verify as look
+    from lycosa.repair.verify import verify as verify_collection
 
-    health = look(Path(collection), repair=repair)
+    health = verify_collection(Path(collection), repair=repair)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
         click.echo(msgspec.json.encode(health).decode())
     else:

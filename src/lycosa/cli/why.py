@@ -1,4 +1,4 @@
-"""The verb `why`: what was decided about a URL, and on which grounds."""
+"""The verb `why`: explains what was decided about a URL, and by which rules."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
     from lycosa.explain.narrative import format_why
     from lycosa.explain.why import explain
 
-    words = [word for given in addresses for word in (_piped() if given == "-" else [given])]
+    words = [word for given in addresses for word in (_read_pipe() if given == "-" else [given])]
     if not words:
         raise UsageError("Name a URL to explain.")
     text = (form or ("text" if sys.stdout.isatty() else "jsonl")) == "text"
-    with Collection(collection) as opened:
-        quarry = _load_quarry(opened.mission)
+    with Collection(collection) as source:
+        quarry = _load_quarry(source.mission)
         for at, word in enumerate(words):
-            story = explain(opened, word, links=links, quarry=quarry)
+            explanation = explain(source, word, links=links, quarry=quarry)
             if text:
-                click.echo(("\n" if at else "") + format_why(story))
+                click.echo(("\n" if at else "") + format_why(explanation))
             else:
-                click.echo(msgspec.json.encode(story).decode())
+                click.echo(msgspec.json.encode(explanation).decode())
 
 
 def _load_quarry(mission: Mission) -> Quarry | None:
-    """Who scored the links, where that matters; without it everything else is told."""
+    """The quarry, whose scores order the links; None where it does not matter or cannot be loaded."""
     if mission.order != "best" or not mission.hunted:
         return None
     from lycosa.extract.quarry_loader import load_quarry
@@ -65,5 +65,5 @@ def _load_quarry(mission: Mission) -> Quarry | None:
         return None
 
 
-def _piped() -> list[str]:
+def _read_pipe() -> list[str]:
     return [line.strip() for line in sys.stdin if line.strip()]

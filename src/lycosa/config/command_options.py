@@ -1,6 +1,6 @@
-"""Words and options of a command line in, a settled mission out; the one table of options that stand for settings.
+"""Command-line options that stand for settings: one table of them, and the mission that a command line asks for.
 
-Values pass through as text: `lycosa.config` knows what each setting allows and words every complaint.
+Values pass through as text: `lycosa.config` knows what each setting allows and words every error.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ SETTINGS = (
 
 
 class CommandLine(NamedTuple):
-    """A command line, settled."""
+    """A command line after its mission was loaded."""
 
-    settled: LoadedMission
-    words: tuple[str, ...]  # those that did not name a mission
+    loaded: LoadedMission
+    words: tuple[str, ...]  # those that do not name a mission
 
 
 class ChosenSeeds(NamedTuple):
@@ -90,16 +90,16 @@ class ChosenSeeds(NamedTuple):
     written: dict[str, str]  # by URL, how a seed was written where that differs
 
 
-#: The settings that matter to whoever asks the network for single things.
-ASKING = (
+#: The settings of commands that send single requests, without a crawl.
+REQUEST_SETTINGS = (
     "limits.time_s", "recrawl.period_h", "fetch.delay_s", "fetch.per_host", "fetch.connections", "fetch.robots",
     "agent.contact", "fetch.connect_to", "fetch.allow_private", "fetch.ca", "fetch.proxy", "keep.collection",
 )  # fmt: skip
 
 
-def asking_options(command: Command) -> Command:
-    """Add the options that stand for settings of `ASKING`, and `--set` for all the others."""
-    return _add_settings(command, [setting for setting in SETTINGS if setting.key in ASKING])
+def request_options(command: Command) -> Command:
+    """Add the options that stand for settings of `REQUEST_SETTINGS`, and `--set` for all the others."""
+    return _add_settings(command, [setting for setting in SETTINGS if setting.key in REQUEST_SETTINGS])
 
 
 def mission_options(command: Command) -> Command:
@@ -119,12 +119,12 @@ def _add_settings(command: Command, settings: Sequence[Setting]) -> Command:
 
 
 def default_collection() -> str:
-    """The collection that is meant when none is named: as for a crawl, the environment may say so."""
+    """The collection of a command line that names none: as for a crawl, the environment may name it."""
     return os.environ.get("LYCOSA_KEEP_COLLECTION") or KeepSettings().collection
 
 
 def named_collection(word: str | None, option: str | None) -> str:
-    """The collection that a verb is to look at, which takes it as a word or as an option."""
+    """The collection of a verb that takes it as a word or as an option."""
     if word and option and word != option:
         raise UsageError(f"Two collections are named, {word} and {option} (--collection); allowed: one.")
     return word or option or default_collection()
@@ -150,14 +150,14 @@ def output_option(command: Command) -> Command:
 
 
 def refuse_empty_name(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Refuse an output without a name, which a script gives whose variable is empty."""
+    """Refuse an empty name of an output, which comes from scripts with an empty variable."""
     if value == "":
         raise UsageError(f"{option.opts[0]} has no name after it: name a file or a folder.")
     return value
 
 
 def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> CommandLine:
-    """Settle the mission that a command line asks for; what `mission_options` added is taken out of `options`.
+    """Load the mission that a command line asks for; removes what `mission_options` added from `options`.
 
     Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
     """
@@ -171,28 +171,28 @@ def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging:
         if file := find_own(folder):
             overrides["keep.collection"] = str(folder)  # the collection may have been moved since the file was written
     added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
-    settled = load(file, environ=os.environ, overrides=overrides, sets=sets)
+    loaded = load(file, environ=os.environ, overrides=overrides, sets=sets)
     if added:
-        # The patterns of the command line join those of the file, so both are read before the last word is said.
-        lists = {key: [*getattr(settled.mission, key), *values] for key, values in added.items()}
-        settled = load(file, environ=os.environ, overrides=overrides | lists, sets=sets)
-    return CommandLine(settled, rest)
+        # The patterns of the command line are added to those of the file, which must be loaded before.
+        lists = {key: [*getattr(loaded.mission, key), *values] for key, values in added.items()}
+        loaded = load(file, environ=os.environ, overrides=overrides | lists, sets=sets)
+    return CommandLine(loaded, rest)
 
 
 def choose_seeds(
-    settled: LoadedMission,
+    loaded: LoadedMission,
     words: Sequence[str],
     *,
     files: Sequence[str] = (),
     column: str = "",
     sample: tuple[int, int] = (0, 0),
 ) -> ChosenSeeds:
-    """Settle the seeds: those of the command line, or else those of the mission; `sample` is how many, and the draw."""
+    """The seeds of the command line, or else those of the mission; `sample` is how many, and the number of the draw."""
     size, draw = sample
     files = [*files, *("-" for word in words if word == "-")]
     words = [word for word in words if word != "-"]
     if words or files:
         seeds = read_seeds(words, files=files, column=column, sample=size, sample_seed=draw)
     else:
-        seeds = read_seeds(settled.mission.seeds, sample=size, sample_seed=draw)
-    return ChosenSeeds(replace(settled.mission, seeds=seeds.urls), seeds.written)
+        seeds = read_seeds(loaded.mission.seeds, sample=size, sample_seed=draw)
+    return ChosenSeeds(replace(loaded.mission, seeds=seeds.urls), seeds.written)

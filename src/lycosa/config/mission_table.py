@@ -1,7 +1,7 @@
-"""The missions that settings may name: a table that the registry of missions (missions/registry.py) fills.
+"""Table of the missions that settings may name; the registry of missions (missions/registry.py) fills it.
 
-The rooms below missions know none of them. They ask here which ones there are, where the settings of one stand, and
-which classes it brings; before a registry was loaded there is no mission.
+The packages below missions know none of them. They ask this table which missions there are, where the settings of one
+are, and which classes it brings. It is empty until a registry is loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 
 
 class MissionTable(Protocol):
-    """What a registry of missions answers; classes are named by `package.module:CLASS`."""
+    """The missions that there are, by name; classes are named by `package.module:CLASS`."""
 
     def names(self) -> Sequence[str]:
         """All missions, those of other packages as well."""
@@ -37,10 +37,12 @@ class MissionTable(Protocol):
         """The class that analyses a collection for it; empty where it has none."""
 
     def mission_of(self, quarry: str) -> str:
-        """The mission whose quarry this class is; empty where it is nobody's."""
+        """The mission whose quarry this class is; empty where there is none."""
 
 
 class _NoMissions:
+    """The table before a registry is loaded."""
+
     def names(self) -> Sequence[str]:
         return ()
 
@@ -60,13 +62,13 @@ _table: MissionTable = _NoMissions()
 
 
 def register(table: MissionTable) -> None:
-    """Let this be the table from now on."""
+    """Use this table from now on."""
     global _table
     _table = table
 
 
 def known() -> MissionTable:
-    """The table as it is now."""
+    """The table that is in use."""
     return _table
 
 
@@ -76,7 +78,7 @@ def is_name(word: str) -> bool:
 
 
 def split_names(word: str) -> list[str]:
-    """The missions that a word names, as `NAME` or `NAME,NAME`; none where it is rather a file or an address.
+    """The missions that a word names, as `NAME` or `NAME,NAME`; none where it is a file or an address.
 
     UsageError where one of several names is not known.
     """
@@ -91,13 +93,13 @@ def split_names(word: str) -> list[str]:
 
 
 def hunting(quarry: str) -> dict[str, object]:
-    """The settings by which this is hunted and nothing else: missions by name, or a class."""
+    """The settings of a crawl that hunts only this: missions by name, or a class."""
     names = split_names(quarry)
     return {"missions": names, "quarry": "" if names else quarry}
 
 
 def complain(name: str, *, within: str = "") -> str:
-    """The sentence for a mission that there is not."""
+    """The error text for a mission that does not exist."""
     from lycosa.config.fields import nearest
 
     names = _table.names()

@@ -1,8 +1,8 @@
-"""The settings of several missions that share one crawl: what each of them gives goes in, one list of values comes out.
+"""Union of the settings of several missions that share one crawl.
 
-What any of them would visit, read or keep is visited, read and kept: scopes and bounds are the widest, lists of terms
-and of admitted addresses are joined, and an address is rejected only if all of them reject it. In everything else
-(policy, politeness, names of files) the first mission that says something has its way. See `docs/missions.md`.
+The crawl visits, reads and keeps what any of the missions would: scopes and bounds are the widest, lists of terms and
+admitted addresses are joined, and an address is rejected only if all of them reject it. In everything else (policy,
+politeness, names of files) the first mission that gives a value decides. See `docs/missions.md`.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _WIDER: dict[Path, tuple[str, ...]] = {
 _JOINED: frozenset[Path] = frozenset(
     {("missions",), ("seeds",), ("policy", "anchor_terms"), ("policy", "url_terms"), ("policy", "hint_terms")}
 )
-#: Empty, nothing is left out.
+#: Lists that admit everything when they are empty.
 _ADMITTED: frozenset[Path] = frozenset({("accept",), ("themes",)})
 _REFUSED: frozenset[Path] = frozenset({("reject",), ("keep", "drop"), ("urls", "drop")})
-#: True keeps, or follows, more.
+#: Switches that keep, or follow, more when they are on.
 _MORE: frozenset[Path] = frozenset({("keep", "requests"), ("render", "archive"), ("fetch", "sitemaps")})
-#: A number of a bound that is none at all: 0, and for a depth -1, as 0 stands for the seeds alone.
+#: The number that stands for no bound, where it is not 0: a depth of 0 stands for the seeds alone.
 _UNBOUNDED: dict[Path, int] = {("limits", "depth"): -1}
 _PLAIN_NUMBERS: frozenset[Path] = frozenset({("limits", "host_urls_growth")})
 
 
 def unite(missions: Sequence[Sequence[GivenValue]]) -> list[GivenValue]:
-    """The values of missions as those of one; what is wrong with a value is left for the reader to say."""
+    """The values of several missions as those of one; a wrong value is passed on, for the loader to refuse."""
     try:
-        settled = [
+        validated = [
             {item.path: replace(item, value=_validate(item), is_text=False) for item in each} for each in missions
         ]
     except Wrong:
         return [item for each in missions for item in each]
-    paths = dict.fromkeys(path for each in settled for path in each)
-    return [_choose(path, [each.get(path) for each in settled]) for path in paths]
+    paths = dict.fromkeys(path for each in validated for path in each)
+    return [_choose(path, [each.get(path) for each in validated]) for path in paths]
 
 
 def _validate(item: GivenValue) -> object:
@@ -54,21 +54,21 @@ def _validate(item: GivenValue) -> object:
 
 
 def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:
-    """The value that counts; a mission that gives none has the default."""
+    """The value of the union for one setting; a mission that gives none has the default."""
     field = field_at(path)
     first = next(item for item in given if item is not None)
     if field is None:
         return first
     values: list[Any] = [field.default if item is None else item.value for item in given]
     if path == ("name",):
-        return _joint(first, "-".join(dict.fromkeys(values)))
+        return _with_value(first, "-".join(dict.fromkeys(values)))
     if path in _JOINED:
-        return _joint(first, list(dict.fromkeys(value for each in values for value in each)))
+        return _with_value(first, list(dict.fromkeys(value for each in values for value in each)))
     if path in _ADMITTED:
         everything = [] if not all(values) else [value for each in values for value in each]
-        return _joint(first, list(dict.fromkeys(everything)))
+        return _with_value(first, list(dict.fromkeys(everything)))
     if path in _REFUSED:
-        return _joint(first, [value for value in values[0] if all(value in each for each in values)])
+        return _with_value(first, [value for value in values[0] if all(value in each for each in values)])
     if path in _WIDER:
         chosen = max(values, key=_WIDER[path].index)
     elif path in _MORE:
@@ -83,5 +83,5 @@ def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:
     return next((item for item in given if item is not None and item.value == chosen), replace(first, value=chosen))
 
 
-def _joint(first: GivenValue, value: object) -> GivenValue:
+def _with_value(first: GivenValue, value: object) -> GivenValue:
     return replace(first, value=value, item_lines=())

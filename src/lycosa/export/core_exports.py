@@ -1,4 +1,4 @@
-"""The exports that every collection has, as data; `core_writers` writes them."""
+"""Exports that every collection has, as data; `core_writers` writes them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PageListOptions(PageOptions, frozen=True):
 
 
 class ListOptions(Struct, frozen=True):
-    """Of which host something is listed, and how."""
+    """Which host is listed, and how."""
 
     format: Form = None
     host: Host = ""
@@ -63,13 +63,13 @@ class GraphOptions(Struct, frozen=True):
 
 
 class InlinkOptions(ListOptions, frozen=True):
-    """Links to what are listed."""
+    """Whose inlinks are listed, and how."""
 
     url: Annotated[str, Meta(description="Only the inlinks of this URL.", extra={"metavar": "URL"})] = ""
 
 
 class RecordOptions(ListOptions, frozen=True):
-    """Which records are listed."""
+    """Which records are listed, and how."""
 
     kind: Kind = ""
 

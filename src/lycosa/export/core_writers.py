@@ -1,4 +1,4 @@
-"""The writers of the exports that every collection has: a collection goes in, files, folders or lines come out."""
+"""Writers of the exports that every collection has: each writes a collection as a file, a folder or a list."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def write_list(
     raw: bool = False,
 ) -> Written:
     """Write the rows of a list to a file or the pipe."""
-    found = list_rows(folder, kind, wanted)
-    with opened(target, form) as (out, settled):
-        return Written(counted(write(found.rows, found.columns, out, form=settled, raw=raw), "row"))
+    listing = list_rows(folder, kind, wanted)
+    with opened(target, form) as (out, chosen_format):
+        return Written(counted(write(listing.rows, listing.columns, out, form=chosen_format, raw=raw), "row"))
 
 
 def write_records(collection: Collection, target: str, options: RecordOptions) -> Written:
@@ -96,8 +96,8 @@ def list_records(
     raw: bool = False,
 ) -> Written:
     """Write records to a file or the pipe."""
-    with opened(target, form) as (out, settled):
-        return Written(counted(records.write_records(folder, out, wanted, form=settled, raw=raw), "row"))
+    with opened(target, form) as (out, chosen_format):
+        return Written(counted(records.write_records(folder, out, wanted, form=chosen_format, raw=raw), "row"))
 
 
 def write_graph(collection: Collection, target: str, options: GraphOptions) -> Written:
@@ -114,8 +114,8 @@ def write_graph(collection: Collection, target: str, options: GraphOptions) -> W
         for edge in collection.graph(by=nodes, host=options.host)
     )
     columns = ("source", "target", "links", *(("anchor", "accepted", "kind") if nodes == "page" else ("pages",)))
-    with opened(target, options.format) as (out, settled):
-        return Written(counted(write(rows, columns, out, form=settled, raw=options.raw), "edge"))
+    with opened(target, options.format) as (out, chosen_format):
+        return Written(counted(write(rows, columns, out, form=chosen_format, raw=options.raw), "edge"))
 
 
 def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -> Written:
@@ -127,8 +127,8 @@ def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -
         rows = ((url, link.source, link.text, int(link.accepted)) for link in collection.inlinks(url))
     else:
         rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=options.host))
-    with opened(target, options.format) as (out, settled):
-        count = write(rows, ("target", "source", "anchor", "accepted"), out, form=settled, raw=options.raw)
+    with opened(target, options.format) as (out, chosen_format):
+        count = write(rows, ("target", "source", "anchor", "accepted"), out, form=chosen_format, raw=options.raw)
     return Written(counted(count, "link"))
 
 
@@ -136,11 +136,11 @@ def write_near_duplicates(collection: Collection, target: str, options: ListOpti
     from lycosa.collection.near_duplicates import COLUMNS, find_near_duplicates
 
     check_place(target, options.format)  # before every page is read
-    tell = (lambda words: print(f"lycosa: {words}", file=sys.stderr)) if sys.stderr.isatty() else None
-    found = find_near_duplicates(collection, host=options.host, tell=tell)
-    rows = ((kin.cluster, kin.size, kin.similarity, kin.url, kin.representative) for kin in found)
-    with opened(target, options.format) as (out, settled):
-        return Written(counted(write(rows, COLUMNS, out, form=settled, raw=options.raw), "row"))
+    report = (lambda words: print(f"lycosa: {words}", file=sys.stderr)) if sys.stderr.isatty() else None
+    pages = find_near_duplicates(collection, host=options.host, tell=report)
+    rows = ((page.cluster, page.size, page.similarity, page.url, page.representative) for page in pages)
+    with opened(target, options.format) as (out, chosen_format):
+        return Written(counted(write(rows, COLUMNS, out, form=chosen_format, raw=options.raw), "row"))
 
 
 def _filter(options: PageOptions) -> RowFilter:

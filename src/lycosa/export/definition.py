@@ -1,4 +1,4 @@
-"""An export as data: its name, its options, how its file may be called, and the function that writes it.
+"""Definition of an export, as data: its name, its options, how its file may be called, and the function that writes it.
 
 Command line and web make their forms from it. An option is a field of the struct in `options`: the field's type says
 what may be given, its `Meta` what people read. The aliases below are the options that several exports share.
@@ -49,7 +49,7 @@ Raw = Annotated[
 #: A word behind the name of the export, instead of an option.
 Address = Annotated[str, Meta(extra={"word": "URL"})]
 
-#: What the help says above the exports of analysed collections.
+#: The heading of the exports of analysed collections in the help.
 ANALYSED = "After `lycosa analyse`, of the documents that --select or --cluster choose:"
 
 
@@ -58,7 +58,7 @@ class NoOptions(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """What an export left behind."""
+    """The result of an export that was written."""
 
     said: str  # "12 files, 34,567 bytes"
     partial: bool = False  # something could not be put into it
@@ -75,8 +75,8 @@ class Export(Struct, frozen=True, kw_only=True):
     summary: str
     writer: str  # "package.module:function", loaded when it is used: a `Writer`
     options: type[Struct] = NoOptions
-    endings: tuple[str, ...] = ()  # of the file that it writes; of a list that is told by the option --format
+    endings: tuple[str, ...] = ()  # of the file that it writes; empty for a list, whose endings follow its format
     folder: bool = False  # it may be a folder; without `endings` it always is one
     pipe: bool = True  # it can go into a pipe
     heading: str = ""  # what stands above it in the help
-    remark: str = ""  # why options of others are none of its own, as the end of a sentence
+    remark: str = ""  # why it lacks the options of others, as the end of a sentence

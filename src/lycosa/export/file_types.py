@@ -1,4 +1,4 @@
-"""A media type and a URL go in; one short word for the kind of file comes out: html, pdf, xml…"""
+"""File types: one short word (html, pdf, xml…) for a media type and a URL."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SUBTYPE = re.compile(r"(?:x-)?([a-z0-9]{1,12})")
 
 
 def type_of(mime: str, url: str) -> str:
-    """The kind of a page, from the type its header or content gave first and its name second; `-` when neither says."""
+    """The type of a page: from its media type or else from the name in its URL; `-` when neither says."""
     essence = mime.partition(";")[0].strip().lower()
     if essence and essence not in _MUTE:
         known = _BY_MIME.get(essence)

@@ -1,4 +1,4 @@
-"""A collection in, files for other programs out: mirror, index, archives; and what a mission wants at its end."""
+"""Files for other programs, written from a collection: mirror, index, archives; also those of a crawl's end."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ HTML = ("text/html", "application/xhtml+xml")
 
 
 def export_mirror(collection: Collection, folder: Path, wanted: RowFilter = EVERYTHING) -> MirrorCount:
-    """Write the pages as files, each where its URL's path leads (T8)."""
+    """Write the pages as files, each where its URL's path leads."""
     lost = 0
 
-    def held() -> Iterator[tuple[str, str, bytes]]:
+    def readable() -> Iterator[tuple[str, str, bytes]]:
         nonlocal lost
         for page in collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round):
             body = page.body
@@ -39,12 +39,12 @@ def export_mirror(collection: Collection, folder: Path, wanted: RowFilter = EVER
             else:
                 yield page.url, page.mime, body
 
-    count = write_mirror(held(), folder)
+    count = write_mirror(readable(), folder)
     return replace(count, lost=lost)
 
 
 def export_index(collection: Collection, to: Path | TextIO, wanted: RowFilter = EVERYTHING) -> int:
-    """Write one entry a page with its accepted links (T9); returns how many pages there are."""
+    """Write one entry per page with its accepted links; returns how many pages there are."""
     pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
     entries = (
         IndexEntry(
@@ -90,25 +90,25 @@ def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str,
 
 def export_wacz(collection: Collection, to: Path) -> WaczCount:
     """Write the archive with an index and the list of its pages, as replay tools open it."""
-    # Of a collection without such pages, as one of XML, a reader begins with any document.
-    mixed = any(collection.query("SELECT 1 FROM pages WHERE mime IN (?, ?) LIMIT 1", HTML))
-    found = (page for page in collection.pages() if page.mime in HTML or not mixed)
-    pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in found)
+    # A collection without HTML, as one of XML, lists every document for readers to begin with.
+    has_html = any(collection.query("SELECT 1 FROM pages WHERE mime IN (?, ?) LIMIT 1", HTML))
+    listed = (page for page in collection.pages() if page.mime in HTML or not has_html)
+    pages = (WaczPage(page.url, page.fetched.timestamp(), page.title) for page in listed)
     seed = next(collection.query("SELECT url FROM urls WHERE seed LIMIT 1"), ("",))[0]
     about = WaczAbout(title=collection.path.resolve().name, software=f"lycosa {__version__}", main_url=str(seed))
     archives = [(path, size) for path, size in _archives(collection) if f"-{ASIDE}-" not in path.name]
     return write_wacz(to, archives, pages, about)
 
 
-class Finished(NamedTuple):
-    """What was written at the end of a crawl."""
+class FinalExports(NamedTuple):
+    """The exports that were written at the end of a crawl."""
 
-    notes: list[str]  # a sentence for each
+    notes: list[str]  # one sentence per export
     lost: int  # pages that are left out
 
 
-def write_requested_exports(mission: Mission) -> Finished:
-    """Write what the mission wants at the end of a crawl."""
+def write_requested_exports(mission: Mission) -> FinalExports:
+    """Write the mirror and the index that the mission wants at the end of a crawl."""
     notes, lost = [], 0
     with Collection(mission.keep.collection) as collection:
         if mission.keep.mirror:
@@ -118,29 +118,29 @@ def write_requested_exports(mission: Mission) -> Finished:
         if mission.keep.index:
             pages = export_index(collection, Path(mission.keep.index))
             notes.append(f"The index {mission.keep.index} has {counted(pages, 'page')}.")
-    return Finished(notes, lost)
+    return FinalExports(notes, lost)
 
 
 def _archives(collection: Collection) -> Iterator[tuple[Path, int]]:
-    """The archive files, each with the bytes of it that count, one after the other."""
+    """The archive files, each with the number of its bytes that are committed."""
     for name, size in list(collection.query("SELECT name, size FROM warc ORDER BY name")):
         path = collection.archive / os.path.basename(str(name))
-        # A crawl that goes on removes a file when all of it stands in another one; what nobody removed must be there.
+        # A running crawl removes a file when another one holds all of it; a file that the table still has must exist.
         if path.exists() or any(collection.query("SELECT 1 FROM warc WHERE name = ?", [name])):
             _refuse_short(path, size)
             yield path, size
 
 
 def _refuse_short(path: Path, size: int) -> None:
-    """Complain of an archive file that does not hold what was written to it: a copy would pass for a whole one."""
-    found = path.stat().st_size if path.is_file() else -1
-    if found < size:
-        what = "is missing" if found < 0 else f"has {found:,} of its {size:,} bytes"
+    """Refuse an archive file that lacks bytes that were committed: its copy would pass for a whole one."""
+    present = path.stat().st_size if path.is_file() else -1
+    if present < size:
+        what = "is missing" if present < 0 else f"has {present:,} of its {size:,} bytes"
         raise CollectionError(f"{path} {what}: lycosa verify --repair puts the collection in order, but for that.")
 
 
 def _spans(collection: Collection, wanted: RowFilter) -> Iterator[tuple[str, int, int]]:
-    """Archive file, offset and length of what is to be copied."""
+    """Archive file, offset and length of each piece that is to be copied."""
     if wanted == EVERYTHING:
         yield from ((path.name, 0, size) for path, size in _archives(collection))
     else:
@@ -148,9 +148,9 @@ def _spans(collection: Collection, wanted: RowFilter) -> Iterator[tuple[str, int
 
 
 def _spans_of(pages: Iterable[Page]) -> Iterator[tuple[str, int, int]]:
-    """Each record once: that of a page may hold the bytes of others, before it or after it."""
+    """The records of pages, each once: the record of one page may hold the bytes of others, before it or after it."""
     files: dict[str, int] = {}
-    written: set[int] = set()  # as one number each, because there may be many
+    written: set[int] = set()  # one number per record, because there may be many
     for page in pages:
         holder = page.holder  # a revisit record is nothing without its bytes
         for place in (page.place,) if holder is None else (holder, page.place):

@@ -1,7 +1,7 @@
-"""The edges of a collection's web graph in, GraphML out: the file that Gephi, igraph, NetworkX and yEd open.
+"""Web graph of a collection as GraphML, the format that Gephi, igraph, NetworkX and yEd open.
 
-The edges are gathered in a temporary database first, because a file names its nodes before them; nothing of the graph
-is held in memory. A page that neither links nor is linked to is not in it.
+A temporary database gathers the edges first, because a file names its nodes before them; memory holds nothing of the
+graph. A page that neither links nor is linked to is not in it.
 """
 
 from __future__ import annotations

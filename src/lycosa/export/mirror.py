@@ -1,12 +1,12 @@
-"""Pages go in; a folder comes out in which each is found by following its URL's path (T8).
+"""Mirror of a collection: a folder in which each page is found by following its URL's path.
 
-Where pages stand depends on which pages there are, never on their order. A page stands where it wishes
-(`mirror_paths.path_of`), but when
+The path of a page depends on which pages there are, never on their order. A page gets the path that it prefers
+(`mirror_paths.path_of`), except when
 
-- several wish for one place, on any file system: `https` before `http`, `/index.html` before `/`, then the smaller URL
+- several prefer one path, on any file system: `https` before `http`, `/index.html` before `/`, then the smaller URL
   has it, and the others get a suffix made from their URL: `index~k5cq2rxh7vdm3tzn.html`;
-- a page's place is a folder of other pages (`/a` and `/a/b`): it becomes the folder's `index.html`, or takes a suffix
-  where that is taken too.
+- the path is a folder of other pages (`/a` and `/a/b`): the page becomes the folder's `index.html`, or gets a suffix
+  where another page has that too.
 
 `~urls.tsv` in the folder says which file is which URL; no host can have that name.
 """
@@ -30,23 +30,23 @@ _LISTING = Listing(MANIFEST, lambda line: line.partition("\t")[0])
 
 
 class MirrorCount(Struct, frozen=True, gc=False):
-    """What a mirror holds."""
+    """The figures of a mirror."""
 
     files: int
     bytes: int
-    moved: int  # of the files: those that do not stand where they wished
+    moved: int  # of the files: those that do not have the path that they prefer
     lost: int = 0  # pages that are left out, as the archive cannot be read there
 
     @property
     def lack(self) -> str:
-        """What to say of pages that are left out."""
+        """How many pages are left out, as the end of a sentence; empty where none is."""
         if not self.lost:
             return ""
         return f"; {counted(self.lost, 'page', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
 
 
 class MirrorPlan:
-    """Where every page of a mirror stands; in a database, because a mirror may have more pages than memory has room."""
+    """The paths of all pages of a mirror; in a database, because memory may not have room for them."""
 
     def __init__(self, path: str = ":memory:") -> None:
         self._database = apsw.Connection(path)
@@ -60,13 +60,13 @@ class MirrorPlan:
         self._last_folder = ""
 
     def add(self, url: str, mime: str, *, part: int = 0) -> None:
-        """Take a page in; the same URL again replaces the first."""
-        wish = path_of(url, mime)
-        key = fold(wish)
+        """Add a page; the same URL again replaces the first."""
+        preferred = path_of(url, mime)
+        key = fold(preferred)
         kind = type_of(mime, "")
         inside = f"index.{kind}" if kind.isalnum() else "index.html"
         rank = 2 * (not url.startswith("https:")) + url.partition("?")[0].endswith("/")
-        page = (url.encode("utf-8", "surrogatepass"), key, rank, wish, inside, part)
+        page = (url.encode("utf-8", "surrogatepass"), key, rank, preferred, inside, part)
         self._database.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?)", page)
         folder = key.rpartition("/")[0]
         if folder != self._last_folder:
@@ -76,27 +76,30 @@ class MirrorPlan:
                 folder = folder.rpartition("/")[0]
 
     def __iter__(self) -> Iterator[tuple[str, str, int, bool]]:
-        """URL, path, part and whether the page was moved, in the order of the wishes."""
+        """URL, path, part and whether the page was moved, in the order of the preferred paths."""
         self._database.execute("CREATE INDEX IF NOT EXISTS page_key ON page(key, rank, url)")
         rows = self._database.execute("SELECT key, url, wish, inside, part FROM page ORDER BY key, rank, url")
         for key, group in groupby(rows, key=lambda row: row[0]):
-            for order, (_, packed_url, wish, inside, part) in enumerate(group):
+            for order, (_, packed_url, preferred, inside, part) in enumerate(group):
                 url = packed_url.decode("utf-8", "surrogatepass")
-                path = self._settle(key, url, wish=wish, inside=inside) if not order else add_suffix(wish, url)
-                yield url, path, part, path != wish
+                if order:
+                    path = add_suffix(preferred, url)
+                else:
+                    path = self._first_path(key, url, preferred=preferred, inside=inside)
+                yield url, path, part, path != preferred
 
     def close(self) -> None:
-        """Forget everything."""
+        """Close the database, which forgets everything."""
         self._database.close()
 
-    def _settle(self, key: str, url: str, *, wish: str, inside: str) -> str:
-        """The place of the page that comes first among those that share a wish."""
+    def _first_path(self, key: str, url: str, *, preferred: str, inside: str) -> str:
+        """The path of the page that comes first among those that prefer the same one."""
         if not self._has("folder", key):
-            return wish
+            return preferred
         within = f"{key}/{inside}"
         if self._has("page", within) or self._has("folder", within):
-            return add_suffix(wish, url)
-        return f"{wish}/{inside}"
+            return add_suffix(preferred, url)
+        return f"{preferred}/{inside}"
 
     def _has(self, table: str, key: str) -> bool:
         return bool(list(self._database.execute(f"SELECT 1 FROM {table} WHERE key = ? LIMIT 1", (key,))))
@@ -106,7 +109,7 @@ def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> Mirro
     """Write (url, mime, decoded body) pages below a folder, in place of what an earlier mirror left there."""
     size = moved = 0
     with open_export_folder(folder, _LISTING, shared=True) as export:
-        plan = MirrorPlan(str(export.parts / "plan.db"))  # where a page stands is known only when all pages are
+        plan = MirrorPlan(str(export.parts / "plan.db"))  # the paths are known only when all pages are
         for url, mime, body in pages:
             plan.add(url, mime, part=export.add(body))
             size += len(body)

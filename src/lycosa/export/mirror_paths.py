@@ -1,4 +1,4 @@
-"""A URL goes in; the path it wishes for in the mirror comes out: its own, as far as every file system can hold it.
+"""Preferred paths of URLs in a mirror: each as in its URL, as far as every file system can hold it.
 
     http://www.ics.forth.gr/            www.ics.forth.gr/index.html
     https://example.org:8443/a/B.html   example.org_8443/a/B.html
@@ -8,7 +8,7 @@
 
 Percent-encodings are undone where the character is harmless in a file name and spelled `%XX` where it is not: control
 and invisible characters, `< > : " / \\ | ? *`, dots and spaces at an end, the first letter of a name that Windows
-reserves. Several URLs may wish for one path; `mirror.py` then gives all but one a suffix that no wish can have.
+reserves. Several URLs may prefer one path; `mirror.py` then gives all but one a suffix that no preferred path can have.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _UNSAFE = frozenset('<>:"/\\|?*')
 _HOST_UNSAFE = re.compile(r"[^a-z0-9._-]")
 _PLAIN = re.compile(r"[A-Za-z0-9_@=&+,;!()-][A-Za-z0-9._@=&+,;!()-]*(?<!\.)")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)", re.I)
-#: How our suffixes look, and how Windows shortens long names (`LONGNA~1.HTM`): no wish may look like either.
+#: How our suffixes look, and how Windows shortens long names (`LONGNA~1.HTM`): no preferred path may look like either.
 _SUFFIXED = re.compile(r"~(?=[a-z2-7]{16}(?:\.|$)|\d{1,6}(?:\.|$))", re.I)
-#: By what a name ends programs tell what a file is: `.html`, and of what is packed both, `.tar.gz`.
+#: The ending by which programs tell what a file is: `.html`, and both of what is compressed, `.tar.gz`.
 _EXTENSION = re.compile(r"(?<=.)(?:(?:\.[A-Za-z][A-Za-z0-9]{0,7})?\.(?:gz|bz2|xz|zst)|\.[A-Za-z0-9]{1,8})$", re.I)
 
 
 def path_of(url: str, mime: str) -> str:
-    """The path that a page wishes for below the mirror's folder, with `/` between its parts; it cannot leave it."""
+    """The path that a page prefers in the mirror's folder, with `/` between its parts; it never leaves the folder."""
     plain = url if url.isascii() else url.encode("utf-8", "backslashreplace").decode()
     scheme, host, path, query = _split(plain)
     folders = [_safe(segment) or "_" for segment in path.split("/")[1:]]
@@ -52,7 +52,7 @@ def path_of(url: str, mime: str) -> str:
 
 
 def add_suffix(path: str, url: str) -> str:
-    """A path like `path` that belongs to this URL alone: `a/b~k5cq2rxh7vdm3tzn.html`."""
+    """A path like `path` that only this URL has: `a/b~k5cq2rxh7vdm3tzn.html`."""
     folder, slash, name = path.rpartition("/")
     found = _EXTENSION.search(name)
     extension = found[0] if found else ""
@@ -62,12 +62,12 @@ def add_suffix(path: str, url: str) -> str:
 
 
 def fold(path: str) -> str:
-    """What two paths share when some file system takes them for one: case and composed letters do not count."""
+    """The key that two paths share when some file system takes them for one: case and composition do not count."""
     return normalize("NFC", normalize("NFC", path).casefold())
 
 
 def _split(url: str) -> tuple[str, str, str, str | None]:
-    """Scheme, host with port, path and query of a normalised URL; of anything else, something."""
+    """Scheme, host with port, path and query of a normalised URL; anything else is split somehow."""
     scheme, _, rest = url.partition("://")
     rest, _, _ = rest.partition("#")
     rest, question, query = rest.partition("?")
@@ -81,7 +81,7 @@ def _host_name(host: str, scheme: str) -> str:
     if not colon or not port.isdigit():
         name, port = host, ""
     name = _HOST_UNSAFE.sub(lambda bad: _escape(bad[0]), name.strip("[]")) or "_"
-    name = _guard(name)
+    name = _escape_special(name)
     return f"{name}_{port}" if port and port != _DEFAULT_PORTS.get(scheme) else name
 
 
@@ -93,18 +93,19 @@ def _safe(segment: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Percent-encodings undone where they are UTF-8; other bytes stay encoded."""
+    """The text with percent-encodings undone where they are UTF-8; other bytes stay encoded."""
     if "%" not in text:
         return text
     return unquote_to_bytes(text).decode("utf-8", "surrogateescape")
 
 
 def _safe_text(text: str) -> str:
-    return _guard("".join([c if c.isprintable() and c not in _UNSAFE else _escape(c) for c in normalize("NFC", text)]))
+    safe = [c if c.isprintable() and c not in _UNSAFE else _escape(c) for c in normalize("NFC", text)]
+    return _escape_special("".join(safe))
 
 
-def _guard(name: str) -> str:
-    """Take from a name of harmless characters what its position or its look makes harmful."""
+def _escape_special(name: str) -> str:
+    """Escape characters that are harmful only by their position in a name, or by how the whole name looks."""
     if name[:1] in (".", " "):  # hidden, or obeyed by a server: .htaccess, .git
         name = _escape(name[0]) + name[1:]
     if name[-1:] in (".", " "):
@@ -144,7 +145,7 @@ def _cut(name: str, size: int) -> str:
     data = name.encode()
     if len(data) <= size:
         return name
-    return _guard(data[:size].decode("utf-8", "ignore").rstrip(". ").replace("~", "_"))
+    return _escape_special(data[:size].decode("utf-8", "ignore").rstrip(". ").replace("~", "_"))
 
 
 def _mark(url: str) -> str:

@@ -1,6 +1,6 @@
-"""Pages with their links go in; the index file (T9) comes out, and from the file the same data again.
+"""Page index: a text file of pages with their links, written and read again.
 
-One line a page, then one line for each accepted link of it:
+Each page has one line, followed by one line per accepted link:
 
     UrlMD5checksum normalizedURL originalURL "Title" encoding type lastModifiedDate serverDate
     <tab>@normalisedLink "anchor text"
@@ -43,7 +43,7 @@ _LONG = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
 
 
 class IndexEntry(Struct, gc=False):
-    """A page as the index tells of it; dates in ISO 8601, empty when missing."""
+    """An entry of the index, which describes one page; dates in ISO 8601, empty when missing."""
 
     url: str  # normalised
     original: str  # as it was found
@@ -65,9 +65,9 @@ def date_of(header: str) -> str:
     if not header or len(header) > _MAX_DATE:
         return ""
     try:
-        found = parsedate_to_datetime(header)
-        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-        return found.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+        date = parsedate_to_datetime(header)
+        date = date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC)
+        return date.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
 
@@ -82,7 +82,7 @@ def format_entry(entry: IndexEntry) -> str:
 
 
 def write_index(entries: Iterable[IndexEntry], to: Path | TextIO) -> int:
-    """Write an index to a file, which appears when it is whole, or to a stream; gives the number of pages."""
+    """Write an index to a file, which appears when it is whole, or to a stream; returns the number of pages."""
     if not isinstance(to, Path):
         return _write_entries(entries, to)
     try:
@@ -94,7 +94,7 @@ def write_index(entries: Iterable[IndexEntry], to: Path | TextIO) -> int:
 
 
 def read_index(path: Path) -> Iterator[IndexEntry]:
-    """Give the pages of an index file, one at a time; a line that is not as it should be ends it with its number."""
+    """Read the pages of an index file, one at a time; CollectionError names the number of a malformed line."""
     entry: IndexEntry | None = None
     with open(path, encoding="utf-8", errors="replace", newline="\n") as lines:
         for number, line in enumerate(lines, 1):
@@ -109,8 +109,16 @@ def read_index(path: Path) -> Iterator[IndexEntry]:
             if entry is not None:
                 yield entry
             encoding, kind, modified, served = (_read_word(word) for word in page.group(5, 6, 7, 8))
-            title = _read_text(page[4])
-            entry = IndexEntry(_read_word(page[2]), _read_word(page[3]), title, encoding, kind, modified, served, [])
+            entry = IndexEntry(
+                url=_read_word(page[2]),
+                original=_read_word(page[3]),
+                title=_read_text(page[4]),
+                encoding=encoding,
+                type=kind,
+                last_modified=modified,
+                server_date=served,
+                links=[],
+            )
     if entry is not None:
         yield entry
 

@@ -1,8 +1,8 @@
-"""A URL goes in; the key by which indexes of archives are sorted and searched comes out: `org,example)/path?query`.
+"""SURT: the key of a URL by which indexes of archives are sorted and searched, `org,example)/path?query`.
 
-The rules are those that the Internet Archive's tools share (SURT, of a URL in canonical form), because replay tools as
-pywb look a page up by the very key that they make themselves: lower case, no `www.`, escapes undone, no slash at the
-end, parameters in order, no session ids.
+The Internet Archive's tools share these rules (SURT of a URL in canonical form), and replay tools such as pywb look a
+page up by the key that they make themselves: lower case, no `www.`, escapes undone, no slash at the end, parameters in
+order, no session ids.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _QUERY_SESSIONS = tuple(
 
 
 def surt_of(url: str) -> str:
-    """The key of a URL; of what is not HTTP, the address without blanks."""
+    """The key of a URL; for one that is not HTTP, the address without blanks."""
     found = _URL.match(url)
     if found is None:
         return "".join(url.split()) or "-"

@@ -1,6 +1,6 @@
-"""Archive files and a list of pages go in; one WACZ file comes out, which replay tools open as it is.
+"""WACZ file: the archive of a collection with an index and a list of pages, which replay tools open as it is.
 
-WACZ 1.1.1 and CDXJ as https://specs.webrecorder.net gives them: `archive/` as it is, a sorted index of its records in
+It follows WACZ 1.1.1 and CDXJ (https://specs.webrecorder.net): `archive/` as it is, a sorted index of its records in
 gzipped blocks (`index.cdx.gz`, found through `index.idx`), the pages, and a manifest with the hash of everything.
 """
 
@@ -46,7 +46,7 @@ class WaczPage(Struct, frozen=True, gc=False):
 
 
 class WaczAbout(Struct, frozen=True, gc=False):
-    """What the manifest tells people of the collection."""
+    """The description of the collection in the manifest."""
 
     title: str
     software: str
@@ -55,7 +55,7 @@ class WaczAbout(Struct, frozen=True, gc=False):
 
 
 class WaczCount(Struct, frozen=True, gc=False):
-    """What a WACZ file holds."""
+    """The figures of a WACZ file."""
 
     records: int
     pages: int
@@ -64,7 +64,7 @@ class WaczCount(Struct, frozen=True, gc=False):
 
     @property
     def lack(self) -> str:
-        """What to say of places that the index leaves out."""
+        """How many places the index leaves out, as the end of a sentence; empty where none is."""
         if not self.lost:
             return ""
         return f"; {counted(self.lost, 'damaged place')} of the archive left out of its index (see lycosa verify)"
@@ -92,7 +92,7 @@ def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], a
 
 
 def copy_warcs(warcs: Iterable[WaczPath], to: Path) -> int:
-    """Copy archive files, into one if `to` is named *.warc.gz, else into a folder of that name; gives their number."""
+    """Copy archive files into one if `to` is named *.warc.gz, else into a folder of that name; returns their number."""
     try:
         if not to.name.endswith(".warc.gz"):
             with open_export_folder(to, list_as("warc"), shared=True) as export:
@@ -125,7 +125,7 @@ class _Package:
         self._now = time.gmtime()
 
     def add(self, path: str, *, deflate: bool = False) -> _Member:
-        """Open a new member; what is compressed already must not be again, so that its parts can be read alone."""
+        """Open a new member; `deflate` must stay off for members whose compressed parts are read alone."""
         info = zipfile.ZipInfo(path, self._now[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
         info.external_attr = 0o644 << 16
@@ -204,7 +204,7 @@ def _clean(text: str) -> str:
 
 
 def _write_index(package: _Package, warcs: Sequence[WaczPath], lost: list[int]) -> int:
-    """Write the sorted index in gzipped blocks, and the list of the blocks' first lines; notes what is `lost`."""
+    """Write the sorted index in gzipped blocks and the list of their first lines; adds damaged places to `lost`."""
     listing = [b'!meta 0 {"format":"cdxj-gzip-1.0","filename":"index.cdx.gz"}\n']
     count = offset = 0
     lines = _sorted_lines(warcs, lost)

@@ -70,7 +70,7 @@ class Setup(Struct, frozen=True):
     recycle: int = 2000  # documents after which a worker gives way to a new one
     nice: int = 0  # how much other processes go before
     log: str = ""  # file that gets the stack of a worker that crashes
-    brief: str = ""  # what else its maker needs to know, as JSON
+    options: str = ""  # of the worker's program, as JSON; empty: it has none
 
 
 class Ready(Struct, frozen=True, tag=True):

@@ -1,4 +1,4 @@
-"""Where a listing goes and in which format: `-o FILE` or the pipe, for people on a terminal and programs elsewhere."""
+"""Destination of an output: the file of `-o FILE` or the pipe, and the format, for people on a terminal or programs."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _PROMISES = (
 def opened(output: str, form: str | None) -> Iterator[tuple[TextIO, Format]]:
     """The stream to write to and the format; a file appears under its name only when it is whole."""
     if output == "-":
-        yield sys.stdout, _settle(form, "table" if sys.stdout.isatty() else "jsonl")
+        yield sys.stdout, _choose_format(form, "table" if sys.stdout.isatty() else "jsonl")
         return
     check_form(output, form)
     suffix = os.path.splitext(output)[1].removeprefix(".").lower()
-    settled = _settle(form, _ALIASES.get(suffix, suffix if suffix in FORMATS else "jsonl"))
+    chosen_format = _choose_format(form, _ALIASES.get(suffix, suffix if suffix in FORMATS else "jsonl"))
     with whole_file(output) as part, open(part, "w", encoding="utf-8", newline="") as out:
-        yield out, settled
+        yield out, chosen_format
 
 
 @contextmanager
 def opened_bytes(output: str) -> Iterator[BinaryIO]:
-    """The same for what is not text; a terminal does not get it."""
+    """The binary stream to write to; a terminal is refused."""
     if output != "-":
         with whole_file(output) as part, open(part, "wb") as out:
             yield out
@@ -48,8 +48,8 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
 
 
-def conclude(output: str, said: str, *, partial: bool = False) -> None:
-    """Say what a file or folder holds now; what could not be put into it is an error of its own."""
+def report_written(output: str, said: str, *, partial: bool = False) -> None:
+    """Print what a file or folder holds now; raises Partial where something could not be put into it."""
     if partial:
         raise Partial(f"{output}: {said}")
     if output != "-":
@@ -57,21 +57,22 @@ def conclude(output: str, said: str, *, partial: bool = False) -> None:
 
 
 def check_ending(output: str, endings: Sequence[str] = (), *, choice: bool = False) -> None:
-    """Refuse a name that promises something else than what would be written: none of these endings, or of a folder any.
+    """Refuse a name whose ending promises something else than these; without any, for a folder, every such ending.
 
-    With `choice` there is an option --format, which settles it.
+    With `choice` the error text also names the option --format.
     """
     promised = next((ending for ending in _PROMISES if output.lower().endswith(f".{ending}")), "")
     if not promised or promised in endings or output == "-" or os.path.isdir(output):
         return
-    refuse_collection_path(output)  # which matters more
+    refuse_collection_path(output)  # its error matters more
     known = ", ".join(f".{ending}" for ending in endings if ending not in _ALIASES)
-    named = f"a file that ends in {known}{', or a format with --format' * choice}" if endings else "a folder"
+    also = ", or a format with --format" if choice else ""
+    named = f"a file that ends in {known}{also}" if endings else "a folder"
     raise UsageError(f"{output} ends in .{promised}, which this does not write: name {named}.")
 
 
 def check_form(output: str, form: str | None) -> None:
-    """Refuse a name that promises another list than the chosen format; without one, all that is no list."""
+    """Refuse a name that promises another list than the chosen format; without a format, any that promises no list."""
     if form is None:
         check_ending(output, LISTS, choice=True)
         return
@@ -99,6 +100,6 @@ def check_place(output: str, form: str | None = None) -> None:
         raise UsageError(f"{output} cannot be written: no permission to write to {folder}.")
 
 
-def _settle(form: str | None, default: str) -> Format:
+def _choose_format(form: str | None, default: str) -> Format:
     word = form or default
     return next(known for known in FORMATS if known == word)

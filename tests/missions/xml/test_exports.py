@@ -17,7 +17,7 @@ from support.make_collection import make_collection
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
-from lycosa.analysis.package import escape_key, escape_value, write_parcel
+from lycosa.analysis.package import escape_key, escape_value, write_package
 from lycosa.cli.main import main, program
 
 XSD = "http://www.w3.org/2001/XMLSchema"
@@ -221,8 +221,8 @@ def test_what_cannot_be_read_is_left_out(made: Path, tmp_path: Path, capsys: pyt
 def test_the_index_names_what_may_be_replaced(tmp_path: Path) -> None:
     """Names with marks that mean something in the index are found in it again."""
     pages = [("http://e.org/a=b%3A %23!é😀.xml", "text/xml", b"1"), ("http://e.org/%23c.xml", "text/xml", b"2")]
-    write_parcel(pages, str(tmp_path / "f"))
-    write_parcel([], str(tmp_path / "f"))
+    write_package(pages, str(tmp_path / "f"))
+    write_package([], str(tmp_path / "f"))
     assert [path.name for path in (tmp_path / "f").iterdir()] == ["_INDEX_METADATA"]
 
 

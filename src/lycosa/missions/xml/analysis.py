@@ -110,7 +110,7 @@ class XmlAnalyzer(Analyzer):
         case.scratch["fault"] = (fault, line)
         return mended
 
-    def spell(self, case: Case) -> bytes | None:
+    def to_utf8(self, case: Case) -> bytes | None:
         """What has tags, whatever its encoding, with what stands behind an error."""
         mended = self.correct(case)
         text: Text | None = case.scratch.get("text")
@@ -173,12 +173,12 @@ class XmlAnalyzer(Analyzer):
                  WHERE document.checked IS NOT grammar.mark AND document.well_formed ORDER BY grammar.id, document.id"""
         yield from (Task(f"check {grammar}", document, 2) for document, grammar in list(store.rows(sql)))
 
-    def perform(self, task: Task, shelf: DocumentSource) -> Mapping[str, Fact]:
+    def perform(self, task: Task, documents: DocumentSource) -> Mapping[str, Fact]:
         """Compile a schema, or check a document."""
         if self._inspector is None:
-            self._inspector = Inspector(shelf)
+            self._inspector = Inspector(documents)
         what, _, number = task.subject.partition(" ")
-        row = next(shelf.rows("SELECT kind, roots, state, error, mark FROM grammar WHERE id = ?", (int(number),)))
+        row = next(documents.rows("SELECT kind, roots, state, error, mark FROM grammar WHERE id = ?", (int(number),)))
         kind, roots, state, error, mark = (str(value) for value in row)
         grammar = Grammar(kind, msgspec.json.decode(roots, type=tuple[int, ...]))
         inspector = self._inspector
@@ -201,7 +201,7 @@ class XmlAnalyzer(Analyzer):
 
         return time_check(compile_it if what == "grammar" else check_it)
 
-    def conclude(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
+    def record_answer(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
         """Keep what came of a schema or a document."""
         what, _, number = task.subject.partition(" ")
         if what == "grammar":

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.document_writers import tell_lost
+from lycosa.analysis.document_writers import describe_lost
 from lycosa.analysis.selection import Document, Selection, opened_selection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
@@ -50,7 +50,7 @@ def write_schema(collection: Collection, target: str, options: SchemaOptions) ->
         raise UsageError("Name the schema that is wanted: lycosa export schema URL -o DIR.")
     with opened_selection(collection.path) as selection:
         made = export_schema(selection, options.address, Path(target))
-    said = f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}{tell_lost(made.lost)}"
+    said = f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}{describe_lost(made.lost)}"
     if made.missing:
         shown = "".join(f"\n  {address}" for address in made.missing[:10])
         number = counted(len(made.missing), "document")

@@ -14,11 +14,11 @@ import click
 from msgspec.structs import replace
 
 from lycosa.config.command_options import (
-    asking_options,
     format_option,
     load_command_line,
     named_collection,
     output_option,
+    request_options,
 )
 from lycosa.errors import UsageError
 from lycosa.output.destination import check_place, opened
@@ -99,7 +99,7 @@ class Watching:
 @click.option("--rounds", default=0, metavar="N", help="With --period, end after N rounds; 0: go on until stopped.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 unless every service is alive.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but the listing and errors.")
-@asking_options
+@request_options
 @format_option
 @output_option
 def check_services(
@@ -151,7 +151,7 @@ def check_services(
             return _show(collection, None, shown)
         if number:
             _find_round(collection, number)
-        settled = load_command_line((), options).settled
+        settled = load_command_line((), options).loaded
         mission = settled.mission
         given = settled.origin.get("limits.time_s") == "--max-time"
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lycosa.config.command_options import collection_option, format_option, output_option
-from lycosa.output.destination import conclude
+from lycosa.output.destination import report_written
 from lycosa.urls import host_pattern
 
 
@@ -53,4 +53,4 @@ def services(
     with Collection(collection) as source:
         what = "layers" if layers else "services"
         written = write_listing(what, source, output, wanted=wanted, form=form, raw=raw)
-    conclude(output, written.said)
+    report_written(output, written.said)
