@@ -304,3 +304,12 @@ def test_an_empty_pattern_is_a_mistake(home: list[str], capsys: pytest.CaptureFi
     assert "an empty one matches every address" in capsys.readouterr().err
     assert main([*home, "--exclude", ""]) == 0
     assert "2 pages stored" in capsys.readouterr().out
+
+
+def test_a_mission_that_is_nearly_named_is_guessed(tmp_path: Path) -> None:
+    """A word that is no address and nearly the name of a mission was meant as one."""
+    command = [sys.executable, "-m", "lycosa", "crawl", "geoo", "http://a.test/", "--collection", "c"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "There is no mission geoo (did you mean geo?)" in done.stderr
+    assert not (tmp_path / "c").exists()

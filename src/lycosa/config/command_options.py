@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from msgspec.structs import replace
 
+from lycosa.config import mission_table
+from lycosa.config.fields import nearest
 from lycosa.config.loading import LoadedMission, load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
@@ -166,6 +168,8 @@ def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging:
     overrides = {setting.key: value for setting, value in given.items() if value not in (None, ())}
     file = find_mission(words[0]) if words else None
     rest = tuple(words if file is None else words[1:])
+    if file is None and len(words) > 1 and words[0].isidentifier() and nearest(words[0], mission_table.known().names()):
+        raise UsageError(mission_table.complain(words[0]))  # no address either, and a name that is nearly a mission's
     if file is None and (judging or not words):
         folder = Path(overrides.get("keep.collection", default_collection()))
         if file := find_own(folder):
