@@ -338,6 +338,22 @@ def test_a_broken_archive_gives_what_it_has(tmp_path: Path) -> None:
     assert 2 <= len((tmp_path / "out.jsonl").read_text().splitlines()) < 12
 
 
+@pytest.mark.parametrize("form", ["records", "whole", "plain"])
+@pytest.mark.parametrize("share", [0.2, 0.45, 0.6, 0.95])
+def test_an_archive_that_was_cut_is_told(tmp_path: Path, form: str, share: float) -> None:
+    """Wherever it was cut, what is whole is read, half a page becomes no record, and the exit code says so."""
+    path = tmp_path / f"x.warc{'' if form == 'plain' else '.gz'}"
+    write_foreign(path, form=form)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    run = [sys.executable, "-m", "lycosa", "extract", "--quarry", quarry(tmp_path), path.name, "-o", "out.jsonl"]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+    assert path.name in done.stderr
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    titles = [record["data"]["title"] for record in found if record["kind"] == "title"]
+    assert titles == [f"foreign {n}" for n in range(5)][: len(titles)]
+
+
 # Beside the crawl
 
 

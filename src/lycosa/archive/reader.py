@@ -47,6 +47,7 @@ class StoredAnswer(Struct, gc=False):
     offset: int = 0
     length: int = 0  # bytes in the file; 0 where unknown, or where the record shares its gzip member with another
     problem: str = ""  # what is wrong with the record; empty when nothing is
+    is_whole: bool = True  # it does not break off, and says how long it is
 
 
 def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limit: int = LIMIT) -> StoredAnswer:
@@ -110,7 +111,7 @@ def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
     record.offset = offset
     block, there = stream.read(size, keep=limit)
     if there < size:
-        record.problem = f"the record breaks off after {there} of {size} bytes"
+        record.problem, record.is_whole = f"the record breaks off after {there} of {size} bytes", False
         if stream.broken:
             record.problem += f": {stream.broken}"
     elif there > limit:
@@ -169,7 +170,7 @@ def _read_arc_line(stream: RecordStream, line: bytes) -> tuple[StoredAnswer, int
 def _size(text: str, record: StoredAnswer) -> int:
     if text.isascii() and text.isdigit() and len(text) < 16:
         return int(text)
-    record.problem = f"its length is given as {text[:40]!r}"
+    record.problem, record.is_whole = f"its length is given as {text[:40]!r}", False
     return 0
 
 

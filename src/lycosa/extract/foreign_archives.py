@@ -63,8 +63,8 @@ class ForeignDocuments:
                 return
             source = unpacked
         for record in iter_records(source, limit=_HEAD_BYTES):
-            if record.kind == "unreadable":
-                broken += 1
+            if record.kind == "unreadable" or not record.is_whole:
+                broken += 1  # half a page is none
             elif record.kind == "revisit":
                 self.revisits += 1
             elif _is_document(record):
