@@ -26,13 +26,13 @@ class Geo(Quarry):
         return service_hints.links(doc)
 
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
-        """What complains in the words of a service is one: what else it may be asked for."""
-        return service_hints.complaints(doc)
+        """An exception report comes from a service: where else that may describe itself."""
+        return service_hints.links_of_exception(doc)
 
     def identity(self, url: str) -> str:
         """The service that an address asks for its capabilities, whatever the spelling."""
         return endpoint_inference.identify(url)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
-        """A service and what it offers: one record each; of a service that complains instead, what it says."""
+        """A service and what it offers: one record each; of an exception report, what it says."""
         return describe.extract(doc)

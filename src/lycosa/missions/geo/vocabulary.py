@@ -80,7 +80,7 @@ RESERVED_BELOW = frozenset(_RESERVED_BELOW.split())
 RESERVED = frozenset(("mapserver.org", "www.mapserver.org", "geoserver.org", "www.geoserver.org", "qgis.org"))
 
 #: What a word in a protocol field, a script or a path means.
-SPOKEN = {
+SERVICE_NAMES = {
     **{service.lower(): service for service in SERVICES},
     **{f"{service.lower()}server": service for service in SERVICES},
     **{f"{service.lower()}layer": service for service in SERVICES},

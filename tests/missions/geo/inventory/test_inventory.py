@@ -16,7 +16,7 @@ from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import Trait, agree, find_key, group, is_same, local_name, spell
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilter, list_services, summarise
-from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_complaint
+from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_exception_report
 from lycosa.model import State
 from lycosa.parse import read
 
@@ -200,13 +200,13 @@ def test_complaints() -> None:
     )
     rest = b'{"error": {"code": 499, "message": "Token Required"}}'
     server = "http://a.org/arcgis/rest/services/x/MapServer?f=json"
-    assert read_complaint(read("http://a.org/wms", {}, old)) == ExceptionReport("X", "no map")
-    assert read_complaint(read("http://a.org/wms", {}, new)) == ExceptionReport("Y", "bad")
-    assert read_complaint(read(server, {"content-type": "application/json"}, rest)) == ExceptionReport(
+    assert read_exception_report(read("http://a.org/wms", {}, old)) == ExceptionReport("X", "no map")
+    assert read_exception_report(read("http://a.org/wms", {}, new)) == ExceptionReport("Y", "bad")
+    assert read_exception_report(read(server, {"content-type": "application/json"}, rest)) == ExceptionReport(
         "499", "Token Required"
     )
-    assert read_complaint(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
-    assert read_complaint(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
+    assert read_exception_report(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
+    assert read_exception_report(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
 
 
 def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:

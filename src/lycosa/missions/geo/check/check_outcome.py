@@ -9,7 +9,7 @@ from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
 from lycosa.missions.geo.describe.describe import take_stock
 from lycosa.missions.geo.describe.json_services import read_object, table, word
 from lycosa.missions.geo.model import Description
-from lycosa.missions.geo.recognise.exception_report import COMPLAINTS, ExceptionReport, read_complaint
+from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
 from lycosa.parse import Doc, read
 
 #: What a check may find, the best first, and what each means.
@@ -84,7 +84,7 @@ def _judge_failure(reply: Reply, doc: Doc | None) -> CheckOutcome | None:
 
 def _find_complaint(doc: Doc) -> ExceptionReport | None:
     """What an error report says; None for what is none."""
-    found = read_complaint(doc)
+    found = read_exception_report(doc)
     if found is not None:
         return found
     if doc.kind == "json" and len(doc.body) < 1 << 16:
@@ -110,4 +110,4 @@ def _fits(doc: Doc, probe: Probe) -> bool:
     # A server that speaks no other language answers a request for features in JSON.
     if doc.root is None:
         return doc.kind == "json" and "GetFeature" in probe.operation
-    return doc.root.name in probe.roots if probe.roots else doc.root.name not in COMPLAINTS
+    return doc.root.name in probe.roots if probe.roots else doc.root.name not in EXCEPTION_ROOTS

@@ -29,7 +29,7 @@ from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import ServiceFilter, list_services
 from lycosa.missions.geo.model import Description
-from lycosa.missions.geo.recognise.endpoint_inference import ask
+from lycosa.missions.geo.recognise.endpoint_inference import description_url
 from lycosa.model import RobotsRow
 from lycosa.output.wording import counted
 from lycosa.parse import Doc
@@ -214,7 +214,7 @@ def _find_description(entry: ServiceEntry) -> str:
     if entry.addresses:
         return next((url for url in entry.addresses if "capabilities" in url.lower()), entry.addresses[0])
     service = entry.service
-    return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
+    return description_url(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
 
 
 def _note_description(result: CheckResult, reply: Reply) -> Probe | None:

@@ -16,7 +16,7 @@ from lycosa.missions.geo.describe import feeds, json_services, ows, wms
 from lycosa.missions.geo.languages import name_language
 from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
-from lycosa.missions.geo.recognise.exception_report import read_complaint
+from lycosa.missions.geo.recognise.exception_report import read_exception_report
 from lycosa.missions.geo.recognise.kinds import inflate, recognise
 from lycosa.missions.geo.xml_access import find, read_tree
 from lycosa.model import Record
@@ -81,7 +81,7 @@ def extract(doc: Doc) -> Iterator[Record]:
     if inventory is not None:
         _fit(inventory)
         yield from inventory.records()
-    elif (complaint := read_complaint(doc)) is not None:
+    elif (complaint := read_exception_report(doc)) is not None:
         yield Record("exception", msgspec.to_builtins(complaint))
 
 
