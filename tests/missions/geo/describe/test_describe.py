@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Description, extract, take_stock
+from lycosa.missions.geo import Description, describe_service, extract
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
 from lycosa.missions.geo.export.geojson import explain
 from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, find_licence
@@ -22,7 +22,7 @@ OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1"'
 
 def stock(body: str | bytes, url: str = URL, mime: str = "") -> Description:
     data = body.encode() if isinstance(body, str) else body
-    inventory = take_stock(read(url, {"content-type": mime} if mime else {}, data))
+    inventory = describe_service(read(url, {"content-type": mime} if mime else {}, data))
     assert inventory is not None
     return inventory
 
@@ -613,7 +613,7 @@ _keys = st.sampled_from(
 def test_json_of_any_shape(found: dict[str, Any]) -> None:
     """Anything may stand anywhere in what was recognised."""
     for kind in ("ogcapi:landing", "stac:catalog/1", "arcgis:mapserver/10", "tilejson/2", "arcgis:layer"):
-        take_stock(read("http://x.org/a", {"content-type": "application/json"}, json.dumps(found).encode()), kind)
+        describe_service(read("http://x.org/a", {"content-type": "application/json"}, json.dumps(found).encode()), kind)
 
 
 @settings(max_examples=100, deadline=None)
@@ -622,7 +622,7 @@ def test_xml_of_any_shape(at: int, junk: str) -> None:
     """A document broken anywhere gives a service all the same."""
     body = (WMS_130[:at] + junk + WMS_130[at + len(junk) :]).encode("utf-8", "replace")
     doc = read(URL, {"content-type": "text/xml"}, body)
-    inventory = take_stock(doc, "ogc:wms/1.3.0")
+    inventory = describe_service(doc, "ogc:wms/1.3.0")
     assert inventory is not None
 
 
@@ -639,5 +639,5 @@ def test_a_language_is_told_only_when_it_is_sure() -> None:
     }
     for texts, language in cases.items():
         body = frame.format(*texts).encode()
-        inventory = take_stock(read("http://a.org/wms?request=GetCapabilities", {}, body))
+        inventory = describe_service(read("http://a.org/wms?request=GetCapabilities", {}, body))
         assert inventory is not None and inventory.service.language == language, texts

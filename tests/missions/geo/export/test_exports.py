@@ -20,7 +20,7 @@ from lxml import etree
 from lycosa import Collection
 from lycosa.cli.main import main
 from lycosa.missions.geo.bounds import make_box
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.export import coastline, geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry, ServiceInventory
@@ -111,7 +111,7 @@ def test_why_there_is_no_footprint() -> None:
         '<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service/><Capability>'
         f"<Layer>{layers}</Layer></Capability></WMS_Capabilities>"
     )
-    inventory = take_stock(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
+    inventory = describe_service(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
     assert inventory is not None
     found = {item.name: (item.box, geojson.explain(item)) for item in inventory.items if item.name}
     assert found == {

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.describe.json_services import read_object, table, word
 from lycosa.missions.geo.model import Description
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
@@ -42,7 +42,7 @@ class CheckOutcome(NamedTuple):
 def judge_description(reply: Reply, kind: str) -> tuple[CheckOutcome, Doc | None, Description | None]:
     """Whether an answer describes a service of this type (empty: of any); the description, if it does."""
     doc = _read(reply)
-    found = take_stock(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
+    found = describe_service(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
     if found is not None and kind in ("", found.service.type):
         return CheckOutcome(""), doc, found
     if failure := _judge_failure(reply, doc):
