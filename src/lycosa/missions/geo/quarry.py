@@ -1,4 +1,4 @@
-"""The geographic mission as the core knows it."""
+"""The geo quarry: what the core asks the geo mission of each document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lycosa.quarry import Quarry
 
 
 class Geo(Quarry):
-    """Hunts geographic services; how promising links are is for the policies to say."""
+    """The quarry of geographic services; the policies alone say how promising a link is."""
 
     name = "geo"
     version = "6"

@@ -1,11 +1,11 @@
-"""The words by which addresses of services are told from others: plain data, in lower case."""
+"""The vocabulary of service addresses: names of services, operations, parameters and hosts, in lower case."""
 
 from __future__ import annotations
 
 #: The services that answer GetCapabilities.
 SERVICES = ("WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS")
 
-#: A version of each that nearly all servers speak, for those that want to be told one.
+#: A version of each that nearly all servers know, for those that require one.
 VERSIONS = dict(zip(SERVICES, ["1.3.0", "2.0.0", "2.0.1", "1.0.0", "1.0.0", "2.0.2", "2.0.0", "0.4.0"], strict=True))
 
 _BY_SERVICE = {
