@@ -63,7 +63,8 @@ def describe_service(doc: Doc, kind: str | None = None) -> Description | None:
     family, _, version = kind.partition("/")
     family = family.removeprefix("ogc:").partition(":")[0]
     named = {"atom-download": "ATOM"}.get(family, family.upper())
-    service = Service(named, "" if named == "ATOM" else version, kind, find_endpoint(doc.url, named))
+    version = "" if named == "ATOM" else version
+    service = Service(type=named, version=version, kind=kind, endpoint=find_endpoint(doc.url, named))
     if family in _JSON:
         body = doc.body if doc.body[:2] != b"\x1f\x8b" else inflate(doc.body, _JSON_BYTES)
         found = json_services.read_object(body) if doc.kind not in ("html", "xhtml") else {}
