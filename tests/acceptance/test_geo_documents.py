@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from lycosa.missions.geo import find_hints, infer, take_stock
+from lycosa.missions.geo import describe_service, find_hints, infer
 from lycosa.missions.geo.export import geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.identity import make_id
@@ -81,7 +81,7 @@ def test_inventory(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) ->
     right: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for row, body in rows:
-        inventory = take_stock(_read(body)) if row["is_service"] else None
+        inventory = describe_service(_read(body)) if row["is_service"] else None
         if inventory is None:
             continue
         items = inventory.items
@@ -129,7 +129,7 @@ def _list_all(rows: list[tuple[Row, bytes]]) -> tuple[list[ServiceEntry], list[L
     entries: list[ServiceEntry] = []
     layers: list[Layer] = []
     for row, body in rows:
-        inventory = take_stock(_read(body)) if row["is_service"] else None
+        inventory = describe_service(_read(body)) if row["is_service"] else None
         if inventory is None:
             continue
         service, name = inventory.service, make_id(row["file"])
@@ -184,5 +184,5 @@ def test_cost(rows: list[tuple[Row, bytes]], say: Callable[[str], None]) -> None
     say(f"page of {len(telling.body)} B that names a service: hints {_measure(find_hints, [telling] * 50):.0f} µs")
     say(
         f"{len(services)} descriptions of {size:.0f} B: recognise {_measure(recognise, services):.0f} µs, "
-        f"hints {_measure(find_hints, services):.0f} µs, stock {_measure(take_stock, services):.0f} µs"
+        f"hints {_measure(find_hints, services):.0f} µs, stock {_measure(describe_service, services):.0f} µs"
     )

@@ -20,7 +20,7 @@ import pytest
 from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection
-from lycosa.missions.geo.inventory.identity import find_key, spell
+from lycosa.missions.geo.inventory.identity import endpoint_key, service_key
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 
 pytestmark = pytest.mark.acceptance
@@ -92,13 +92,13 @@ def read_stock(folder: Path) -> tuple[dict[Key, ServiceEntry], dict[str, list[La
     """Services by type and endpoint, layers by service."""
     layers: dict[str, list[Layer]] = {}
     with Collection(folder) as collection, collection.snapshot():
-        stock = ServiceInventory(collection)
-        for layer in stock.layers():
+        inventory = ServiceInventory(collection)
+        for layer in inventory.layers():
             layers.setdefault(layer.entry.id, []).append(layer)
     entries = {}
-    for entry in reversed(stock.entries):
+    for entry in reversed(inventory.entries):
         for endpoint in entry.endpoints:
-            entries[entry.service.type, spell(endpoint)] = entry
+            entries[entry.service.type, endpoint_key(endpoint)] = entry
     return entries, layers
 
 
@@ -108,7 +108,7 @@ def test_every_service_is_in_the_inventory(atlas: Atlas, capsys: pytest.CaptureF
     total: Counter[str] = Counter()
     missing = []
     for row in atlas.truth["relevant"]:
-        entry = atlas.entries.get((row["type"], spell(row["endpoint"])))
+        entry = atlas.entries.get((row["type"], endpoint_key(row["endpoint"])))
         if entry is None or not entry.sources:
             missing.append(row["url"])
             continue
@@ -161,14 +161,14 @@ def test_what_does_not_answer_is_reported_as_such(atlas: Atlas, capsys: pytest.C
     met = set(atlas.truth["reachable"])
     wanted = {row["url"]: STATES.get(row["why"], "dead") for row in atlas.truth["dead"] if row["url"] in met}
     wanted |= dict.fromkeys(met & set(atlas.truth["not_services"]), "exception")
-    told = {find_key(url, kind): entry for (kind, _), entry in atlas.entries.items() for url in entry.addresses}
+    told = {service_key(url, kind): entry for (kind, _), entry in atlas.entries.items() for url in entry.addresses}
     states: Counter[str] = Counter()
     wrong = {}
     for url, state in wanted.items():
         kind = next(
             (kind for kind in ("WMTS", "WMS", "WFS", "WCS", "WPS", "CSW", "SOS", "WCTS") if f"={kind}&" in url), ""
         )
-        entry = told.get(find_key(url, kind)) or told.get(find_key(url, ""))
+        entry = told.get(service_key(url, kind)) or told.get(service_key(url, ""))
         if entry is None or entry.guess:
             states[f"{state} unheard of"] += 1
             continue

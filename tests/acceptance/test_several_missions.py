@@ -12,7 +12,7 @@ from support.synthetic_web import Crawl, SyntheticWeb
 from lycosa import Collection
 from lycosa.cli.main import main
 from lycosa.explain.why import explain
-from lycosa.missions.geo.inventory.identity import spell
+from lycosa.missions.geo.inventory.identity import endpoint_key
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
 
 pytestmark = pytest.mark.acceptance
@@ -68,7 +68,7 @@ def hunt(world: SyntheticWeb, folder: Path, missions: str, *seeds: str) -> Hunt:
     assert crawl.code == 0, crawl.said
     with Collection(folder) as collection, collection.snapshot():
         entries = [entry for entry in ServiceInventory(collection).entries if entry.sources]
-        services = {(entry.service.type, spell(end)) for entry in entries for end in entry.endpoints}
+        services = {(entry.service.type, endpoint_key(end)) for entry in entries for end in entry.endpoints}
         documents = {url for record in collection.records(quarry="xml") for url in (record.url, *record.pages)}
     return Hunt(crawl, world.stats()["total"], services, documents)
 

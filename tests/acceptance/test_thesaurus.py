@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.missions.geo.check.probe import has_probe, make_probe
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.parse import read
 from lycosa.text import Thesaurus, thesaurus_library
 from lycosa.text.compiled_thesaurus import CompiledThesaurus, open_compiled, write_compiled
@@ -76,7 +76,7 @@ def test_every_description_leads_to_a_small_request(shared: Path, say: Callable[
     asked = silent = 0
     for file in sorted((shared / "data/ogc/files").iterdir()):
         doc = read(f"http://maps.example.org/{file.name}", {}, file.read_bytes())
-        found = take_stock(doc)
+        found = describe_service(doc)
         if found is None or not has_probe(found.service) or not found.service.items:
             continue
         probe = make_probe(found, doc)

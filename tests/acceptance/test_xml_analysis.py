@@ -13,7 +13,7 @@ from support.make_collection import make_collection
 
 from lycosa.cli.main import program
 from lycosa.missions.xml.encoding import read_text
-from lycosa.missions.xml.repair import find_fault, mend
+from lycosa.missions.xml.repair import find_fault, repair
 
 TREES = ("dita-map-rng", "dita-topic-dtd", "libxslt-docbook", "ogc-sos10", "ogc-wfs20")
 
@@ -70,9 +70,9 @@ def test_what_is_broken_is_put_right(shared: Path) -> None:
     broken = [shared / "data/xml" / entry["file"] for entry in manifest if entry.get("well_formed") is False]
     good = 0
     for path in broken:
-        mended = mend(path.read_bytes())
+        repaired = repair(path.read_bytes())
         # One is in EBCDIC, which strict parsers refuse and we read: nothing is wrong with its text.
-        data = read_text(path.read_bytes()).data if mended is None else mended.data
+        data = read_text(path.read_bytes()).data if repaired is None else repaired.data
         good += not find_fault(data)[0]
     print(f"put right: {good} of {len(broken)} broken files")
     assert good == len(broken) > 10

@@ -111,17 +111,23 @@ def main() -> None:
         layers = chosen.services * chosen.layers
         print(f"{chosen.services:,} services, {layers:,} layers, {chosen.urls:,} URLs, {size:.0f} MB")
         with Collection(path) as collection, collection.snapshot():
-            stock: ServiceInventory = measure("inventory", lambda: ServiceInventory(collection))
-            assert len(stock.live) == chosen.services and len(SERVICES) == len(next(service_rows(stock.live)))
-            shared = measure("layers, and who else offers them", lambda: sum(len(x.offers) > 1 for x in stock.layers()))
+            inventory: ServiceInventory = measure("inventory", lambda: ServiceInventory(collection))
+            assert len(inventory.live) == chosen.services and len(SERVICES) == len(next(service_rows(inventory.live)))
+            shared = measure(
+                "layers, and who else offers them", lambda: sum(len(x.offers) > 1 for x in inventory.layers())
+            )
             assert shared or chosen.services < 4
             every = ServiceFilter()
-            measure("layers as rows", lambda: drain(layer_rows(list_layers(stock, every))))
-            features = lambda: geojson.write_geojson(geojson.layer_features(list_layers(stock, every)))  # noqa: E731
+            measure("layers as rows", lambda: drain(layer_rows(list_layers(inventory, every))))
+            features = lambda: geojson.write_geojson(geojson.layer_features(list_layers(inventory, every)))  # noqa: E731
             measure("footprints", lambda: drain(features()))
-            measure("stac", lambda: drain(stac.list_files(stock.live, list_layers(stock, every))))
-            measure("iso", lambda: drain(iso.write_files(iso.list_records(stock.live, list_layers(stock, every)))))
-            measure("map (characters)", lambda: sum(map(len, write_map(stock.entries, list_layers(stock, every)))))
+            measure("stac", lambda: drain(stac.list_files(inventory.live, list_layers(inventory, every))))
+            measure(
+                "iso", lambda: drain(iso.write_files(iso.list_records(inventory.live, list_layers(inventory, every))))
+            )
+            measure(
+                "map (characters)", lambda: sum(map(len, write_map(inventory.entries, list_layers(inventory, every))))
+            )
 
 
 if __name__ == "__main__":

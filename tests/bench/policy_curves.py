@@ -39,9 +39,9 @@ from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo import Geo
-from lycosa.missions.geo.inventory.identity import spell
+from lycosa.missions.geo.inventory.identity import endpoint_key
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
-from lycosa.missions.geo.inventory.service_state import settle
+from lycosa.missions.geo.inventory.service_state import state_of
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.model import Link, Observation
 from lycosa.parse import Doc, read
@@ -106,7 +106,7 @@ class World:
         said: dict[str, set[str]] = {}
         with Collection(self.folder) as collection, collection.snapshot():
             for url, state, reason in collection.rows("SELECT url, state, reason FROM url WHERE state IN (6, 7, 8)"):
-                said.setdefault(place_of(url), set()).add(settle(state, reason or ""))
+                said.setdefault(place_of(url), set()).add(state_of(state, reason or ""))
             for entry in ServiceInventory(collection).entries:
                 for url in (*entry.endpoints, *entry.addresses):
                     said.setdefault(place_of(url), set()).add(entry.state)
@@ -137,7 +137,7 @@ class Fate(NamedTuple):
 
 def place_of(url: str) -> str:
     """Where a service is, however it is asked."""
-    return spell(strip_request(url))
+    return endpoint_key(strip_request(url))
 
 
 def key_of(endpoint: str, family: str) -> str:

@@ -1,1 +1,1 @@
-"""Missions: what is hunted with the core. Each uses public names of the core, none another; the core imports none."""
+"""Missions: what the core hunts. Each uses public names of the core, and no other mission; the core imports none."""

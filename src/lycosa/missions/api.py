@@ -1,12 +1,12 @@
-"""The door for missions: all that the core knows of one.
+"""The plug-in interface of missions: all that the core knows of one.
 
-A mission is an object with the methods of `MissionPlugin`, named by an entry point of the group `lycosa.missions`:
+A mission is an object with the methods of `MissionPlugin`; an entry point of the group `lycosa.missions` names it:
 
     [project.entry-points."lycosa.missions"]
     toy = "lycosa_toy:plugin"
 
-The missions of this package come in the same way. Loading a plug-in must be cheap: what it brings is loaded when it is
-used. `docs/missions.md` has an example.
+The missions of this package come in the same way. Loading a plug-in must be cheap: what it brings is loaded at its
+first use. `docs/missions.md` has an example.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FinishedRound(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """A page about a collection."""
+    """A report: a page about a collection."""
 
     title: str
     sections: Iterable[Section]

@@ -1,8 +1,8 @@
-"""The registry of missions: a name goes in, its plug-in comes out. Nothing else of the core loads missions.
+"""The registry of missions: the plug-in of each name. Nothing else of the core loads missions.
 
-Those of this package are known without a search; other packages are looked for, by their entry points, only when a
-name is none of ours or when all missions are listed. One that cannot be used costs a sentence, and no command but its
-own.
+It knows the missions of this package without a search, and looks for those of other packages, by their entry points,
+only when a name is none of ours or when all missions are listed. A mission that cannot be used costs a sentence, and
+no command but its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BUILT_IN = {
 
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
-    """Those of other packages."""
+    """The entry points of other packages, by their names."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in BUILT_IN}
@@ -60,7 +60,7 @@ def find(name: str) -> MissionPlugin:
     try:
         found = point.load()
     except (Exception, SystemExit) as error:
-        raise UsageError(f"The mission {name} of {source} cannot be loaded: {_tell(error)}.") from error
+        raise UsageError(f"The mission {name} of {source} cannot be loaded: {_describe(error)}.") from error
     return _check(name, found, source=source)
 
 
@@ -84,10 +84,10 @@ def load_attribute(name: str, *, what: str) -> Any:
     try:
         return getattr(importlib.import_module(where), wanted)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"The {what} {name} cannot be loaded: {_tell(error)}.") from error
+        raise UsageError(f"The {what} {name} cannot be loaded: {_describe(error)}.") from error
 
 
-def _tell(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     from lycosa.extract.quarry_loader import describe_error
 
     return describe_error(error)
@@ -111,7 +111,7 @@ def ours() -> list[MissionPlugin]:
 
 @cache
 def installed() -> tuple[MissionPlugin, ...]:
-    """Those of other packages that can be used; of each other one a sentence is said."""
+    """The plug-ins of other packages that can be used; prints a sentence about each that cannot."""
     found = []
     for name in sorted(_entry_points()):
         try:
@@ -127,12 +127,12 @@ def every() -> list[MissionPlugin]:
 
 
 def gather(ask: Callable[[MissionPlugin], Iterable[T]], plugins: Iterable[MissionPlugin]) -> Iterator[T]:
-    """What plug-ins answer, one after the other; one that raises is told of and left out."""
+    """What plug-ins answer, one after the other; leaves one that raises out, and prints a sentence about it."""
     for plugin in plugins:
         try:
             yield from list(ask(plugin))
         except (Exception, SystemExit) as error:
-            print(f"lycosa: The mission {plugin.name} does not answer: {_tell(error)}.", file=sys.stderr)
+            print(f"lycosa: The mission {plugin.name} does not answer: {_describe(error)}.", file=sys.stderr)
 
 
 def verbs(plugins: Iterable[MissionPlugin]) -> dict[str, str]:
@@ -167,7 +167,7 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
 
 
 class Registry:
-    """The registry as the rooms below know it."""
+    """The registry as `lycosa.config.mission_table` knows it, for the packages that may not import missions."""
 
     def names(self) -> Sequence[str]:
         return names()

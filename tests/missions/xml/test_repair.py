@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from lycosa.missions.xml.repair import CODES, find_fault, mend
+from lycosa.missions.xml.repair import CODES, find_fault, repair
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ from lycosa.missions.xml.repair import CODES, find_fault, mend
 )
 def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> None:
     """One thing after the other; the code names it."""
-    mended = mend(body)
-    assert mended is not None and find_fault(mended.data) == ("", 0)
-    assert code in [change.what for change in mended.changes] and inside in mended.data
-    assert {change.what for change in mended.changes} <= CODES.keys()
+    repaired = repair(body)
+    assert repaired is not None and find_fault(repaired.data) == ("", 0)
+    assert code in [change.what for change in repaired.changes] and inside in repaired.data
+    assert {change.what for change in repaired.changes} <= CODES.keys()
 
 
 @pytest.mark.parametrize(
@@ -59,43 +59,43 @@ def test_what_is_wrong_is_put_right(body: bytes, code: str, inside: bytes) -> No
 )
 def test_what_is_right_is_left_alone(body: bytes) -> None:
     """Also in other encodings, and what looks wrong where it is allowed."""
-    assert mend(body) is None
+    assert repair(body) is None
 
 
 def test_a_wrong_tag_costs_nothing_of_what_follows() -> None:
     """The end of an element whose tag is dropped would end the one around it, and with the root everything."""
     body = b'<r a="1"b="2">' + b"".join(b'<s n=%d><t u="v"w="x">y</t></s>' % n for n in range(50)) + b"</r>"
-    mended = mend(body)
-    assert mended is not None and len(list(etree.fromstring(mended.data).iter("t"))) == 50
-    assert [change.line for change in mended.changes[:2]] == [1, 1]
+    repaired = repair(body)
+    assert repaired is not None and len(list(etree.fromstring(repaired.data).iter("t"))) == 50
+    assert [change.line for change in repaired.changes[:2]] == [1, 1]
 
 
 @pytest.mark.parametrize("piece", [b"<!DOCTYPE[", b'<a b="', b"<a ", b'a=" ', b"<![CDATA["])
 def test_pieces_without_number_end(piece: bytes) -> None:
     """What begins and never ends is read once, not again from every beginning."""
-    mended = mend(b"<r>" + piece * 30_000)
-    assert mended is not None and mended.changes
+    repaired = repair(b"<r>" + piece * 30_000)
+    assert repaired is not None and repaired.changes
 
 
 def test_what_is_not_text_is_not_touched() -> None:
     """Repairs do not reach into CDATA, comments and declarations."""
-    mended = mend(b"<a><![CDATA[x & y]]><!-- & -->z & w</a>")
-    assert mended is not None and mended.data == b"<a><![CDATA[x & y]]><!-- & -->z &amp; w</a>"
+    repaired = repair(b"<a><![CDATA[x & y]]><!-- & -->z & w</a>")
+    assert repaired is not None and repaired.data == b"<a><![CDATA[x & y]]><!-- & -->z &amp; w</a>"
 
 
 def test_what_is_too_deep_or_too_large_is_left() -> None:
     """It is told, and costs no more than reading it."""
     for body in (b"<a>" * 5000, b"<a>" + b"word & " * 5_000_000):
-        mended = mend(body)
-        assert mended is not None and [change.what for change in mended.changes] == ["unmended"]
-        assert mended.data == body
+        repaired = repair(body)
+        assert repaired is not None and [change.what for change in repaired.changes] == ["unmended"]
+        assert repaired.data == body
 
 
 def test_the_encoding_declared_is_the_one_written() -> None:
     """What is put right is in UTF-8 and says so."""
-    mended = mend("<?xml version='1.0' encoding='ISO-8859-1'?><a>é & è</a>".encode("latin-1"))
-    assert mended is not None
-    assert etree.fromstring(mended.data).text == "é & è"
+    repaired = repair("<?xml version='1.0' encoding='ISO-8859-1'?><a>é & è</a>".encode("latin-1"))
+    assert repaired is not None
+    assert etree.fromstring(repaired.data).text == "é & è"
 
 
 PIECES = [
@@ -119,9 +119,9 @@ PIECES = [
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
-def test_any_rubbish_is_mended_or_left(pieces: list[str]) -> None:
-    """Nothing raises; what is said to be mended can be read."""
-    mended = mend(("<r>" + "".join(pieces)).encode())
-    assert mended is not None
-    if all(change.what != "unmended" for change in mended.changes):
-        assert find_fault(mended.data) == ("", 0)
+def test_any_rubbish_is_repaired_or_left(pieces: list[str]) -> None:
+    """Nothing raises; what is said to be repaired can be read."""
+    repaired = repair(("<r>" + "".join(pieces)).encode())
+    assert repaired is not None
+    if all(change.what != "unmended" for change in repaired.changes):
+        assert find_fault(repaired.data) == ("", 0)

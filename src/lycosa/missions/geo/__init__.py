@@ -1,6 +1,6 @@
-"""The mission that hunts geographic services: it recognises their descriptions, infers where others are, takes stock.
+"""The geo mission: it recognises the descriptions of geographic services, infers where others are, and lists all.
 
-Its functions are pure: a `Doc` or an address goes in, values come out. They are loaded when they are first used.
+Its functions are pure: a `Doc` or an address goes in, values come out. They are loaded at their first use.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lycosa.missions.geo.describe.describe import describe_service as describe_service
     from lycosa.missions.geo.describe.describe import extract as extract
-    from lycosa.missions.geo.describe.describe import take_stock as take_stock
     from lycosa.missions.geo.model import Description as Description
     from lycosa.missions.geo.model import LayerItem as LayerItem
     from lycosa.missions.geo.model import Service as Service
@@ -29,7 +29,7 @@ _HOMES = {
     "find_hints": "recognise.service_hints",
     "infer": "recognise.endpoint_inference",
     "links": "recognise.service_hints",
-    "take_stock": "describe.describe",
+    "describe_service": "describe.describe",
 }
 
 

@@ -1,5 +1,6 @@
-"""Reference systems and bounding boxes: as services write them they flow in; names like EPSG:4326 and boxes in
-WGS 84 flow out, always west, south, east, north.
+"""Reference systems and bounding boxes: names like EPSG:4326, and boxes in WGS 84, however services write them.
+
+A box is always west, south, east, north.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of languages: however a service declares one, two letters flow out; from those, the three of ISO 639-2/B."""
+"""Language codes: the two letters of ISO 639-1, however a service declares a language, and the three of ISO 639-2/B."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a service offers, as structs: the nouns of the inventory (G11), and how they become records.
+"""The data model of services: structs for a service and what it offers, and how they become records.
 
-Every field may be empty: servers leave out whatever can be left out.
+Every field may be empty: servers leave out whatever they can.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 from lycosa.missions.geo.bounds import Box, Extent
 from lycosa.model import Record
 
-#: Items of one service beyond which no more are taken.
+#: Items of one service that are read at most.
 MAX_ITEMS = 50_000
 #: Reference systems that one item lists; GeoServer offers all 6,000 for each layer.
 MAX_ITEM_CRS = 64
@@ -28,7 +28,7 @@ DIRECTORY = ("folder", "service")
 
 
 class Contact(Struct, omit_defaults=True):
-    """Whom to ask."""
+    """The person or organisation responsible for a service."""
 
     person: str = ""
     position: str = ""
@@ -57,7 +57,7 @@ class MetadataLink(Struct, omit_defaults=True):
 
 
 class Style(Struct, omit_defaults=True):
-    """A way to draw a layer."""
+    """A style in which a service draws a layer."""
 
     name: str
     title: str = ""
@@ -65,7 +65,7 @@ class Style(Struct, omit_defaults=True):
 
 
 class Dimension(Struct, omit_defaults=True):
-    """What a layer varies along: time, elevation…"""
+    """A dimension along which a layer varies: time, elevation…"""
 
     name: str
     extent: str = ""  # as written: 2019-01-01/2019-12-31/P1D
@@ -133,13 +133,13 @@ class Service(Struct, omit_defaults=True):
 
 
 class Description(Struct):
-    """A service and what it offers."""
+    """The content of a service's description: the service, and the items that it offers."""
 
     service: Service
     items: list[LayerItem]
 
     def records(self) -> Iterator[Record]:
-        """One record of the service, then one an item, each naming its service."""
+        """One record of the service, then one per item, each naming its service."""
         service = self.service
         yield Record("service", msgspec.to_builtins(service))
         for item in self.items:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GeoMission(PlainMission):
-    """Geographic services: found, listed, exported, checked."""
+    """The mission for geographic services: finds, lists, exports and checks them."""
 
     name = "geo"
     summary = "every OGC service that the seeds lead to, with the documents in which they describe themselves"

@@ -1,4 +1,4 @@
-"""The geographic mission as the core knows it."""
+"""The geo quarry: what the core asks the geo mission of each document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lycosa.quarry import Quarry
 
 
 class Geo(Quarry):
-    """Hunts geographic services; how promising links are is for the policies to say."""
+    """The quarry of geographic services; the policies alone say how promising a link is."""
 
     name = "geo"
     version = "6"
@@ -26,13 +26,13 @@ class Geo(Quarry):
         return service_hints.links(doc)
 
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
-        """What complains in the words of a service is one: what else it may be asked for."""
-        return service_hints.complaints(doc)
+        """An exception report comes from a service: where else that may describe itself."""
+        return service_hints.links_of_exception(doc)
 
     def identity(self, url: str) -> str:
         """The service that an address asks for its capabilities, whatever the spelling."""
         return endpoint_inference.identify(url)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
-        """A service and what it offers: one record each; of a service that complains instead, what it says."""
+        """A service and what it offers: one record each; of an exception report, what it says."""
         return describe.extract(doc)

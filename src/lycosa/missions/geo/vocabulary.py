@@ -1,11 +1,11 @@
-"""The words by which addresses of services are told from others: plain data, in lower case."""
+"""The vocabulary of service addresses: names of services, operations, parameters and hosts, in lower case."""
 
 from __future__ import annotations
 
 #: The services that answer GetCapabilities.
 SERVICES = ("WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS")
 
-#: A version of each that nearly all servers speak, for those that want to be told one.
+#: A version of each that nearly all servers know, for those that require one.
 VERSIONS = dict(zip(SERVICES, ["1.3.0", "2.0.0", "2.0.1", "1.0.0", "1.0.0", "2.0.2", "2.0.0", "0.4.0"], strict=True))
 
 _BY_SERVICE = {
@@ -80,7 +80,7 @@ RESERVED_BELOW = frozenset(_RESERVED_BELOW.split())
 RESERVED = frozenset(("mapserver.org", "www.mapserver.org", "geoserver.org", "www.geoserver.org", "qgis.org"))
 
 #: What a word in a protocol field, a script or a path means.
-SPOKEN = {
+SERVICE_NAMES = {
     **{service.lower(): service for service in SERVICES},
     **{f"{service.lower()}server": service for service in SERVICES},
     **{f"{service.lower()}layer": service for service in SERVICES},

@@ -1,4 +1,4 @@
-"""Elements by their local names, in whatever namespace: lxml elements flow in, folded and shortened texts flow out."""
+"""XML access by local names, in whatever namespace: lxml elements flow in, folded and shortened texts flow out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKS, _LINES = re.compile("[,;]+"), re.compile("\n+")
 def read_tree(doc: Doc) -> tuple[Element | None, str]:
     """The tree of an XML document, however the server announced it, and what is wrong with it.
 
-    What is too large for a tree is read as far as it is not; gzip is inflated; a SOAP envelope is opened.
+    It inflates gzip, opens a SOAP envelope, and of a document too large for a tree reads the beginning.
     """
     body, charset = doc.body, doc.charset
     problem = ""
@@ -80,7 +80,7 @@ def find(element: Element | None, *path: str) -> Element | None:
 
 
 def seek(element: Element, name: str) -> Element | None:
-    """A child of this name, or where there is none what stands deeper, as behind an element without an end."""
+    """A child of this name, or where there is none one that stands deeper, as behind an element without an end."""
     found = find(element, name)
     return found if found is not None else next(element.iter(f"{{*}}{name}"), None)
 

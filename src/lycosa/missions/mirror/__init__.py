@@ -1,1 +1,1 @@
-"""The mission that mirrors whole sites."""
+"""The mirror mission: whole sites."""

@@ -8,7 +8,7 @@ from lycosa.missions.api import PlainMission
 
 
 class MirrorMission(PlainMission):
-    """Whole sites, as an archive and as a tree of files."""
+    """The mission for whole sites, as an archive and as a tree of files."""
 
     name = "mirror"
     summary = "whole sites, kept as an archive and as a tree of files with an index"

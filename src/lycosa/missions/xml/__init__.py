@@ -1,6 +1,6 @@
-"""The mission that collects the XML family: it recognises its members, reads what they refer to, and opens archives.
+"""The XML mission: it recognises the XML family, reads what its documents refer to, and opens archives.
 
-Its functions are pure: bytes and an address go in, values come out. They are loaded when they are first used.
+Its functions are pure: bytes and an address go in, values come out. They are loaded at their first use.
 """
 
 from __future__ import annotations

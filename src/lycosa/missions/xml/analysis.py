@@ -1,6 +1,6 @@
-"""The XML part of the Analyzer (X10): the four phases of a document, then closures and validity of the collection.
+"""The XML analyzer: the four phases of each document, then closures and validity of the whole collection.
 
-Named by `lycosa analyse xml`; worker processes load it by its name.
+`lycosa analyse xml` names it; worker processes load it by its name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.encoding import Text, read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, recognise
 from lycosa.missions.xml.links import trace
-from lycosa.missions.xml.repair import find_fault, mend_text
+from lycosa.missions.xml.repair import find_fault, repair_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
-from lycosa.missions.xml.validation import Grammar, Inspector, Unusable, time_check
+from lycosa.missions.xml.validation import Grammar, Unusable, Validator, time_check
 from lycosa.parse import Doc, read
 
 _TABLES = """
@@ -41,7 +41,7 @@ CREATE TABLE grammar (
     seconds REAL DEFAULT 0, UNIQUE (kind, roots)
 );
 """
-#: Which link of a document names its schema, the telling ones first, with the kinds that are meant.
+#: Which link of a document names its schema, the most specific first, with the kinds that it may lead to.
 _SCHEMA_LINKS = {
     "xsi:schemaLocation": "xsd",
     "xsi:noNamespaceSchemaLocation": "xsd",
@@ -50,8 +50,15 @@ _SCHEMA_LINKS = {
 }
 
 
+#: Fields of a `Structure` that are columns as they are.
+_COUNTS = (
+    "elements", "attributes", "depth", "fanout", "recursion", "mixed", "comments", "instructions", "names",
+    "attribute_names",
+)  # fmt: skip
+
+
 class XmlAnalyzer(Analyzer):
-    """What the xml mission knows of a collection."""
+    """The analyzer of the XML mission."""
 
     name = "xml"
     version = "4"
@@ -70,7 +77,7 @@ class XmlAnalyzer(Analyzer):
     clusters = {"kind": "kind", "validity": "validity", "closure": "closure", "namespace": "namespace", "host": "host"}
 
     def __init__(self) -> None:
-        self._inspector: Inspector | None = None
+        self._validator: Validator | None = None
 
     # One document
 
@@ -78,8 +85,8 @@ class XmlAnalyzer(Analyzer):
         """The documents of the family in an archive, by the address URL!/path."""
         if doc.kind != "archive" and not (doc.kind == "sitemap" and doc.body[:2] == b"\x1f\x8b"):
             return
-        bundle = unpack(doc.body, doc.url)
-        for member in bundle.members if bundle is not None else ():
+        archive = unpack(doc.body, doc.url)
+        for member in archive.members if archive is not None else ():
             kind = recognise(member.body, url=member.address)
             if kind is not None:
                 # Without an announced type, <a xmlns="…"> would be taken for HTML.
@@ -104,17 +111,19 @@ class XmlAnalyzer(Analyzer):
             return None
         case.scratch["text"] = text = read_text(case.body, case.doc.charset)
         fault, line = find_fault(text.data)
-        mended = mend_text(case.body, text, (fault, line))
-        if mended is not None and not fault:  # a parser of bytes would have found it
-            fault, line = next(((change.detail, change.line) for change in mended.changes), ("", 0))
+        repaired = repair_text(case.body, text, (fault, line))
+        if repaired is not None and not fault:  # a parser of bytes would have found it
+            fault, line = next(((change.detail, change.line) for change in repaired.changes), ("", 0))
         case.scratch["fault"] = (fault, line)
-        return mended
+        return repaired
 
     def to_utf8(self, case: Case) -> bytes | None:
-        """What has tags, whatever its encoding, with what stands behind an error."""
-        mended = self.correct(case)
+        """A document with tags in UTF-8, with what stands behind an error; None for any other."""
+        repaired = self.correct(case)
         text: Text | None = case.scratch.get("text")
-        return mended.data if mended is not None else text.data if text is not None else None
+        if repaired is not None:
+            return repaired.data
+        return text.data if text is not None else None
 
     def trace(self, case: Case) -> Iterable[TypedLink]:
         """The strong links, typed."""
@@ -136,18 +145,21 @@ class XmlAnalyzer(Analyzer):
         if not used and found.internal_subset and not found.system_id and b"<!ELEMENT" in case.data:
             used = ["internal"]
         facts: dict[str, Fact] = {
-            "root": kind.root.name if kind.root else "", "namespace": kind.root.namespace if kind.root else "",
-            "encoding": kind.encoding, "well_formed": None if kind.root is None else int(not fault), "fault": fault,
-            "fault_line": line, "mean_fanout": round(found.mean_fanout, 3),
+            "root": kind.root.name if kind.root else "",
+            "namespace": kind.root.namespace if kind.root else "",
+            "encoding": kind.encoding,
+            "well_formed": None if kind.root is None else int(not fault),
+            "fault": fault,
+            "fault_line": line,
+            "mean_fanout": round(found.mean_fanout, 3),
             "text_share": round(min(1.0, found.text_chars / max(1, found.chars)), 4),
             "namespaces": sum(1 for namespace in found.namespaces if namespace),
-            "dtd": found.public_id or found.system_id or found.doctype, "internal_subset": int(found.internal_subset),
-            "schema_use": " ".join(dict.fromkeys(used)), "target_namespace": _find_target(kind),
-        }  # fmt: skip
-        for name in ("elements", "attributes", "depth", "fanout", "recursion", "mixed", "comments", "instructions",
-                     "names", "attribute_names"):  # fmt: skip
-            facts[name] = getattr(found, name)
-        return facts
+            "dtd": found.public_id or found.system_id or found.doctype,
+            "internal_subset": int(found.internal_subset),
+            "schema_use": " ".join(dict.fromkeys(used)),
+            "target_namespace": _find_target(kind),
+        }
+        return facts | {name: getattr(found, name) for name in _COUNTS}
 
     def _measure(self, case: Case, kind: Kind) -> Structure:
         if kind.name == "dtd":
@@ -162,11 +174,11 @@ class XmlAnalyzer(Analyzer):
     # All documents
 
     def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
-        """Lead links to their documents, settle closures, and say what is to be checked against which schema."""
+        """Lead links to their documents, find closures, and say what is to be checked against which schema."""
         closure.resolve_links(store, collection)
-        closures = closure.settle_closures(store)
+        closures = closure.find_closures(store)
         with store.transaction():
-            _settle_grammars(store, closures)
+            _list_grammars(store, closures)
         sql = "SELECT id FROM grammar WHERE state = '' ORDER BY id"
         yield from (Task(f"grammar {number}", 0, 1) for (number,) in list(store.rows(sql)))
         sql = """SELECT document.id, grammar.id FROM document JOIN grammar ON document.schema = grammar.id
@@ -175,17 +187,17 @@ class XmlAnalyzer(Analyzer):
 
     def perform(self, task: Task, documents: DocumentSource) -> Mapping[str, Fact]:
         """Compile a schema, or check a document."""
-        if self._inspector is None:
-            self._inspector = Inspector(documents)
+        if self._validator is None:
+            self._validator = Validator(documents)
         what, _, number = task.subject.partition(" ")
         row = next(documents.rows("SELECT kind, roots, state, error, mark FROM grammar WHERE id = ?", (int(number),)))
         kind, roots, state, error, mark = (str(value) for value in row)
         grammar = Grammar(kind, msgspec.json.decode(roots, type=tuple[int, ...]))
-        inspector = self._inspector
+        validator = self._validator
 
         def compile_it() -> dict[str, Any]:
             try:
-                inspector.prepare(grammar)
+                validator.prepare(grammar)
             except Unusable as problem:
                 return {"state": "unusable", "error": str(problem)}
             return {"state": "usable", "error": ""}
@@ -194,7 +206,7 @@ class XmlAnalyzer(Analyzer):
             if state != "usable":
                 return {"validity": "unknown", "validity_error": f"its schema cannot be used: {error}", "checked": mark}
             try:
-                validity, wrong = inspector.check(grammar, task.document)
+                validity, wrong = validator.check(grammar, task.document)
             except Unusable as problem:
                 validity, wrong = "unknown", str(problem)
             return {"validity": validity, "validity_error": wrong, "checked": mark}
@@ -242,7 +254,7 @@ def _find_target(kind: Kind) -> str:
     return kind.attributes.get("ns", "") if kind.name == "rng" else ""
 
 
-def _settle_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
+def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
     """Say for each document what it is checked against; schemas that nothing is a part of are compiled as well."""
     store.db.execute("UPDATE document SET schema = NULL WHERE schema IS NOT NULL")
     wanted: dict[Grammar, list[int]] = {}
@@ -349,7 +361,7 @@ def _guess_schemas(store: AnalysisStore, entries: list[tuple[int, str]]) -> Iter
             target = store.value("SELECT target_namespace FROM document WHERE id = ?", (document,))
             spaces.setdefault(target or "", []).append(document)
     for space, schemas in spaces.items():
-        if space and len(schemas) == 1:  # of several nobody knows which is meant
+        if space and len(schemas) == 1:  # of several nobody knows which is the right one
             for (document,) in list(store.rows(_UNNAMED, (space,))):
                 store.db.execute("UPDATE document SET schema_use = 'namespace' WHERE id = ?", (document,))
                 yield document, Grammar("xsd", (schemas[0],))

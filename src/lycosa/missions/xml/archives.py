@@ -1,8 +1,7 @@
-"""Archives that hold XML: a zip, tar, gzip, bzip2 or xz file flows in, members with safe names flow out (X14).
+"""Archives that hold XML: the members of zip, tar, gzip, bzip2 and xz files, with safe names.
 
-Everything is bounded: members, bytes, the ratio of what comes out to what went in, archives within archives. A member
-is addressed as URL!/path, as Java addresses those of a jar; what is wrong with an archive is told, and what could be
-read of it counts.
+Everything is bounded: members, bytes, the ratio of unpacked to packed bytes, archives within archives. A member has
+the address URL!/path, as in a jar of Java; a broken archive gives what can be read of it, and says what is wrong.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from msgspec import Struct
 
 from lycosa import urls
 
-#: Suffixes of what holds no XML and is passed over unopened.
-_DULL = {
+#: Suffixes of files that hold no XML and stay unopened.
+_NOT_XML = {
     "class", "png", "jpg", "jpeg", "gif", "ico", "bmp", "tif", "tiff", "webp", "mp3", "mp4", "avi", "mov", "ogg",
     "wav", "flac", "woff", "woff2", "ttf", "otf", "eot", "exe", "dll", "so", "o", "a", "pyc", "pdf", "doc", "ppt",
     "xls", "css", "js",
@@ -42,13 +41,22 @@ _MAX_STREAMS = 20_000
 
 #: What the readers raise on archives that are broken or hostile.
 _BROKEN = (
-    OSError, ValueError, OverflowError, EOFError, MemoryError, RecursionError, zlib.error, lzma.LZMAError,
-    tarfile.TarError, struct.error,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    struct.error,
+)
+_MAGIC = {b"PK\x03\x04": "zip", _EOCD: "zip", b"\x1f\x8b\x08": "gz", b"BZh": "bz2", b"\xfd7zXZ\0": "xz"}
 
 
 class ArchiveLimits(Struct, frozen=True):
-    """How far an archive is unpacked."""
+    """The limits up to which an archive is unpacked."""
 
     members: int = 5_000  # that are looked at
     member_bytes: int = 32 << 20
@@ -71,7 +79,7 @@ class Member(Struct):
 
 
 class XmlArchive(Struct):
-    """An archive that was opened."""
+    """An opened archive, with its members."""
 
     format: str  # zip, tar, gz, bz2, xz; "gz+tar" for a tar in it
     members: list[Member]
@@ -84,7 +92,7 @@ class _Full(Exception):
 
 
 class _Meter:
-    """Counts what comes out of an archive and of those within it."""
+    """The count of members and bytes unpacked from an archive and those within it; raises at a limit."""
 
     def __init__(self, size: int, bounds: ArchiveLimits) -> None:
         self.bounds = bounds
@@ -112,9 +120,8 @@ class _Meter:
 
 
 def find_format(body: bytes) -> str:
-    """What kind of archive begins here; empty: none that can be opened."""
-    for magic, name in ((b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\x1f\x8b\x08", "gz"), (b"BZh", "bz2"),
-                        (b"\xfd7zXZ\0", "xz")):  # fmt: skip
+    """The format of an archive by its first bytes; empty: none that can be opened."""
+    for magic, name in _MAGIC.items():
         if body.startswith(magic):
             return name
     return "tar" if body[257:262] == b"ustar" else ""
@@ -125,46 +132,46 @@ def unpack(body: bytes, url: str, *, bounds: ArchiveLimits = ArchiveLimits()) ->
     name = find_format(body)
     if not name:
         return None
-    bundle = XmlArchive(name, [])
+    archive = XmlArchive(name, [])
     try:
-        _open(body, url, bundle, meter=_Meter(len(body), bounds), depth=1)
+        _open(body, url, archive, meter=_Meter(len(body), bounds), depth=1)
     except _Full as bound:
-        bundle.problem = str(bound)
+        archive.problem = str(bound)
     except _BROKEN as error:
-        bundle.problem = f"{type(error).__name__}: {error}"
-    return bundle
+        archive.problem = f"{type(error).__name__}: {error}"
+    return archive
 
 
-def _open(body: bytes, url: str, bundle: XmlArchive, *, meter: _Meter, depth: int) -> None:
+def _open(body: bytes, url: str, archive: XmlArchive, *, meter: _Meter, depth: int) -> None:
     name = find_format(body)
     if name in _STREAMS:
-        _open_stream(body, url, bundle, name=name, meter=meter, depth=depth)
+        _open_stream(body, url, archive, name=name, meter=meter, depth=depth)
         return
-    for path, read in _list_zip(body, bundle) if name == "zip" else _list_tar(body):
+    for path, read in _list_zip(body, archive) if name == "zip" else _list_tar(body):
         meter.count()
         safe = make_safe(path)
-        if not safe or safe.rpartition(".")[2].lower() in _DULL:
-            bundle.skipped += 1
+        if not safe or safe.rpartition(".")[2].lower() in _NOT_XML:
+            archive.skipped += 1
             continue
         content, problem = read(meter.room)
         meter.add(len(content))
-        _add(content, f"{url}!/{quote(safe)}", safe, bundle, problem=problem, meter=meter, depth=depth)
+        _add(content, f"{url}!/{quote(safe)}", safe, archive, problem=problem, meter=meter, depth=depth)
 
 
 def _add(
-    content: bytes, address: str, path: str, bundle: XmlArchive, *, problem: str, meter: _Meter, depth: int
+    content: bytes, address: str, path: str, archive: XmlArchive, *, problem: str, meter: _Meter, depth: int
 ) -> None:
     """Take a member in, or what is in it if it is an archive itself."""
     if not find_format(content):
-        bundle.members.append(Member(address, path, content, problem))
+        archive.members.append(Member(address, path, content, problem))
     elif depth >= meter.bounds.depth:
-        bundle.problem = bundle.problem or f"archives within archives beyond {meter.bounds.depth}"
-        bundle.skipped += 1
+        archive.problem = archive.problem or f"archives within archives beyond {meter.bounds.depth}"
+        archive.skipped += 1
     else:
         try:
-            _open(content, address, bundle, meter=meter, depth=depth + 1)
+            _open(content, address, archive, meter=meter, depth=depth + 1)
         except _BROKEN as error:
-            bundle.problem = bundle.problem or f"{address}: {type(error).__name__}: {error}"
+            archive.problem = archive.problem or f"{address}: {type(error).__name__}: {error}"
 
 
 def make_safe(path: str) -> str:
@@ -178,10 +185,10 @@ def make_safe(path: str) -> str:
 # Zip: by its directory, or without one by what stands before each member
 
 
-def _list_zip(body: bytes, bundle: XmlArchive) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
+def _list_zip(body: bytes, archive: XmlArchive) -> Iterator[tuple[str, Callable[[int], tuple[bytes, str]]]]:
     end = body.rfind(_EOCD, max(0, len(body) - 65_557))
     if end < 0:
-        bundle.problem = "the directory of the zip file is missing"
+        archive.problem = "the directory of the zip file is missing"
         yield from _walk_zip(body)
         return
     at = int.from_bytes(body[end + 16 : end + 20], "little")
@@ -276,9 +283,9 @@ def _chain(open_one: Callable[[], _Inflate], body: bytes, room: int) -> tuple[by
 
 
 def _inflate_all(open_one: Callable[[], _Inflate], body: bytes, room: int, *, first: int) -> tuple[bytes, str]:
-    """All streams of a file, one after the other: who compresses on several processors writes many.
+    """All streams of a file, one after the other: programs that compress on several processors write many.
 
-    The first, mostly the only one, is read at once; others in pieces, because what is left over of each is copied.
+    The first, mostly the only one, is read at once; others in pieces, because the rest behind each is copied.
     """
     parts: list[bytes] = []
     at = 0
@@ -320,24 +327,24 @@ _STREAMS = {"gz": _gunzip, "bz2": _bunzip, "xz": _unxz}
 _ENDINGS = {"tgz": "tar", "taz": "tar", "tbz": "tar", "tbz2": "tar", "txz": "tar", "svgz": "svg"}
 
 
-def _open_stream(body: bytes, url: str, bundle: XmlArchive, *, name: str, meter: _Meter, depth: int) -> None:
+def _open_stream(body: bytes, url: str, archive: XmlArchive, *, name: str, meter: _Meter, depth: int) -> None:
     """What is squeezed as a whole: mostly a tar file, else one document with the archive's own name."""
     peek, _ = _STREAMS[name](body, _PEEK_BYTES)
     tar = find_format(peek) == "tar"
     # A tar file may hold much that is of no interest, so more of it is taken than of one document.
     room = meter.left if tar else meter.room
     content, problem = _STREAMS[name](body, room)
-    if tar and bundle.format == name:
-        bundle.format = f"{name}+tar"
+    if tar and archive.format == name:
+        archive.format = f"{name}+tar"
     if problem:
-        bundle.problem = bundle.problem or problem
+        archive.problem = archive.problem or problem
     if tar:
-        _open(content, url, bundle, meter=meter, depth=depth)
+        _open(content, url, archive, meter=meter, depth=depth)
         return
     meter.count()
     meter.add(len(content))
     path = _name_content(url)
-    _add(content, f"{url}!/{quote(path)}", path, bundle, problem=problem, meter=meter, depth=depth)
+    _add(content, f"{url}!/{quote(path)}", path, archive, problem=problem, meter=meter, depth=depth)
 
 
 def _name_content(url: str) -> str:

@@ -1,6 +1,6 @@
-"""An OASIS catalog goes in; the names that it knows and the address of each come out.
+"""OASIS XML catalogs: the names that a catalog knows, and the address of each.
 
-Of addresses that stand for others by how they begin or end, the longest fits best, as the specification says (7.2).
+Of entries that match an address by how it begins or ends, the longest counts, as the specification says (7.2).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_PATTERNS = 500
 
 
 class CatalogEntry(NamedTuple):
-    """What a catalog says of a name."""
+    """An entry of a catalog: a name, and the address that it stands for."""
 
     kind: str  # NAME, PUBLIC, START or END
     name: str

@@ -1,6 +1,6 @@
-"""What a document needs and whether it is there: typed links between collected documents flow in, closures flow out.
+"""Closures: everything that a document needs, directly or through others; complete when all of it was collected.
 
-A closure is everything that a document needs, directly or through others; it is complete when all of it was collected.
+Typed links between collected documents flow in, closures flow out.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _find_at(store: AnalysisStore, address: str) -> int | None:
 
 
 def _move_out(store: AnalysisStore) -> None:
-    """Lead what members of archives refer to, and what is not in there, to where it is for who unpacks the archive."""
+    """Lead links of members that lead out of their archive to where they lead once the archive is unpacked."""
     sql = """SELECT link.document, link.nth, link.href, link.target, document.url
              FROM link JOIN document ON document.id = link.document
              WHERE link.strong AND link.found IS NULL AND document.member <> ''"""
@@ -154,8 +154,8 @@ def _read_catalogs(store: AnalysisStore, collection: Collection) -> Iterator[Cat
         page = collection.page_at(n)
         if page is None:
             continue
-        bundle = unpack(page.body, page.url)
-        bodies = {each.address: each.body for each in bundle.members} if bundle is not None else {}
+        archive = unpack(page.body, page.url)
+        bodies = {each.address: each.body for each in archive.members} if archive is not None else {}
         for _, member, url in rows:
             yield from read_catalog(bodies.get(url, b"") if member else page.body, url)
 
@@ -167,7 +167,7 @@ def _find_redirects(collection: Collection, wanted: set[str]) -> Iterator[tuple[
 
 
 class Closures:
-    """The graph of what needs what, in memory: two numbers a link."""
+    """The graph of what needs what, in memory: two numbers per link."""
 
     def __init__(self, rows: Iterable[tuple[int, int | None, str, str, str]]) -> None:
         """From the rows of NEEDS."""
@@ -199,8 +199,8 @@ class Closures:
         return {address for document in documents for address in self.lacks.get(document, ())}
 
 
-def settle_closures(store: AnalysisStore) -> Closures:
-    """Write down for each document that needs others, and each schema, how large its closure is and what it lacks."""
+def find_closures(store: AnalysisStore) -> Closures:
+    """Write down the size of the closure, and what it lacks, of each schema and each document that needs others."""
     closures = Closures(store.rows(NEEDS))
     alone = (row[0] for row in store.rows(f"SELECT id FROM document WHERE kind IN ({quote(GRAMMARS)})"))
     rows = []

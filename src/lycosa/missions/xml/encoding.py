@@ -1,7 +1,7 @@
-"""Which encoding an XML document is in: bytes flow in, its text in UTF-8 and the name of its encoding flow out.
+"""XML encodings: the text of a document in UTF-8, and the name of the encoding that it came in.
 
 XML may be in encodings that no HTML page is in: UTF-32, EBCDIC, UTF-16 without a mark. Appendix F of the XML
-recommendation tells them apart by the first four bytes; everything else is for the core to say.
+recommendation tells them apart by the first four bytes; the core knows all others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-#: "<" and what may follow it, in encodings that are not told by a mark.
+#: "<" and what may follow it, in encodings without a mark.
 _UNMARKED = (
     (b"<\0\0\0", "utf-32-le"),
     (b"\0\0\0<", "utf-32-be"),

@@ -1,4 +1,4 @@
-"""The kind of `lycosa export` that only XML has."""
+"""Export kinds: the kind of `lycosa export` that only XML has."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a document is to this mission: a `Doc` flows in; its kind, its links and the members of an archive flow out.
+"""Document inspection: the kind of a document, its links, and the members of an archive.
 
-The crawl asks for the kind and for the links in turn, so the last answer is remembered.
+The core asks for the kind, the links and the scores of a document in turn, so the module remembers one inspection: the
+last, together with its `Doc`, which stays in memory until the next. No answer depends on it, only the time it takes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lycosa.parse import Doc
 
 
 class ArchiveMember(Struct):
-    """A member of an archive that belongs to the family."""
+    """A member of an archive that belongs to the XML family."""
 
     member: Member
     kind: Kind
@@ -25,52 +26,60 @@ class ArchiveMember(Struct):
 
 
 class Inspection(Struct):
-    """All that one document tells."""
+    """The inspection of one document: its kind, with its links or its members."""
 
     kind: str  # one of kinds.NAMES, or the format of an archive that holds such documents; empty: neither
     trace: Trace | None = None  # of a document
-    bundle: XmlArchive | None = None  # an archive
+    archive: XmlArchive | None = None  # an archive
     parts: list[ArchiveMember] = []  # its members that belong to the family
 
     @property
     def is_quarry(self) -> bool:
-        """XHTML belongs to the family, and is a page like any other."""
+        """Whether the document is quarry; XHTML belongs to the family, but is a page like any other."""
         return self.kind not in ("", "xhtml")
 
 
 _NOTHING = Inspection("")
-_last: tuple[Doc | None, Inspection] = (None, _NOTHING)
 
 
-def survey(doc: Doc) -> Inspection:
-    """Read a document once, however often it is asked for."""
-    global _last  # noqa: PLW0603  a memory of one
+class _LastInspection:
+    """A cache of one: the document that was inspected last, and its inspection."""
+
+    def __init__(self) -> None:
+        self.known: tuple[Doc | None, Inspection] = (None, _NOTHING)
+
+
+_last = _LastInspection()
+
+
+def inspect(doc: Doc) -> Inspection:
+    """The inspection of a document, which is read once for all calls in a row."""
     if doc.kind == "html":
         return _NOTHING
-    if _last[0] is not doc:
-        _last = (doc, _survey(doc))
-    return _last[1]
+    if _last.known[0] is not doc:
+        _last.known = (doc, _inspect(doc))
+    return _last.known[1]
 
 
-def _survey(doc: Doc) -> Inspection:
+def _inspect(doc: Doc) -> Inspection:
     if doc.kind == "archive" or (doc.kind == "sitemap" and doc.body[:2] == b"\x1f\x8b"):
-        bundle = unpack(doc.body, doc.url)
-        return survey_bundle(bundle, doc.url) if bundle is not None else _NOTHING
+        archive = unpack(doc.body, doc.url)
+        return inspect_archive(archive, doc.url) if archive is not None else _NOTHING
     kind = recognise_doc(doc)
     if kind is None:
         return _NOTHING
     return Inspection(kind.name, trace(doc.body, doc.url, kind=kind, charset=doc.charset))
 
 
-def survey_bundle(bundle: XmlArchive, url: str) -> Inspection:
-    """What an archive holds of the family; an archive without any is no quarry."""
+def inspect_archive(archive: XmlArchive, url: str) -> Inspection:
+    """The inspection of an archive; one that holds nothing of the family is no quarry."""
     parts = []
-    for member in bundle.members:
+    for member in archive.members:
         kind = recognise(member.body, url=f"http://x/{member.path}")
         if kind is not None:
             parts.append(ArchiveMember(member, kind, trace(member.body, base_of(member, url), kind=kind)))
     wanted = any(part.kind.name != "xhtml" for part in parts)
-    return Inspection(bundle.format if wanted else "", bundle=bundle, parts=parts)
+    return Inspection(archive.format if wanted else "", archive=archive, parts=parts)
 
 
 def base_of(member: Member, url: str) -> str:

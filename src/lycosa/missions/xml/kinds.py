@@ -1,7 +1,7 @@
-"""Which member of the XML family a document is: bytes flow in, a `Kind` flows out, or None for everything else (X1).
+"""Document kinds: which member of the XML family a document is; None for everything else.
 
 The content decides: the root element and its namespace, the first declaration of a DTD, the prolog of a query. Suffix
-and announced type are hints, heard where the content says nothing: in an empty file, or behind a stray preface.
+and announced type are hints, which count where the content says nothing: in an empty file, or behind a stray preface.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lycosa.missions.xml.encoding import find_codec, read_plain, read_text
 from lycosa.missions.xml.non_xml_links import blank_comments
 from lycosa.parse import Doc, Root, xml
 
-#: Every kind, in the order in which people are shown them.
+#: Every kind, in the order in which lists show them.
 NAMES = (
     "xml", "xsd", "dtd", "xslt", "xquery", "rdf", "owl", "rng", "rnc", "schematron", "wsdl", "svg", "feed", "sitemap",
     "xhtml",
@@ -70,13 +70,13 @@ _TYPES = {
     "application/xhtml+xml": "xhtml",
 }
 
-#: Where the root element is looked for, first and last: licences and entity lists may stand before it.
+#: Where the root element is searched for, first and last: licences and entity lists may stand before it.
 _NEAR_BYTES = 4096
 _FAR_BYTES = 1 << 20
 #: The same where entities are declared: each may be used again and again.
 _ENTITY_BYTES = 1 << 16
 _MAX_ENTITIES = 512
-#: How much of a text is looked at for what it is written in.
+#: The part of a text that is searched for the language it is written in.
 _PLAIN_BYTES = 1 << 16
 #: Without a declaration or a namespace, a document is XML if it can be read: up to this size that is tried.
 _PROOF_BYTES = 16 << 20
@@ -109,7 +109,7 @@ _RNC_START = re.compile(
 
 
 class Kind(Struct, frozen=True):
-    """What a document is, and what its beginning tells of it."""
+    """The kind of a document, and what its beginning says of it."""
 
     name: str  # one of NAMES
     encoding: str = ""
@@ -119,7 +119,7 @@ class Kind(Struct, frozen=True):
 
 
 class _Stop(Exception):
-    """Ends expat's work from inside a callback."""
+    """The signal that ends expat's work from inside a callback."""
 
 
 def recognise_doc(doc: Doc) -> Kind | None:
@@ -196,7 +196,7 @@ def _refuse(*_declaration: object) -> None:
 
 
 def _name_kind(kind: Kind, data: bytes, hint: str) -> str:
-    """The kind that a root element tells; empty for HTML."""
+    """The kind that a root element shows; empty for HTML."""
     assert kind.root is not None
     namespace, name = kind.root.namespace, kind.root.name
     if namespace in _BY_NAMESPACE:
@@ -258,7 +258,7 @@ def _read_opening(data: bytes, encoding: str) -> Kind | None:
 
 
 def _recognise_plain(body: bytes, hint: str, charset: str) -> Kind | None:
-    """What has no tags, or something before them."""
+    """The kind of a text without tags, or with something before them."""
     if not body.strip():
         return Kind(hint, "utf-8") if hint in ("xquery", "rnc", "dtd") else None
     if b"\0" in body[:_NEAR_BYTES]:

@@ -1,8 +1,8 @@
-"""What a document of the XML family refers to: bytes flow in; typed strong links, weak links and the error flow out.
+"""Links of the XML family: what a document refers to, as typed strong links and weak links, and its first error.
 
-A strong link is one that the document cannot be understood without (X2): its schema, its DTD, what it imports and
-includes. Every other address in it is a weak link. Expat reads the whole buffer once; a broken or truncated document
-gives what it has up to the error, and what can still be told behind it is marked as recovered (X3).
+A strong link is one that the document cannot be understood without: its schema, its DTD, what it imports and includes.
+Every other address in it is a weak link. Expat reads the whole buffer once; a broken or truncated document gives the
+links before the error, and those that can still be read behind it, marked as recovered.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from lycosa.missions.xml.encoding import Text, read_plain, read_text
 from lycosa.missions.xml.kinds import OWL, RDF, RELAXNG, SCHEMATRON, WSDL, WSDL2, XSD, XSLT, Kind, recognise
 from lycosa.parse import xml
 
-#: References of one document that are taken, strong and weak each.
+#: References of one document that are kept, strong and weak each.
 MAX_LINKS = 20_000
-#: Weak links are looked for in this much of a document, and behind an error strong ones in as much of what follows.
+#: The part of a document that is searched for weak links, and behind an error for strong ones.
 _WEAK_BYTES = 8 << 20
 _HREF_CHARS = 4096
 _MAX_NAMESPACES = 1000
@@ -97,7 +97,7 @@ class Reference(Struct, frozen=True):
     relation: str  # "xsd:include", "doctype-system", "pi:xml-stylesheet"…; "weak"
     href: str
     base: str = ""  # what it is relative to
-    line: int = 0  # of the document in which it stands, from 1; 0: not told
+    line: int = 0  # of the document in which it stands, from 1; 0: not known
     recovered: bool = False  # found behind the first error
 
     @property
@@ -107,7 +107,7 @@ class Reference(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """Where and why a document is not well-formed."""
+    """The first fault of a document that is not well-formed, and its place."""
 
     message: str
     line: int = 0  # from 1
@@ -139,7 +139,7 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
         tracer.take_text(scan(plain), plain)
         return Trace(kind, tracer.strong, tracer.weak, list(tracer.namespaces))
     text = read_text(body, charset)
-    preface = _blame_preface(text)
+    preface = _find_preface_fault(text)
     fault = tracer.read(text.data, behind=preface is not None)
     fault = preface or fault or (Fault(text.problem) if text.problem else None)
     if kind.name == "xquery":
@@ -149,7 +149,7 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
     return Trace(kind, tracer.strong, tracer.weak, list(tracer.namespaces), fault)
 
 
-def _blame_preface(text: Text) -> Fault | None:
+def _find_preface_fault(text: Text) -> Fault | None:
     """What a strict parser would say of what stands before the first tag."""
     if not text.skipped or (text.skipped.isspace() and not text.data.startswith(b"<?xml")):
         return None
@@ -157,7 +157,7 @@ def _blame_preface(text: Text) -> Fault | None:
 
 
 class _Tracer:
-    """Reads one document."""
+    """The expat reader of one document, which collects its links."""
 
     def __init__(self, url: str) -> None:
         self.strong: list[Reference] = []
@@ -203,8 +203,8 @@ class _Tracer:
             parser.Parse(data, True)
         except (expat.ExpatError, ValueError) as error:
             at = max(0, parser.ErrorByteIndex)
-            fault = Fault(expat.ErrorString(parser.ErrorCode) or str(error), parser.ErrorLineNumber,
-                          parser.ErrorColumnNumber + 1, at)  # fmt: skip
+            message = expat.ErrorString(parser.ErrorCode) or str(error)
+            fault = Fault(message, parser.ErrorLineNumber, parser.ErrorColumnNumber + 1, at)
             self._parser, self._recovered = None, True
             self._recover(data, at)
             return fault
@@ -251,7 +251,7 @@ class _Tracer:
         self._bases.pop()
 
     def _locate(self, relation: str, value: str) -> None:
-        """Schema locations are pairs of a namespace and an address; a lone one is meant as an address."""
+        """Note schema locations: pairs of a namespace and an address; a lone one is an address."""
         words = value.split()
         if relation == "xsi:schemaLocation" and not (len(words) == 1 and words[0].endswith(".xsd")):
             words = words[1::2]
@@ -287,7 +287,7 @@ class _Tracer:
             self._doctype = self._parser.CurrentByteIndex
 
     def _close_doctype(self, data: bytes) -> None:
-        """Expat tells of no declaration behind a reference that it does not follow, so the subset is read here."""
+        """Read the internal subset: expat reports no declaration behind a reference that it does not follow."""
         parser, begin = self._parser, self._doctype
         if begin >= 0 and parser is not None:
             self._doctype = -1
@@ -321,10 +321,10 @@ class _Tracer:
                 if found["pi"]:
                     self._instruct(found["pi"], found["data"])
                 else:
-                    self._retell(found, prefixes)
+                    self._start_as_written(found, prefixes)
 
-    def _retell(self, tag: re.Match[str], prefixes: dict[str, str]) -> None:
-        """Tell of a tag as expat would have."""
+    def _start_as_written(self, tag: re.Match[str], prefixes: dict[str, str]) -> None:
+        """Handle a tag as it is written, as expat would have reported it."""
         attributes: dict[str, str] = {}
         for key, value in xml.parse_attributes(tag["attributes"]).items():
             prefix, colon, local = key.rpartition(":")

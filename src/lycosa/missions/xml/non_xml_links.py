@@ -1,7 +1,7 @@
-"""The parts of the family that are not written in tags: the text of a DTD, a query or a compact schema flows in, what
-it refers to flows out as pairs of relation and address, with the place in the text.
+"""Links of documents without tags: what DTDs, queries and compact schemas refer to.
 
-Regular expressions, each of which reads the text once: comments and literals are passed over as wholes.
+A text flows in; relation, address and place of each link flow out. Each regular expression reads the text once, and
+passes over comments and literals as wholes.
 """
 
 from __future__ import annotations

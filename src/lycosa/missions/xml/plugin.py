@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class XmlMission(PlainMission):
-    """The XML family: collected whole, analysed, searched, reported."""
+    """The mission for the XML family: collects it whole, analyses, searches and reports it."""
 
     name = "xml"
     summary = "the XML family whole, and of everything else only the links"

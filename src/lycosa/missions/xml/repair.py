@@ -1,7 +1,7 @@
-"""A broken document goes in; one that every parser reads comes out, with a list of what was changed (X10).
+"""Repair of broken XML: a document that every parser reads, with a list of what was changed.
 
-First what has one right answer: the encoding, stray bytes, characters that XML does not know, ampersands, entities and
-prefixes that nobody declared. What is still wrong then (tags that do not match, a missing end) libxml2 recovers.
+First come the faults with one right answer: the encoding, stray bytes, characters that XML does not know, ampersands,
+undeclared entities and prefixes. From the others (tags that do not match, a missing end) libxml2 recovers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lycosa.parse import charset as charsets
 from lycosa.parse import xml
 from lycosa.parse.xml_tag_repair import repair_tags, skip_doctype
 
-#: Entries of libxml2's error log that are told one by one.
-_MAX_TOLD = 50
+#: Entries of libxml2's error log that are listed one by one.
+_MAX_LISTED = 50
 _MAX_DETAIL = 300
 _ILLEGAL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 _ILLEGAL_REFERENCE = re.compile(
@@ -71,7 +71,7 @@ PREFIXES = {
 }
 UNKNOWN_PREFIX = "urn:lycosa:undeclared:"
 
-#: What libxml2 found, by the name of the error, as people are told it.
+#: The code of a change by the name of libxml2's error.
 _ERRORS = {
     "ERR_TAG_NAME_MISMATCH": "tag",
     "ERR_LTSLASH_REQUIRED": "tag",
@@ -117,15 +117,15 @@ def find_fault(data: bytes) -> tuple[str, int]:
     return "", 0
 
 
-def mend(body: bytes, *, charset: str = "") -> Corrected | None:
-    """Put a document right, in UTF-8; None where nothing is wrong with it."""
+def repair(body: bytes, *, charset: str = "") -> Corrected | None:
+    """Repair a document, in UTF-8; None where nothing is wrong with it."""
     text = read_text(body, charset)
-    return mend_text(body, text, find_fault(text.data))
+    return repair_text(body, text, find_fault(text.data))
 
 
-def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | None:
+def repair_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | None:
     """The same for a document whose text and first fault are known already."""
-    data, changes = text.data, _tell_reading(body, text)
+    data, changes = text.data, _note_decoding(body, text)
     fault, line = found
     if not fault and not changes:
         return None
@@ -137,8 +137,8 @@ def mend_text(body: bytes, text: Text, found: tuple[str, int]) -> Corrected | No
 
 
 def _repair(data: bytes, changes: list[Correction]) -> bytes:
-    """One step after the other, until a parser is content; what they changed is added to the list."""
-    for step in (_drop_illegal, _escape, _drop_unfinished, _mend_tags, _bind_prefixes):
+    """Take one step after the other, until a parser is content; adds what they changed to the list."""
+    for step in (_drop_illegal, _escape, _drop_unfinished, _repair_tags, _bind_prefixes):
         data, made = step(data)
         changes += made
         if made and not find_fault(data)[0]:
@@ -148,8 +148,8 @@ def _repair(data: bytes, changes: list[Correction]) -> bytes:
     return data
 
 
-def _tell_reading(body: bytes, text: Text) -> list[Correction]:
-    """What reading the bytes as text has changed already."""
+def _note_decoding(body: bytes, text: Text) -> list[Correction]:
+    """The changes that decoding has made already."""
     changes = []
     if text.problem or (not find_codec(body) and not _decodes(body, text.encoding)):
         read_as = charsets.decode_body(body, text.encoding).charset
@@ -175,7 +175,7 @@ def _drop_illegal(data: bytes) -> tuple[bytes, list[Correction]]:
 
 
 def _escape(data: bytes) -> tuple[bytes, list[Correction]]:
-    """Write out what stands in the text and may not."""
+    """Write out the characters that may not stand in text bare."""
     begin = skip_doctype(data)
     declared = _OWN_ENTITIES | set(_DECLARED_ENTITY.findall(data))
     counts: Counter[tuple[str, str]] = Counter()
@@ -202,12 +202,12 @@ def _escape(data: bytes) -> tuple[bytes, list[Correction]]:
             return b"&lt;"
         return token[0]
 
-    mended = data[:begin] + _TOKENS.sub(replace, data[begin:])
+    repaired = data[:begin] + _TOKENS.sub(replace, data[begin:])
     changes = [
         Correction(code, detail, data.count(b"\n", 0, first[code, detail]) + 1, count)
-        for (code, detail), count in counts.most_common(_MAX_TOLD)
+        for (code, detail), count in counts.most_common(_MAX_LISTED)
     ]
-    return mended, changes
+    return repaired, changes
 
 
 def _drop_unfinished(data: bytes) -> tuple[bytes, list[Correction]]:
@@ -219,9 +219,9 @@ def _drop_unfinished(data: bytes) -> tuple[bytes, list[Correction]]:
     return data[:at], [Correction("truncated", f"{len(data) - at} bytes of a tag at the end", line)]
 
 
-def _mend_tags(data: bytes) -> tuple[bytes, list[Correction]]:
-    data, mended = repair_tags(data)
-    return data, [Correction("attribute", f"in <{name}>", line) for name, line in mended]
+def _repair_tags(data: bytes) -> tuple[bytes, list[Correction]]:
+    data, repaired = repair_tags(data)
+    return data, [Correction("attribute", f"in <{name}>", line) for name, line in repaired]
 
 
 def _bind_prefixes(data: bytes) -> tuple[bytes, list[Correction]]:
@@ -245,39 +245,43 @@ def _bind_prefixes(data: bytes) -> tuple[bytes, list[Correction]]:
 
 
 def _recover(data: bytes) -> tuple[bytes, list[Correction]]:
-    """What libxml2 makes of the rest."""
+    """What libxml2 recovers of a document."""
     fault, line = find_fault(data)
     from lxml import etree
 
     parser = etree.XMLParser(
-        encoding="utf-8", recover=True, resolve_entities=False, no_network=True, load_dtd=False,
+        encoding="utf-8",
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
         huge_tree=b"<!ENTITY" not in data,
-    )  # fmt: skip
+    )
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         return data, [Correction("unmended", str(error), line)]
     if root is None or any("depth" in entry.message for entry in parser.error_log):  # libxml2 ends at 2,048 levels
         return data, [Correction("unmended", fault, line)]
-    mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
+    repaired = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
     changes = [
         Correction(_name_error(entry.type_name), entry.message[:_MAX_DETAIL], entry.line) for entry in parser.error_log
     ]
-    if len(changes) > _MAX_TOLD:
-        rest = len(changes) - _MAX_TOLD
-        changes = [*changes[:_MAX_TOLD], Correction("syntax", "and more of the same", 0, rest)]
-    left, at = find_fault(mended)
+    if len(changes) > _MAX_LISTED:
+        rest = len(changes) - _MAX_LISTED
+        changes = [*changes[:_MAX_LISTED], Correction("syntax", "and more of the same", 0, rest)]
+    left, at = find_fault(repaired)
     if left == "duplicate attribute":  # two names for one, which libxml2 lets pass
         for element in root.iter(etree.Element):
             if len(element.keys()) != len(set(element.keys())):
                 kept = dict(reversed(element.items()))
                 element.attrib.clear()
                 element.attrib.update(kept)
-        mended = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
-        left, at = find_fault(mended)
+        repaired = bytes(etree.tostring(root.getroottree(), encoding="utf-8"))
+        left, at = find_fault(repaired)
     if left:
         changes.append(Correction("unmended", left, at))
-    return mended, changes or [Correction("syntax", fault, line)]
+    return repaired, changes or [Correction("syntax", fault, line)]
 
 
 def _name_error(name: str) -> str:

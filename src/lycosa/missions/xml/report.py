@@ -1,4 +1,4 @@
-"""An analysed collection goes in, the sections of a page about it come out: kinds, structure, validity, closure."""
+"""The XML report: a page about an analysed collection, its kinds, structure, validity and closures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLOSURE = {"complete": 4, "guessed": 6, "incomplete": 2}
 
 
 class XmlReport:
-    """Asks the database and words the sections."""
+    """The report on one analysis database."""
 
     def __init__(self, db: apsw.Connection, name: str) -> None:
         self._db = db
@@ -66,14 +66,19 @@ class XmlReport:
                   total(closure = 'complete'), total(closure <> ''), total(changes > 0), total(member <> '')
                   FROM document WHERE {_FAMILY}"""
         found = [int(value or 0) for value in self._rows(sql)[0]]
-        documents, size, hosts, kinds, good, judged, elements, valid, invalid, complete, closed, mended, packed = found
+        documents, size, hosts, kinds, good, judged, elements, valid, invalid, complete, closed, repaired, inner = found
         figures = [
-            ("documents", f"{documents:,}"), ("kinds", f"{kinds}"), ("bytes", _size(size)), ("hosts", f"{hosts:,}"),
-            ("elements", f"{elements:,}"), ("well-formed", _share(good, judged)),
+            ("documents", f"{documents:,}"),
+            ("kinds", f"{kinds}"),
+            ("bytes", _size(size)),
+            ("hosts", f"{hosts:,}"),
+            ("elements", f"{elements:,}"),
+            ("well-formed", _share(good, judged)),
             ("valid, of those checked", _share(valid, valid + invalid)),
             ("complete closures", _share(complete, closed)),
-            ("put right", f"{mended:,}"), ("inside archives", f"{packed:,}"),
-        ]  # fmt: skip
+            ("put right", f"{repaired:,}"),
+            ("inside archives", f"{inner:,}"),
+        ]
         other = self._value(f"SELECT count(*) FROM document WHERE NOT ({_FAMILY})")
         parts = [tiles(figures)]
         if other:
@@ -98,12 +103,12 @@ class XmlReport:
         total = self._value("SELECT count(DISTINCT value) FROM facet WHERE name = 'uses'")
         bars = [Bar(row[0], (row[1],)) for row in rows[:_TOP]]
         cells = [(TableLink(row[0]), row[1], int(row[2])) for row in rows]
-        told = _told(len(rows), total, "namespaces")
+        shown = _shown_of(len(rows), total, "namespaces")
         return Section(
             "Namespaces",
             [
                 draw_bars(bars, title="Documents by namespace"),
-                fold(f"All {told}", table(("namespace", "documents", "elements"), cells)),
+                fold(f"All {shown}", table(("namespace", "documents", "elements"), cells)),
             ],
         )
 
@@ -138,16 +143,21 @@ class XmlReport:
                 draw_histogram(bins, title="Documents by depth", axis="levels of elements"),
                 draw_histogram(
                     [(name, sizes.get(nth, 0)) for nth, name in enumerate(_SIZE_NAMES)],
-                    title="Documents by size", axis="bytes, from",
+                    title="Documents by size",
+                    axis="bytes, from",
                 ),
-                table(head, [[value or 0.0 if nth else value for nth, value in enumerate(row)] for row in rows],
-                      caption="Means by kind; shares from 0 to 1"),
-                fold("The deepest documents", table(
-                    ("url", "kind", "depth", "elements", "most children", "bytes"), _linked(deep))),
-                fold("The largest documents", table(
-                    ("url", "kind", "bytes", "elements", "depth"), _linked(large))),
+                table(
+                    head,
+                    [[value or 0.0 if nth else value for nth, value in enumerate(row)] for row in rows],
+                    caption="Means by kind; shares from 0 to 1",
+                ),
+                fold(
+                    "The deepest documents",
+                    table(("url", "kind", "depth", "elements", "most children", "bytes"), _linked(deep)),
+                ),
+                fold("The largest documents", table(("url", "kind", "bytes", "elements", "depth"), _linked(large))),
             ],
-        )  # fmt: skip
+        )
 
     def _validity(self) -> Section:
         rows = self._rows(
@@ -177,12 +187,16 @@ class XmlReport:
                     " part of no other are compiled with all that they include."
                 ),
                 draw_bars(bars, series=tuple(_VALIDITY), colours=tuple(_VALIDITY.values()), title="Validity by kind"),
-                fold(f"What is wrong: {_told(len(wrong), total, 'documents')}", table(
-                    ("url", "kind", "validity", "error"), _linked(wrong))),
-                fold(f"Not well-formed: {_told(len(broken), count, 'documents')}", table(
-                    ("url", "kind", "fault", "line"), _linked(broken))),
+                fold(
+                    f"What is wrong: {_shown_of(len(wrong), total, 'documents')}",
+                    table(("url", "kind", "validity", "error"), _linked(wrong)),
+                ),
+                fold(
+                    f"Not well-formed: {_shown_of(len(broken), count, 'documents')}",
+                    table(("url", "kind", "fault", "line"), _linked(broken)),
+                ),
             ],
-        )  # fmt: skip
+        )
 
     def _closure(self) -> Section:
         rows = self._rows(
@@ -202,15 +216,15 @@ class XmlReport:
         return Section(
             "Closure",
             [
-                text("A closure is all that a document needs, directly or through others: complete, or with gaps."
-                     " Guessed: something was missing at its address, and one of its name was found elsewhere."),
+                text(
+                    "A closure is all that a document needs, directly or through others: complete, or with gaps."
+                    " Guessed: something was missing at its address, and one of its name was found elsewhere."
+                ),
                 draw_bars(bars, series=tuple(_CLOSURE), colours=tuple(_CLOSURE.values()), title="Closures by kind"),
-                fold("The largest closures", table(
-                    ("url", "kind", "closure", "documents", "missing"), _linked(large))),
-                fold("What is missing most", table(
-                    ("address", "links", "documents that need it"), _linked(wanted))),
+                fold("The largest closures", table(("url", "kind", "closure", "documents", "missing"), _linked(large))),
+                fold("What is missing most", table(("address", "links", "documents that need it"), _linked(wanted))),
             ],
-        )  # fmt: skip
+        )
 
     def _corrections(self) -> Section:
         rows = self._rows(
@@ -222,9 +236,11 @@ class XmlReport:
             return Section("Corrections", [text("Nothing had to be put right.")])
         return Section(
             "Corrections",
-            [draw_bars(bars, title="Documents by what was put right"),
-             table(("what", "documents", "times", "meaning"), cells)],
-        )  # fmt: skip
+            [
+                draw_bars(bars, title="Documents by what was put right"),
+                table(("what", "documents", "times", "meaning"), cells),
+            ],
+        )
 
     def _links(self) -> Section:
         rows = self._rows(
@@ -250,7 +266,7 @@ class XmlReport:
             "Hosts",
             [
                 draw_bars(bars, title="Documents by host"),
-                fold(f"All {_told(len(rows), total, 'hosts')}", table(head, cells)),
+                fold(f"All {_shown_of(len(rows), total, 'hosts')}", table(head, cells)),
             ],
         )
 
@@ -280,7 +296,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
-def _told(shown: int, total: int, what: str) -> str:
+def _shown_of(shown: int, total: int, what: str) -> str:
     return f"{total:,} {what}" if total <= shown else f"{shown:,} of {total:,} {what}"
 
 

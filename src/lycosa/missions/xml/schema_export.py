@@ -1,4 +1,4 @@
-"""A schema and all that it needs, from the collection into a folder that programs without a network use (X12).
+"""Schema export: a schema and all that it needs, in a folder that programs use without a network.
 
 Files stand as their addresses do, so that relative links lead where they should; for the others there is an OASIS
 catalog (`catalog.xml`), which xmllint, Xerces, Saxon and editors read. The bytes are those that were collected.
@@ -34,7 +34,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class SchemaExport(Struct):
-    """What was written."""
+    """The result of an export: what the folder holds, and what it lacks."""
 
     entry: str  # path of the schema itself, below the folder
     files: int
@@ -60,17 +60,17 @@ def write_schema(collection: Collection, target: str, options: SchemaOptions) ->
     return Written(said, partial=bool(made.missing or made.lost))
 
 
-def export_schema(picker: Selection, address: str, folder: Path) -> SchemaExport:
+def export_schema(selection: Selection, address: str, folder: Path) -> SchemaExport:
     """Write the closure of the document at an address; UsageError where it was not collected."""
-    root = _find(picker, address)
-    closures = Closures(picker.db.execute(NEEDS))
+    root = _find(selection, address)
+    closures = Closures(selection.db.execute(NEEDS))
     closure = closures.of(root)
     documents = {
         row[0]: Document(*row)
-        for row in picker.db.execute("SELECT id, n, url, coalesce(member, ''), kind, mime FROM document")
+        for row in selection.db.execute("SELECT id, n, url, coalesce(member, ''), kind, mime FROM document")
         if row[0] in closure
     }
-    places = _lay_out(picker, documents)
+    places = _lay_out(selection, documents)
     missing = sorted(closures.missing(closure))
     entries: list[tuple[str, str]] = []
     size = lost = 0
@@ -78,7 +78,7 @@ def export_schema(picker: Selection, address: str, folder: Path) -> SchemaExport
     def list_files() -> Iterator[tuple[str, bytes]]:
         nonlocal size, lost
         for number, paths in places.items():
-            body = picker.read(documents[number])
+            body = selection.read(documents[number])
             if body is None:  # an empty file would pass for an empty schema
                 lost += 1
                 continue
@@ -86,32 +86,33 @@ def export_schema(picker: Selection, address: str, folder: Path) -> SchemaExport
             for path in dict.fromkeys(path for _, path in paths):
                 size += len(body)
                 yield path, body
-        yield CATALOG, _write_catalog(entries, _list_publics(picker, {path for _, path in entries}, places))
+        yield CATALOG, _write_catalog(entries, _list_publics(selection, {path for _, path in entries}, places))
         if missing:
             yield MISSING, "".join(f"{each}\n" for each in missing).encode()
 
     write_folder(folder, list_files(), kind="schema")
     files, guessed = len({path for _, path in entries}), not closures.guessing.isdisjoint(closure)
-    return SchemaExport(places[root][0][1], files, size, missing, lost, guessed)
+    entry = places[root][0][1]
+    return SchemaExport(entry=entry, files=files, bytes=size, missing=missing, lost=lost, guessed=guessed)
 
 
-def _find(picker: Selection, address: str) -> int:
+def _find(selection: Selection, address: str) -> int:
     url = urls.normalise(address)
     sql = "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')"
-    found = picker.db.execute(sql, (url,)).get if url else None
+    found = selection.db.execute(sql, (url,)).get if url else None
     if found is None and url:
-        found = picker.db.execute("SELECT min(found) FROM link WHERE strong AND target = ?", (url,)).get
+        found = selection.db.execute("SELECT min(found) FROM link WHERE strong AND target = ?", (url,)).get
     if found is None:
         raise UsageError(f"{address} was not collected, or is none of the XML family.")
     return int(found)
 
 
-def _lay_out(picker: Selection, documents: dict[int, Document]) -> dict[int, list[tuple[str, str]]]:
+def _lay_out(selection: Selection, documents: dict[int, Document]) -> dict[int, list[tuple[str, str]]]:
     """The addresses of each document, its own first, with the path of each; no two have one."""
     places: dict[int, list[tuple[str, str]]] = {number: [] for number in documents}
     files: set[str] = set()
     folders: set[str] = set()
-    for number, address in _list_addresses(picker, documents):
+    for number, address in _list_addresses(selection, documents):
         path = path_of(address, documents[number].mime)
         if urls.normalise(address) is None:  # a name, for which only the catalog can stand
             places[number].append((address, places[number][0][1]))
@@ -132,23 +133,23 @@ def _is_taken(path: str, files: set[str], folders: set[str]) -> bool:
     return fold(path) in files or fold(path) in folders or bool(above & files)
 
 
-def _list_addresses(picker: Selection, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:
+def _list_addresses(selection: Selection, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:
     """Each document's own address, then those that lead to it."""
     for number, document in documents.items():
         yield number, document.url
     sql = "SELECT DISTINCT found, target FROM link WHERE strong AND found IS NOT NULL AND target <> ''"
-    for number, target in picker.db.execute(sql):
+    for number, target in selection.db.execute(sql):
         if number in documents and target != documents[number].url:
             yield number, target
 
 
 def _list_publics(
-    picker: Selection, written: set[str], places: dict[int, list[tuple[str, str]]]
+    selection: Selection, written: set[str], places: dict[int, list[tuple[str, str]]]
 ) -> list[tuple[str, str]]:
     """The public identifiers by which documents ask for what was written, with the path of each."""
     sql = """SELECT DISTINCT link.found, document.dtd FROM link JOIN document ON document.id = link.document
              WHERE link.kind = 'doctype-system' AND link.found IS NOT NULL AND document.dtd NOT IN ('', link.href)"""
-    rows = ((fold_public(public), places.get(number, [])) for number, public in picker.db.execute(sql))
+    rows = ((fold_public(public), places.get(number, [])) for number, public in selection.db.execute(sql))
     return sorted({(public, paths[0][1]) for public, paths in rows if paths and paths[0][1] in written})
 
 

@@ -1,4 +1,4 @@
-"""How a document is built: its text in UTF-8 flows in; counts of elements, depth, fan-out, namespaces flow out (X14).
+"""Document structure: counts of elements and attributes, depth, fan-out and namespaces of a document in UTF-8.
 
 One pass of expat, whose memory does not grow with the document and whose stack does not grow with its depth.
 """
@@ -21,12 +21,12 @@ _ATTRIBUTE = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-#: Names and namespaces that are told apart; what comes after them is counted, but not by name.
+#: Names and namespaces that are counted by name; further ones count only in the totals.
 MAX_NAMES = 20_000
 
 
 class Structure(Struct):
-    """What was counted in one document."""
+    """The measures of one document."""
 
     elements: int = 0
     attributes: int = 0

@@ -1,6 +1,6 @@
-"""A document and the schema that was collected with it go in; valid, invalid and why, or not known come out (X14).
+"""Validation: whether a document is valid by the schema that was collected with it, and why not.
 
-Nothing is fetched: what a schema includes is read from the collection or it is missing. Runs in worker processes with
+Nothing is fetched: what a schema includes comes from the collection or is missing. It runs in worker processes with
 limits of time and memory: a schema can be made to take any amount of either.
 """
 
@@ -21,7 +21,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.analyzer import DocumentSource
 from lycosa.missions.xml.kinds import RELAXNG, XSD
-from lycosa.missions.xml.repair import mend
+from lycosa.missions.xml.repair import repair
 
 #: Schemas that a worker keeps compiled; each may take tens of megabytes.
 KEPT = 24
@@ -50,7 +50,7 @@ Check = Callable[[bytes, str], str]
 
 
 class Grammar(Struct, frozen=True):
-    """What documents are checked against."""
+    """A grammar that documents are checked against: schemas of one language."""
 
     kind: str  # xsd, rng, dtd; own: the declarations in each document itself
     roots: tuple[int, ...]  # numbers of the documents that it begins with
@@ -61,14 +61,14 @@ class Unusable(Exception):
 
 
 class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
-    """Gives libxml2 what was collected, and nothing else; with `room`, the first of it takes in a large comment.
+    """The resolver that gives libxml2 collected documents alone; with `room`, the first takes in a large comment.
 
-    Parameter entities may expand to five times of what was read before: large modular DTDs such as DITA's, honest as
+    Parameter entities may expand to five times the bytes read before: large modular DTDs such as DITA's, honest as
     they are, go beyond that, and a limit in megabytes is one as well.
     """
 
-    def __init__(self, shelf: DocumentSource, *, room: int = 0) -> None:
-        self._shelf = shelf
+    def __init__(self, documents: DocumentSource, *, room: int = 0) -> None:
+        self._documents = documents
         self._room = room
         self.missing: list[str] = []
         self.made: dict[str, bytes] = {}  # schemas of our own that hold others together
@@ -79,13 +79,13 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         if system_url == _ROOM and self._room:
             self._room, size = 0, self._room
             return self.resolve_string(b"<!--%s-->" % (b" " * size), context)
-        document = find_document(self._shelf, system_url)
-        source = None if document is None else read_source(self._shelf, document)
+        document = find_document(self._documents, system_url)
+        source = None if document is None else read_source(self._documents, document)
         if document is None or source is None:
             self.missing.append(system_url)
             return self.resolve_filename(_NOWHERE, context)
         # Behind a redirect or a catalog, links are relative to where the document really is.
-        address = next(self._shelf.rows("SELECT url FROM document WHERE id = ?", (document,)))[0]
+        address = next(self._documents.rows("SELECT url FROM document WHERE id = ?", (document,)))[0]
         return self.resolve_string(_make_room(source) if self._room else source, context, base_url=str(address))
 
 
@@ -99,36 +99,36 @@ def _make_room(source: bytes) -> bytes:
     return source[:start] + f'<!ENTITY % lycosa-room SYSTEM "{_ROOM}">%lycosa-room;'.encode() + source[start:]
 
 
-def find_document(shelf: DocumentSource, address: str) -> int | None:
+def find_document(documents: DocumentSource, address: str) -> int | None:
     """The collected document at an address, or that the address was found to lead to."""
     url = urls.normalise(address) or address
     for sql in (
         "SELECT min(id) FROM document WHERE url = ? AND kind NOT IN ('', 'html')",
         "SELECT min(found) FROM link WHERE strong AND target = ?",
     ):
-        row = next(shelf.rows(sql, (url,)), None)
+        row = next(documents.rows(sql, (url,)), None)
         if row is not None and row[0] is not None:
             return int(str(row[0]))
     return None
 
 
-def read_source(shelf: DocumentSource, document: int) -> bytes | None:
-    """The bytes of a document, put right if need be."""
-    doc = shelf.read(document)
+def read_source(documents: DocumentSource, document: int) -> bytes | None:
+    """The bytes of a document, repaired if need be."""
+    doc = documents.read(document)
     if doc is None:
         return None
-    row = next(shelf.rows("SELECT kind FROM document WHERE id = ?", (document,)), None)
+    row = next(documents.rows("SELECT kind FROM document WHERE id = ?", (document,)), None)
     if row is not None and row[0] in ("dtd", "rnc", "xquery"):
         return doc.body
-    mended = mend(doc.body)
-    return doc.body if mended is None else mended.data
+    repaired = repair(doc.body)
+    return doc.body if repaired is None else repaired.data
 
 
-class Inspector:
-    """Checks documents, and keeps the schemas that were used last."""
+class Validator:
+    """The validator of a worker; keeps the schemas that were used last compiled."""
 
-    def __init__(self, shelf: DocumentSource) -> None:
-        self._shelf = shelf
+    def __init__(self, documents: DocumentSource) -> None:
+        self._documents = documents
         self._kept: OrderedDict[Grammar, Check] = OrderedDict()
 
     def prepare(self, grammar: Grammar) -> Check:
@@ -148,7 +148,7 @@ class Inspector:
 
     def check(self, grammar: Grammar, document: int) -> tuple[str, str]:
         """Whether a document is valid, and what is wrong with it."""
-        doc = self._shelf.read(document)
+        doc = self._documents.read(document)
         if doc is None:
             return "unknown", "its bytes cannot be read"
         check = self.prepare(grammar)
@@ -156,21 +156,21 @@ class Inspector:
             error = check(doc.body, doc.url)
         except (etree.LxmlError, ValueError) as problem:  # too deep, or more entities than libxml2 expands
             return "unknown", " ".join(str(problem).split())[:_MAX_ERROR]
-        if _NO_ROOT in error and not self._is_meant(grammar, document):
+        if _NO_ROOT in error and not self._covers_root(grammar, document):
             return "unknown", "no schema for the namespace of its root was collected"
         return ("invalid", error[:_MAX_ERROR]) if error else ("valid", "")
 
-    def _is_meant(self, grammar: Grammar, document: int) -> bool:
+    def _covers_root(self, grammar: Grammar, document: int) -> bool:
         """Whether one of the schemas is for the namespace of a document's root."""
         ids = ", ".join(map(str, grammar.roots))
-        sql = f"""SELECT 1 FROM document AS meant JOIN document AS checked ON meant.target_namespace = checked.namespace
-                  WHERE checked.id = ? AND meant.id IN ({ids})"""
-        return next(self._shelf.rows(sql, (document,)), None) is not None
+        sql = f"""SELECT 1 FROM document AS root JOIN document AS checked ON root.target_namespace = checked.namespace
+                  WHERE checked.id = ? AND root.id IN ({ids})"""
+        return next(self._documents.rows(sql, (document,)), None) is not None
 
     # One language each
 
     def _compile_xsd(self, grammar: Grammar) -> Check:
-        parser, resolver = _open_parser(self._shelf)
+        parser, resolver = _open_parser(self._documents)
         if len(grammar.roots) == 1:
             source, address = self._source(grammar.roots[0])
         else:
@@ -179,12 +179,14 @@ class Inspector:
             schema = etree.XMLSchema(etree.ElementTree(etree.fromstring(source, parser, base_url=address or None)))
         except etree.XMLSchemaParseError as error:
             newer = any(_VERSION_11.search(self._source(root)[0]) for root in grammar.roots)
-            told = _explain(error.error_log, resolver.missing)
-            raise Unusable(f"it is XML Schema 1.1, and 1.0 is what is known here: {told}" if newer else told) from None
+            reason = _explain(error.error_log, resolver.missing)
+            if newer:
+                reason = f"it is XML Schema 1.1, and 1.0 is what is known here: {reason}"
+            raise Unusable(reason) from None
 
         def check(body: bytes, url: str) -> str:
             tree = _parse(body, url)
-            error = "" if schema.validate(tree) else _tell(schema.error_log)
+            error = "" if schema.validate(tree) else _first_error(schema.error_log)
             if _UNCOMPUTED in error:
                 raise ValueError(error)
             return error
@@ -196,20 +198,20 @@ class Inspector:
         spaces: dict[str, list[str]] = {}
         for document in roots:
             sql = "SELECT url, target_namespace FROM document WHERE id = ?"
-            address, namespace = next(self._shelf.rows(sql, (document,)))
+            address, namespace = next(self._documents.rows(sql, (document,)))
             spaces.setdefault(str(namespace or ""), []).append(str(address))
         driver = etree.Element(f"{{{XSD}}}schema", nsmap={"xs": XSD})
         for namespace, addresses in spaces.items():
             if not namespace:
-                _take_in(driver, "include", addresses)
+                _add_schemas(driver, "include", addresses)
             elif len(addresses) == 1:
-                _take_in(driver, "import", addresses, namespace=namespace)
+                _add_schemas(driver, "import", addresses, namespace=namespace)
             else:
                 whole = etree.Element(f"{{{XSD}}}schema", nsmap={"xs": XSD}, targetNamespace=namespace)
-                _take_in(whole, "include", addresses)
+                _add_schemas(whole, "include", addresses)
                 name = f"lycosa:schema{len(resolver.made)}"
                 resolver.made[name] = bytes(etree.tostring(whole))
-                _take_in(driver, "import", [name], namespace=namespace)
+                _add_schemas(driver, "import", [name], namespace=namespace)
         return bytes(etree.tostring(driver))
 
     def _compile_rng(self, grammar: Grammar) -> Check:
@@ -226,7 +228,7 @@ class Inspector:
 
         def check(body: bytes, url: str) -> str:
             tree = _parse(body, url)
-            return "" if schema.validate(tree) else _tell(schema.error_log)
+            return "" if schema.validate(tree) else _first_error(schema.error_log)
 
         return check
 
@@ -239,7 +241,7 @@ class Inspector:
             tree = _parse(source, address)
             for element in tree.iter(*_RNG_LINKS):
                 target = urls.normalise(element.get("href", ""), urls.normalise(element.base or "") or address) or ""
-                found = find_document(self._shelf, target) if target else None
+                found = find_document(self._documents, target) if target else None
                 if found is None:
                     missing.append(target or element.get("href", ""))
                     element.set("href", "missing.rng")
@@ -269,7 +271,7 @@ class Inspector:
                 return self._check_whole(body, url, options)  # it promises to need no default of its DTD
             if named is not None and root != named.name:
                 return f"line {tree.sourceline}: The root is {root}, but the document type says {named.name}"
-            return "" if dtd.validate(tree) else _tell(dtd.error_log)
+            return "" if dtd.validate(tree) else _first_error(dtd.error_log)
 
         return check
 
@@ -289,13 +291,13 @@ class Inspector:
         tree, log, missing = self._read_with_dtd(body, url, {"dtd_validation": True, **options})
         if tree is None and missing:
             raise ValueError(_explain([], missing))
-        return "" if tree is not None else _tell(log) or "it cannot be read"
+        return "" if tree is not None else _first_error(log) or "it cannot be read"
 
     def _read_with_dtd(self, body: bytes, url: str, options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
         """The tree of a document, or None; what libxml2 says of it; and what was not collected."""
         room, recover = 0, False
         while True:
-            parser, resolver = _open_parser(self._shelf, room=room, recover=recover, **options)
+            parser, resolver = _open_parser(self._documents, room=room, recover=recover, **options)
             try:
                 tree = etree.fromstring(body, parser, base_url=url)
             except etree.XMLSyntaxError:
@@ -311,28 +313,28 @@ class Inspector:
                 return tree if good else None, wrong, resolver.missing
 
     def _source(self, document: int) -> tuple[bytes, str]:
-        source = read_source(self._shelf, document)
-        row = next(self._shelf.rows("SELECT url FROM document WHERE id = ?", (document,)), None)
+        source = read_source(self._documents, document)
+        row = next(self._documents.rows("SELECT url FROM document WHERE id = ?", (document,)), None)
         if source is None or row is None:
             raise Unusable("its bytes cannot be read")
         return source, str(row[0])
 
 
-def _take_in(schema: Any, how: str, addresses: list[str], **attributes: str) -> None:
+def _add_schemas(schema: Any, how: str, addresses: list[str], **attributes: str) -> None:
     for address in addresses:
         etree.SubElement(schema, f"{{{XSD}}}{how}", schemaLocation=address, **attributes)
 
 
-def _open_parser(shelf: DocumentSource, *, room: int = 0, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
+def _open_parser(documents: DocumentSource, *, room: int = 0, **options: Any) -> tuple[etree.XMLParser, _Resolver]:
     """A parser that reads from the collection alone, and keeps libxml2's own limits."""
     parser = etree.XMLParser(**{"no_network": True, "resolve_entities": "internal", "huge_tree": False, **options})
-    resolver = _Resolver(shelf, room=room)
+    resolver = _Resolver(documents, room=room)
     parser.resolvers.add(resolver)
     return parser, resolver
 
 
 class _Nothing(etree.Resolver):  # type: ignore[misc]  # lxml has no types
-    """For documents, which are read without anything beside them."""
+    """The resolver for documents, which are read without anything beside them."""
 
     def resolve(self, _system_url: str, _public_id: str, context: Any) -> Any:
         return self.resolve_empty(context)
@@ -351,7 +353,7 @@ def _has_entities(body: bytes) -> bool:
     return b"&" in text.replace(b"&apos;", b"").replace(b"&#", b"")
 
 
-def _tell(log: Any) -> str:
+def _first_error(log: Any) -> str:
     """The first error of a log."""
     first = next((entry for entry in log if entry.level_name != "WARNING"), None)
     if first is None:
@@ -362,7 +364,7 @@ def _tell(log: Any) -> str:
 def _explain(log: Any, missing: list[str]) -> str:
     """Why a schema cannot be used: what is wrong with it, and what of it was not collected."""
     own = [entry for entry in log if entry.domain_name != "IO" and not _UNLOADED.search(entry.message)]
-    parts = [_tell(own)] if _tell(own) else []
+    parts = [_first_error(own)] if _first_error(own) else []
     if missing:
         addresses = dict.fromkeys(urls.normalise(address) or address for address in missing)
         parts.append(f"not collected: {', '.join(list(addresses)[:5])}{', …' if len(addresses) > 5 else ''}")
@@ -370,7 +372,7 @@ def _explain(log: Any, missing: list[str]) -> str:
 
 
 def time_check(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Do it and tell how much time of the processor it took."""
+    """The facts of a check, with the processor time that it took."""
     began = time.process_time()
     facts = work()
     return {**facts, "seconds": time.process_time() - began}

@@ -10,7 +10,7 @@ from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.check_outcome import OUTCOMES, judge_description, judge_probe
 from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.check.tiles import fill_search, find_tile, project
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.parse import Doc, read
 
 OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -83,7 +83,7 @@ def document(text: str, url: str = "http://maps.example.org/cgi?map=a.map&servic
 
 def probe_of(text: str, url: str = "") -> Probe | None:
     doc = document(text, url) if url else document(text)
-    found = take_stock(doc)
+    found = describe_service(doc)
     assert found is not None
     return make_probe(found, doc)
 
@@ -184,9 +184,11 @@ def test_what_servers_of_arcgis_are_asked() -> None:
     assert probe is not None and probe.url == f"{root}/b/GPServer/Buffer%20it?f=json"
     geocoder = json.dumps({"currentVersion": 11.1, "serviceDescription": "x", "addressFields": []})
     address = f"{root}/c/GeocodeServer?f=json"
-    found = take_stock(document(geocoder, address))
+    found = describe_service(document(geocoder, address))
     assert probe_of(geocoder, address) is None and found is not None and not has_probe(found.service)
-    empty = take_stock(document(FEATURESERVER.replace('[{"id": 3, "name": "a"}]', "[]"), f"{root}/d/FeatureServer"))
+    empty = describe_service(
+        document(FEATURESERVER.replace('[{"id": 3, "name": "a"}]', "[]"), f"{root}/d/FeatureServer")
+    )
     assert empty is not None and has_probe(empty.service)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Description, extract, take_stock
+from lycosa.missions.geo import Description, describe_service, extract
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
 from lycosa.missions.geo.export.geojson import explain
 from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, find_licence
@@ -20,9 +20,9 @@ XLINK = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
 OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1"'
 
 
-def stock(body: str | bytes, url: str = URL, mime: str = "") -> Description:
+def describe(body: str | bytes, url: str = URL, mime: str = "") -> Description:
     data = body.encode() if isinstance(body, str) else body
-    inventory = take_stock(read(url, {"content-type": mime} if mime else {}, data))
+    inventory = describe_service(read(url, {"content-type": mime} if mime else {}, data))
     assert inventory is not None
     return inventory
 
@@ -62,7 +62,7 @@ WMS_130 = f"""<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wm
 
 def test_wms() -> None:
     """Everything that WMS 1.3.0 says of a service."""
-    service = stock(WMS_130).service
+    service = describe(WMS_130).service
     assert (service.type, service.version, service.title) == ("WMS", "1.3.0", "Mapa de usos")
     assert service.endpoint == "http://maps.example.org/ows?map=a"
     assert service.advertised == "http://in.example.org/ows?map=a"
@@ -80,14 +80,14 @@ def test_wms() -> None:
 
 def test_layers_inherit() -> None:
     """Layers have the systems, styles, dimensions and boxes of those around them, and EPSG:4326 puts latitude first."""
-    group, rivers, lakes = stock(WMS_130).items
+    group, rivers, lakes = describe(WMS_130).items
     assert (group.name, group.group, group.box_from) == ("", True, "own")
     assert (rivers.name, rivers.title, rivers.path, rivers.queryable) == ("rios", "Ríos", ("Todo",), True)
     assert rivers.crs == ("EPSG:3857", "EPSG:4326", "EPSG:25830")
     assert [style.name for style in rivers.styles] == ["azul", "base"]
     assert (rivers.box, rivers.box_from) == ((-10.0, 35.0, 4.0, 44.0), "parent")
     metres = '<BoundingBox CRS="EPSG:25830" minx="1" miny="2" maxx="3" maxy="4"/>'
-    boxed = stock(WMS_130.replace("<Style><Name>base", f"{metres}<Style><Name>base"))
+    boxed = describe(WMS_130.replace("<Style><Name>base", f"{metres}<Style><Name>base"))
     assert boxed.items[1].extents[0].crs == "EPSG:25830"
     assert (rivers.time, rivers.formats) == ("2019/2020", ("image/png", "image/jpeg"))
     assert (rivers.metadata[0].url, rivers.metadata[0].type) == ("http://example.org/rios.xml", "TC211")
@@ -104,7 +104,7 @@ def test_old_wms() -> None:
     <Dimension name="time" units="ISO8601"/><Extent name="time" default="2">1/3</Extent>
     <Layer {XLINK}><Name>n</Name><BoundingBox SRS="EPSG:4326" minx="0" miny="40" maxx="1" maxy="41"/></Layer></Layer>
     </Capability></WMT_MS_Capabilities>"""
-    inventory = stock(body)
+    inventory = describe(body)
     assert inventory.service.operations[0].get == ("http://x.org/m?",)
     assert (inventory.service.formats, inventory.service.keywords) == (("PNG", "GIF"), ("a", "b"))
     layer = inventory.items[1]
@@ -138,7 +138,7 @@ def corners(tag: str, low: str, high: str, attributes: str = "") -> str:
 
 def test_ows_sections() -> None:
     """Services on OWS Common describe themselves alike."""
-    service = stock(ows("wps/1.0.0", "1.0.0", "")).service
+    service = describe(ows("wps/1.0.0", "1.0.0", "")).service
     assert (service.type, service.title, service.provider, service.provider_site) == (
         "WPS",
         "Služba",
@@ -158,7 +158,7 @@ def test_wfs() -> None:
     <MetadataURL xlink:href="http://p.cz/md"/></FeatureType><FeatureType><Name>c</Name></FeatureType>
     </FeatureTypeList>"""
     body = ows("wfs/2.0", "2.0.0", types).replace("x:Capabilities", "x:WFS_Capabilities")
-    first, second = stock(body).items
+    first, second = describe(body).items
     assert (first.type, first.name, first.crs) == ("feature-type", "a:b", ("EPSG:5514", "EPSG:4326"))
     assert (first.box, first.metadata[0].url) == ((12.0, 48.0, 19.0, 51.0), "http://p.cz/md")
     assert (second.box, second.title) == (None, "")
@@ -174,7 +174,7 @@ def test_wfs_100_boxes_may_be_projected() -> None:
     <FeatureType><Name>c</Name><SRS>EPSG:3978</SRS>
     <LatLongBoundingBox minx="2258982" miny="-70747" maxx="2615354" maxy="495480"/>
     </FeatureType></FeatureTypeList></WFS_Capabilities>"""
-    inventory = stock(body)
+    inventory = describe(body)
     a, b, c = inventory.items
     assert a.box == (1.0, 2.0, 3.0, 4.0)
     assert b.box is not None and [round(edge, 3) for edge in b.box] == [0.0, 0.0, 1.0, 1.0]
@@ -195,9 +195,9 @@ def test_wcs() -> None:
     <ows:Title>G</ows:Title>{corners("WGS84BoundingBox", "12 48", "19 51")}
     <x:CoverageSummary><x:Identifier>dem</x:Identifier></x:CoverageSummary></x:CoverageSummary></x:Contents>"""
     for body in (old, ows("wcs/2.0", "2.0.1", new), ows("wcs/1.1", "1.1.1", grouped)):
-        (item,) = stock(body).items
+        (item,) = describe(body).items
         assert (item.type, item.name, item.box) == ("coverage", "dem", (12.0, 48.0, 19.0, 51.0))
-    assert stock(old).service.title == "Výšky"
+    assert describe(old).service.title == "Výšky"
 
 
 def test_wmts() -> None:
@@ -210,7 +210,7 @@ def test_wmts() -> None:
     <x:ResourceURL template="http://p.cz/{{TileMatrix}}.png"/></x:Layer><x:TileMatrixSet>
     <ows:Identifier>m</ows:Identifier>
     <ows:SupportedCRS>urn:ogc:def:crs:EPSG::3857</ows:SupportedCRS></x:TileMatrixSet></x:Contents>"""
-    (item,) = stock(ows("wmts/1.0", "1.0.0", content)).items
+    (item,) = describe(ows("wmts/1.0", "1.0.0", content)).items
     assert (item.name, item.crs, item.formats, item.time) == ("orto", ("EPSG:3857",), ("image/png",), "2019,2020")
     assert (item.box, item.box_from) == ((12.0, 48.0, 19.0, 51.0), "computed")
     assert item.address.startswith("http://p.cz/")
@@ -222,7 +222,7 @@ def test_processes_and_offerings() -> None:
         body = "<x:{0}><x:{1}><ows:Identifier>buffer</ows:Identifier><ows:Title>B</ows:Title></x:{1}></x:{0}>".format(
             *tags
         )
-        (item,) = stock(ows("wps/2.0", "2.0.0", body)).items
+        (item,) = describe(ows("wps/2.0", "2.0.0", body)).items
         assert (item.type, item.name, item.title) == ("process", "buffer", "B")
     offering = """<x:contents><x:Contents><x:offering>
     <x:ObservationOffering xmlns:gml="http://www.opengis.net/gml"><x:identifier>o1</x:identifier>
@@ -232,7 +232,7 @@ def test_processes_and_offerings() -> None:
     <x:phenomenonTime><gml:TimePeriod><gml:beginPosition>2019</gml:beginPosition>
     <gml:endPosition>2020</gml:endPosition></gml:TimePeriod>
     </x:phenomenonTime></x:ObservationOffering></x:offering></x:Contents></x:contents>"""
-    (item,) = stock(ows("sos/2.0", "2.0.0", offering)).items
+    (item,) = describe(ows("sos/2.0", "2.0.0", offering)).items
     assert (item.name, item.keywords, item.time) == ("o1", ("level",), "2019/2020")
     assert item.box == (12.0, 48.0, 19.0, 51.0)
 
@@ -247,7 +247,7 @@ def test_atom() -> None:
     <link rel="alternate" href="http://b.es/r.xml" type="application/atom+xml"/>
     <georss:polygon>36 -10 44 -10 44 4 36 4 36 -10</georss:polygon>
     <category term="http://www.opengis.net/def/crs/EPSG/0/4258" label="ETRS89"/></entry></feed>"""
-    inventory = stock(feed)
+    inventory = describe(feed)
     assert (inventory.service.type, inventory.service.licence, inventory.service.provider) == (
         "ATOM",
         "CC-BY-4.0",
@@ -268,11 +268,11 @@ def test_links_and_long_shapes_of_a_feed() -> None:
     <link rel="alternate" href="http://b.fi/en.xml" type="application/atom+xml" hreflang="en"/>
     <georss:polygon>RING</georss:polygon></entry></feed>"""
     ring = " ".join(f"{60 + n / 100:.12f} {20 + n / 100:.12f}" for n in range(400))
-    (item,) = stock(feed.replace("RING", ring)).items
+    (item,) = describe(feed.replace("RING", ring)).items
     assert item.address == "http://b.fi/fi.xml"
     assert item.addresses == ("http://b.fi/en.xml", "http://b.fi/l.gml", "http://b.fi/l.html")
     assert (item.box, item.box_from, explain(item)) == ((20.0, 60.0, 23.99, 63.99), "own", "")
-    (item,) = stock(feed.replace("RING", ring * 100)).items
+    (item,) = describe(feed.replace("RING", ring * 100)).items
     assert (item.box, item.box_from) == (None, "cut")
     assert explain(item) == "the shape that is stated is too long to be read"
 
@@ -280,20 +280,20 @@ def test_links_and_long_shapes_of_a_feed() -> None:
 def test_soap_and_undeclared_prefixes() -> None:
     """An envelope is opened, and prefixes that nobody declared do not hide the elements."""
     body = f'<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"><s:Body>{WMS_130}</s:Body></s:Envelope>'
-    assert len(stock(body).items) == 3
+    assert len(describe(body).items) == 3
     broken = "<ows:ServiceIdentification><ows:Title>T</ows:Title></ows:ServiceIdentification></wfs:WFS_Capabilities>"
-    assert stock("<?xml version='1.0'?><wfs:WFS_Capabilities version='1.1.0'>" + broken).service.title == "T"
+    assert describe("<?xml version='1.0'?><wfs:WFS_Capabilities version='1.1.0'>" + broken).service.title == "T"
 
 
 def test_complaints_of_a_program_before_the_document() -> None:
     """What a script prints before the capabilities is passed over."""
     for before in ("<br />\n<b>Warning</b>: x<br />\n", "Notice: x\n"):
-        assert len(stock(f"{before}<?xml version='1.0'?>{WMS_130}", mime="text/html").items) == 3
+        assert len(describe(f"{before}<?xml version='1.0'?>{WMS_130}", mime="text/html").items) == 3
 
 
 def test_a_truncated_document_gives_what_is_there() -> None:
     """What was read before the cut counts, and the error is told."""
-    inventory = stock("<?xml version='1.0'?>" + WMS_130[: WMS_130.index("lagos")])
+    inventory = describe("<?xml version='1.0'?>" + WMS_130[: WMS_130.index("lagos")])
     assert [item.name for item in inventory.items][:2] == ["", "rios"]
     assert inventory.service.title == "Mapa de usos"
     assert inventory.service.problem.startswith("xml: ")
@@ -301,16 +301,16 @@ def test_a_truncated_document_gives_what_is_there() -> None:
 
 def test_tags_that_are_written_wrongly() -> None:
     """Of capabilities whose first tag lacks a blank, nothing was left."""
-    whole = stock(WMS_130)
+    whole = describe(WMS_130)
     broken = WMS_130.replace(f"{XLINK}\n ", XLINK).replace('queryable="1"', "queryable=1")
-    assert broken != WMS_130 and stock(broken).items == whole.items
+    assert broken != WMS_130 and describe(broken).items == whole.items
 
 
 def test_an_element_without_an_end() -> None:
     """What stands behind it is found in it."""
-    found = stock(WMS_130.replace(" de usos </Title>", " de usos "))
+    found = describe(WMS_130.replace(" de usos </Title>", " de usos "))
     assert found.service.title == "Mapa de usos"
-    assert [item.name for item in found.items] == [item.name for item in stock(WMS_130).items]
+    assert [item.name for item in found.items] == [item.name for item in describe(WMS_130).items]
 
 
 def test_json_services() -> None:
@@ -324,7 +324,7 @@ def test_json_services() -> None:
         "links": links,
         "crs": ["http://www.opengis.net/def/crs/EPSG/0/25830"],
     }
-    api = stock(json.dumps({"collections": [collection], "links": []}), "http://x.org/api/collections?f=json")
+    api = describe(json.dumps({"collections": [collection], "links": []}), "http://x.org/api/collections?f=json")
     assert api.service.endpoint == "http://x.org/api"
     assert (api.items[0].box, api.items[0].time) == ((1.0, 2.0, 3.0, 4.0), "2019-01-01T00:00:00Z/..")
     assert api.items[0].crs == ("EPSG:25830",)
@@ -336,7 +336,7 @@ def test_json_services() -> None:
         "extent": extent,
         "links": [],
     }
-    assert stock(json.dumps(stac)).service.licence == "CC-BY-4.0"
+    assert describe(json.dumps(stac)).service.licence == "CC-BY-4.0"
     mercator = {
         "xmin": 0,
         "ymin": 0,
@@ -351,14 +351,14 @@ def test_json_services() -> None:
         "fullExtent": mercator,
         "serviceDescription": "d",
     }
-    rest = stock(json.dumps(arcgis), "http://x.org/a/rest/services/M/MapServer?f=json")
+    rest = describe(json.dumps(arcgis), "http://x.org/a/rest/services/M/MapServer?f=json")
     assert (rest.service.type, rest.service.version, rest.service.title) == ("ARCGIS", "10.9", "M")
     assert rest.items[0].box is not None and round(rest.items[0].box[2], 3) == 1.0
-    first = stock(
+    first = describe(
         json.dumps({"title": "A", "links": [{"rel": "conformance"}, {"rel": "data"}]}), "http://x.org/api?f=json"
     )
     assert first.service.endpoint == "http://x.org/api"
-    tiles = stock(json.dumps({"tilejson": "2.0.0", "name": "T", "tiles": ["t"], "bounds": [1, 2, 3, 4]}))
+    tiles = describe(json.dumps({"tilejson": "2.0.0", "name": "T", "tiles": ["t"], "bounds": [1, 2, 3, 4]}))
     assert tiles.items[0].box == (1.0, 2.0, 3.0, 4.0)
 
 
@@ -380,7 +380,7 @@ def test_arcgis_groups_tables_and_names() -> None:
         "tables": [{"id": 9, "name": "Readings"}],
         "fullExtent": {"xmin": 1, "ymin": 2, "xmax": 3, "ymax": 4, "spatialReference": {"wkid": 4326}},
     }
-    rest = stock(json.dumps(arcgis), "http://x.org/a/rest/services/Agua/Pozos%20viejos/MapServer?f=json")
+    rest = describe(json.dumps(arcgis), "http://x.org/a/rest/services/Agua/Pozos%20viejos/MapServer?f=json")
     assert (rest.service.title, rest.service.abstract) == ("Pozos viejos", "All wells")
     assert (rest.service.constraints, rest.service.licence) == ("CC BY 4.0", "CC-BY-4.0")
     water, wells, own, odd, readings = rest.items
@@ -392,7 +392,7 @@ def test_arcgis_groups_tables_and_names() -> None:
 def test_a_directory_offers_no_layers() -> None:
     """Its folders and services are listed as services, when they are found."""
     directory = {"currentVersion": 10.9, "folders": ["F"], "services": [{"name": "S", "type": "MapServer"}]}
-    found = stock(json.dumps(directory), "http://x.org/a/rest/services?f=json")
+    found = describe(json.dumps(directory), "http://x.org/a/rest/services?f=json")
     assert found.service.items == 0 and [item.type for item in found.items] == ["folder", "service"]
 
 
@@ -408,7 +408,7 @@ def test_a_directory_offers_no_layers() -> None:
 def test_extents_of_drafts(extent: dict[str, Any]) -> None:
     """Extents are read as the drafts of OGC API and STAC had them, and where a list is missing."""
     collection = {"id": "r", "title": "R", "extent": extent, "links": []}
-    (item,) = stock(json.dumps({"collections": [collection], "links": []}), "http://x.org/api/collections").items
+    (item,) = describe(json.dumps({"collections": [collection], "links": []}), "http://x.org/api/collections").items
     assert (item.box, item.time) == ((1.0, 2.0, 3.0, 4.0), "2019-01-01T00:00:00Z/..")
 
 
@@ -427,7 +427,7 @@ def test_thousands_of_inherited_systems() -> None:
     systems = "".join(f"<CRS>EPSG:{code}</CRS>" for code in range(2000, 8000))
     layers = "".join(f"<Layer><Name>l{n}</Name></Layer>" for n in range(500))
     body = f"<Capability><Layer>{systems}{layers}</Layer></Capability>"
-    inventory = stock(f'<WMS_Capabilities version="1.3.0">{body}</WMS_Capabilities>')
+    inventory = describe(f'<WMS_Capabilities version="1.3.0">{body}</WMS_Capabilities>')
     assert len(inventory.service.crs) == 6000
     assert (len(inventory.items[1].crs), inventory.items[1].crs_count) == (MAX_ITEM_CRS, 6000)
 
@@ -449,7 +449,7 @@ def test_systems_are_counted_once() -> None:
     inner = "<Layer><Name>b</Name><CRS>EPSG:9</CRS><CRS>EPSG:3</CRS></Layer>"
     group = f"<Layer><Name>a</Name><CRS>EPSG:3</CRS><CRS>EPSG:4</CRS>{inner}</Layer>"
     text = f"<Capability><Layer><CRS>EPSG:2</CRS><CRS>EPSG:3</CRS>{group}</Layer></Capability>"
-    found = stock(f'<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">{text}</WMS_Capabilities>')
+    found = describe(f'<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">{text}</WMS_Capabilities>')
     assert [(item.crs, item.crs_count) for item in found.items[1:]] == [
         (("EPSG:3", "EPSG:4", "EPSG:2"), 3),
         (("EPSG:9", "EPSG:3", "EPSG:4", "EPSG:2"), 4),
@@ -460,12 +460,12 @@ def test_systems_are_counted_once() -> None:
 def test_hostile_shapes() -> None:
     """Layers nested without end, endless texts and entities cost little and say what is left."""
     deep = '<WMS_Capabilities version="1.3.0"><Capability>' + "<Layer><Name>a</Name>" * 5000
-    assert len(stock(deep).items) > 200
+    assert len(describe(deep).items) > 200
     long = WMS_130.replace("Todo", "x" * 1_000_000)
-    assert all(len(item.title) <= 1000 for item in stock(long).items)
+    assert all(len(item.title) <= 1000 for item in describe(long).items)
     bomb = '<!DOCTYPE WMT_MS_Capabilities [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
     bomb += "<WMT_MS_Capabilities version='1.1.1'><Service><Title>&b;T</Title></Service></WMT_MS_Capabilities>"
-    assert "aaaa" not in stock(bomb).service.title
+    assert "aaaa" not in describe(bomb).service.title
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ def test_boxes_united() -> None:
 def test_decimal_commas() -> None:
     """A number in an attribute may have a comma for its point."""
     layer = '<Layer><Name>a</Name><LatLonBoundingBox minx="-3,5" miny="40" maxx="-3,25" maxy="41,5"/></Layer>'
-    inventory = stock(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
+    inventory = describe(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
     assert inventory.items[0].box == (-3.5, 40, -3.25, 41.5)
 
 
@@ -559,7 +559,7 @@ def test_long_lists_of_times() -> None:
     """A list of times that is too long is told by its first and last; none is cut in the middle."""
     times = ",".join(f"{year}-0{month}-01T12:00:00Z" for year in range(1900, 2000) for month in range(1, 10))
     layer = f'<Layer><Name>a</Name><Dimension name="time" units="ISO8601">{times}</Dimension></Layer>'
-    inventory = stock(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
+    inventory = describe(f'<WMT_MS_Capabilities version="1.1.1"><Capability>{layer}</Capability></WMT_MS_Capabilities>')
     assert inventory.items[0].time == "1900-01-01T12:00:00Z/1999-09-01T12:00:00Z"
 
 
@@ -567,7 +567,7 @@ def test_keywords_in_one_text() -> None:
     """Commas separate keywords, and only where there are none, lines do."""
     for written, read_as in (("sea, inland\n  water, ice", ("sea", "inland water", "ice")), ("a b\nc", ("a b", "c"))):
         feature = f"<FeatureType><Name>a</Name><Keywords>{written}</Keywords></FeatureType>"
-        inventory = stock(
+        inventory = describe(
             '<WFS_Capabilities version="1.0.0" xmlns="http://www.opengis.net/wfs">'
             f"<FeatureTypeList>{feature}</FeatureTypeList></WFS_Capabilities>"
         )
@@ -613,7 +613,7 @@ _keys = st.sampled_from(
 def test_json_of_any_shape(found: dict[str, Any]) -> None:
     """Anything may stand anywhere in what was recognised."""
     for kind in ("ogcapi:landing", "stac:catalog/1", "arcgis:mapserver/10", "tilejson/2", "arcgis:layer"):
-        take_stock(read("http://x.org/a", {"content-type": "application/json"}, json.dumps(found).encode()), kind)
+        describe_service(read("http://x.org/a", {"content-type": "application/json"}, json.dumps(found).encode()), kind)
 
 
 @settings(max_examples=100, deadline=None)
@@ -622,7 +622,7 @@ def test_xml_of_any_shape(at: int, junk: str) -> None:
     """A document broken anywhere gives a service all the same."""
     body = (WMS_130[:at] + junk + WMS_130[at + len(junk) :]).encode("utf-8", "replace")
     doc = read(URL, {"content-type": "text/xml"}, body)
-    inventory = take_stock(doc, "ogc:wms/1.3.0")
+    inventory = describe_service(doc, "ogc:wms/1.3.0")
     assert inventory is not None
 
 
@@ -639,5 +639,5 @@ def test_a_language_is_told_only_when_it_is_sure() -> None:
     }
     for texts, language in cases.items():
         body = frame.format(*texts).encode()
-        inventory = take_stock(read("http://a.org/wms?request=GetCapabilities", {}, body))
+        inventory = describe_service(read("http://a.org/wms?request=GetCapabilities", {}, body))
         assert inventory is not None and inventory.service.language == language, texts

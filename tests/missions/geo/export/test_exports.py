@@ -20,7 +20,7 @@ from lxml import etree
 from lycosa import Collection
 from lycosa.cli.main import main
 from lycosa.missions.geo.bounds import make_box
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.export import coastline, geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry, ServiceInventory
@@ -32,7 +32,7 @@ NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"
 
 
 @pytest.fixture(scope="module")
-def stock(atlas: Path) -> Iterator[ServiceInventory]:
+def inventory(atlas: Path) -> Iterator[ServiceInventory]:
     with Collection(atlas) as collection, collection.snapshot():
         yield ServiceInventory(collection)
 
@@ -111,9 +111,9 @@ def test_why_there_is_no_footprint() -> None:
         '<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service/><Capability>'
         f"<Layer>{layers}</Layer></Capability></WMS_Capabilities>"
     )
-    inventory = take_stock(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
-    assert inventory is not None
-    found = {item.name: (item.box, geojson.explain(item)) for item in inventory.items if item.name}
+    description = describe_service(read("http://a.org/wms?service=WMS&request=GetCapabilities", {}, body.encode()))
+    assert description is not None
+    found = {item.name: (item.box, geojson.explain(item)) for item in description.items if item.name}
     assert found == {
         "china": ((110.0, 30.0, 115.0, 35.0), ""),
         "europe": (None, "the box that is stated is in EPSG:3035, which is not converted"),
@@ -193,7 +193,7 @@ def test_times_of_layers() -> None:
         assert stac.read_time(nonsense) is None
 
 
-def test_iso_records(atlas: Path, stock: ServiceInventory, tmp_path: Path) -> None:
+def test_iso_records(atlas: Path, inventory: ServiceInventory, tmp_path: Path) -> None:
     """One record a service, with the elements in the order of the schema, the same identifier each time."""
     folder = tmp_path / "iso"
     assert export(atlas, "iso", "-o", str(folder)) == 0
@@ -211,21 +211,21 @@ def test_iso_records(atlas: Path, stock: ServiceInventory, tmp_path: Path) -> No
     assert town.findtext("srv:serviceType/gco:LocalName", namespaces=spaces) == "OGC:WMS"
     assert [e.text for e in town.iterfind("srv:coupledResource//gco:ScopedName", spaces)] == ["rios", "parques", "plan"]
     assert [e.text for e in town.iterfind("srv:serviceTypeVersion/*", spaces)] == ["1.3.0", "1.1.1"]
-    again = {iso.identify(entry.id) for entry in stock.live}
+    again = {iso.identify(entry.id) for entry in inventory.live}
     assert again == {file.stem for file in files}
     whole = tmp_path / "all.xml"
     assert export(atlas, "iso", "-o", str(whole)) == 0
     assert len(etree.parse(whole).findall(f"{{{iso.CSW}}}Insert/{{{iso.GMD}}}MD_Metadata")) == 8
 
 
-def test_iso_records_of_layers(atlas: Path, stock: ServiceInventory, tmp_path: Path) -> None:
+def test_iso_records_of_layers(atlas: Path, inventory: ServiceInventory, tmp_path: Path) -> None:
     """One record a layer, as a data set with its box and where it is to be had; its parent is the service's record."""
     folder = tmp_path / "iso"
     assert export(atlas, "iso", "--by", "layer", "-o", str(folder)) == 0
     files = sorted(folder.glob("*.xml"))
     assert len(files) == 13
     spaces = {"gmd": iso.GMD, "gco": iso.GCO}
-    parents = {iso.identify(entry.id) for entry in stock.live}
+    parents = {iso.identify(entry.id) for entry in inventory.live}
     crossing = 0
     for file in files:
         root = etree.parse(file).getroot()

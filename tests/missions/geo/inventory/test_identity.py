@@ -27,8 +27,8 @@ def hunt(web: Web, folder: Path) -> Collection:
     )  # fmt: skip
 
 
-def endpoints(stock: ServiceInventory) -> list[tuple[str, ...]]:
-    return sorted(tuple(sorted(entry.endpoints)) for entry in stock.live)
+def endpoints(inventory: ServiceInventory) -> list[tuple[str, ...]]:
+    return sorted(tuple(sorted(entry.endpoints)) for entry in inventory.live)
 
 
 def test_equal_lists_do_not_make_one_api(tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_equal_lists_do_not_make_one_api(tmp_path: Path) -> None:
         *(f"http://{host}/ogcapi{part}?f=json" for host in titles for part in ("", "/conformance"))
     )
     with hunt(web, tmp_path) as collection:
-        stock = ServiceInventory(collection)
-        assert endpoints(stock) == [("http://rivers-api.test/ogcapi",), ("http://soil-api.test/ogcapi",)]
-        assert {(e.service.title, e.service.items) for e in stock.live} == {("Rivers", 1), ("Soils", 1)}
-        assert all(url.startswith(e.service.endpoint) for e in stock.live for url in e.addresses)
+        inventory = ServiceInventory(collection)
+        assert endpoints(inventory) == [("http://rivers-api.test/ogcapi",), ("http://soil-api.test/ogcapi",)]
+        assert {(e.service.title, e.service.items) for e in inventory.live} == {("Rivers", 1), ("Soils", 1)}
+        assert all(url.startswith(e.service.endpoint) for e in inventory.live for url in e.addresses)
     web.close()
 
 
@@ -90,13 +90,13 @@ def test_equal_descriptions_that_say_where_the_service_is_are_one(geoworld: Modu
             web[asked[-1]] = Reply(body, headers={"Content-Type": "text/xml"})
     web["portal.test/"] = html(*(f"http://{address}" for address in asked))
     with hunt(web, tmp_path) as collection:
-        stock = ServiceInventory(collection)
-        assert endpoints(stock) == [
+        inventory = ServiceInventory(collection)
+        assert endpoints(inventory) == [
             ("http://maps.one.test/csw", "http://mirror.two.test/old/csw"),
             ("http://maps.one.test/wms", "http://mirror.two.test/old/wms"),
         ]
-        assert [len(entry.sources) for entry in stock.live] == [1, 1]
-        assert {entry.service.endpoint for entry in stock.live} == {
+        assert [len(entry.sources) for entry in inventory.live] == [1, 1]
+        assert {entry.service.endpoint for entry in inventory.live} == {
             "http://maps.one.test/csw",
             "http://maps.one.test/wms",
         }

@@ -13,10 +13,10 @@ from support.loopback import Reply, Web, html
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.missions.geo.inventory import service_state
-from lycosa.missions.geo.inventory.identity import Trait, agree, find_key, group, is_same, local_name, spell
+from lycosa.missions.geo.inventory.identity import Trait, agree, endpoint_key, group, is_same, local_name, service_key
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilter, list_services, summarise
-from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_complaint
+from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_exception_report
 from lycosa.model import State
 from lycosa.parse import read
 
@@ -24,13 +24,15 @@ TOWN = "maps.villarrubia.geoworld.test/geoserver/ows"
 
 
 @pytest.fixture(scope="module")
-def stock(atlas: Path) -> Iterator[ServiceInventory]:
+def inventory(atlas: Path) -> Iterator[ServiceInventory]:
     with Collection(atlas) as collection, collection.snapshot():
         yield ServiceInventory(collection)
 
 
-def find(stock: ServiceInventory, kind: str, endpoint: str) -> ServiceEntry:
-    return next(e for e in stock.entries if e.service.type == kind and endpoint in {spell(x) for x in e.endpoints})
+def find(inventory: ServiceInventory, kind: str, endpoint: str) -> ServiceEntry:
+    return next(
+        e for e in inventory.entries if e.service.type == kind and endpoint in {endpoint_key(x) for x in e.endpoints}
+    )
 
 
 def test_spellings_of_an_endpoint_are_one() -> None:
@@ -40,31 +42,31 @@ def test_spellings_of_an_endpoint_are_one() -> None:
         "https://maps.example.org/cgi-bin/mapserv?REQUEST=GetCapabilities&SERVICE=WMS&MAP=%2Fsrv%2Fa.map&VERSION=1.1.1",
         "http://maps.example.org/cgi-bin/mapserv?jsessionid=7&map=/srv/a.map&request=GetMap&layers=x&service=WMS",
     )
-    assert {find_key(url, "WMS") for url in asked} == {("WMS", "maps.example.org/cgi-bin/mapserv?map=/srv/a.map")}
-    assert spell("http://a.org/wms/") == spell("https://a.org/wms?")
-    assert spell("http://a.org/wms?map=a&x=1") == spell("http://a.org/wms?x=1&map=a")
-    assert spell("http://a.org/wms?map=a") != spell("http://a.org/wms?map=b")
-    assert spell("http://a.org/WMS") != spell("http://a.org/wms")
+    assert {service_key(url, "WMS") for url in asked} == {("WMS", "maps.example.org/cgi-bin/mapserv?map=/srv/a.map")}
+    assert endpoint_key("http://a.org/wms/") == endpoint_key("https://a.org/wms?")
+    assert endpoint_key("http://a.org/wms?map=a&x=1") == endpoint_key("http://a.org/wms?x=1&map=a")
+    assert endpoint_key("http://a.org/wms?map=a") != endpoint_key("http://a.org/wms?map=b")
+    assert endpoint_key("http://a.org/WMS") != endpoint_key("http://a.org/wms")
 
 
-def test_a_service_is_listed_once(stock: ServiceInventory) -> None:
+def test_a_service_is_listed_once(inventory: ServiceInventory) -> None:
     """Versions, orders of parameters and a mirror host that states the same address are one service."""
-    town = find(stock, "WMS", TOWN)
+    town = find(inventory, "WMS", TOWN)
     assert town.service.endpoint == f"http://{TOWN}"
     assert set(town.versions) == {"1.3.0", "1.1.1"} and town.service.version == "1.3.0"
-    assert {spell(endpoint) for endpoint in town.endpoints} == {TOWN, TOWN.replace("maps", "mapas2")}
+    assert {endpoint_key(endpoint) for endpoint in town.endpoints} == {TOWN, TOWN.replace("maps", "mapas2")}
     assert len(town.addresses) >= 4
-    assert sum(e.service.type == "WMS" and "villarrubia" in e.host for e in stock.entries) == 1
-    api = find(stock, "OGCAPI", "gis.institute.geoworld.test/ogcapi")
+    assert sum(e.service.type == "WMS" and "villarrubia" in e.host for e in inventory.entries) == 1
+    api = find(inventory, "OGCAPI", "gis.institute.geoworld.test/ogcapi")
     assert api.service.title == "Observations of the weather"  # of the landing page
     assert api.service.items == 1  # of the list of collections
 
 
-def test_what_did_not_answer_is_told(stock: ServiceInventory) -> None:
+def test_what_did_not_answer_is_told(inventory: ServiceInventory) -> None:
     """Dead, refused, forbidden and complaining services are reported as such, each with its reason."""
     states = {
         e.host + "/" + e.service.endpoint.split("/")[3]: (e.state, e.reason)
-        for e in stock.entries
+        for e in inventory.entries
         if not e.sources and not e.guess
     }
     assert states == {
@@ -73,15 +75,15 @@ def test_what_did_not_answer_is_told(stock: ServiceInventory) -> None:
         "archive.geoworld.test/closed": ("refused", "http-401"),
         "archive.geoworld.test/private": ("forbidden", "robots"),
     }
-    assert {e.state for e in stock.live} == {"live"}
-    lost = next(e for e in stock.entries if "/lost/" in e.service.endpoint)
+    assert {e.state for e in inventory.live} == {"live"}
+    lost = next(e for e in inventory.entries if "/lost/" in e.service.endpoint)
     assert lost.found_on == "http://archive.geoworld.test/"
-    assert [e.rule.split()[0] for e in stock.entries if e.guess] == ["beside", "beside"]
+    assert [e.rule.split()[0] for e in inventory.entries if e.guess] == ["beside", "beside"]
 
 
-def test_layers_are_linked_to_who_else_offers_them(stock: ServiceInventory) -> None:
+def test_layers_are_linked_to_who_else_offers_them(inventory: ServiceInventory) -> None:
     """A layer of a WMS, of a WFS under a name space and of a feed is one; what only shares a place is not."""
-    layers = list(stock.layers())
+    layers = list(inventory.layers())
     assert len({layer.id for layer in layers}) == len(layers)
     shared = {layer.item.title: len(layer.offers) for layer in layers if len(layer.offers) > 1}
     assert shared == {
@@ -94,15 +96,15 @@ def test_layers_are_linked_to_who_else_offers_them(stock: ServiceInventory) -> N
     rivers = [layer for layer in layers if layer.item.title == "Ríos y arroyos"]
     assert len(rivers) == 2 and len({layer.dataset for layer in rivers}) == 1
     assert {layer.entry.service.type for layer in rivers} == {"WMS", "WFS"}
-    again = [(layer.id, layer.dataset) for layer in stock.layers()]
+    again = [(layer.id, layer.dataset) for layer in inventory.layers()]
     assert again == [(layer.id, layer.dataset) for layer in layers]
 
 
-def test_languages_are_told_by_words(stock: ServiceInventory) -> None:
+def test_languages_are_told_by_words(inventory: ServiceInventory) -> None:
     """A service and its layers have the language that they speak, declared or not."""
-    spoken = {e.service.title: e.service.language for e in stock.live}
+    spoken = {e.service.title: e.service.language for e in inventory.live}
     assert spoken["Mapas de Villarrubia"] == "es" and spoken["Maps of the world"] == "en"
-    assert {layer.item.language for layer in stock.layers() if "villarrubia" in layer.entry.host} == {"es"}
+    assert {layer.item.language for layer in inventory.layers() if "villarrubia" in layer.entry.host} == {"es"}
 
 
 def test_which_layers_are_the_same() -> None:
@@ -138,9 +140,9 @@ def test_states_of_addresses() -> None:
         (State.PENDING, ""): "unvisited",
         (State.DUPLICATE, ""): "other",
     }
-    assert {case: service_state.settle(*case) for case in cases} == cases
+    assert {case: service_state.state_of(*case) for case in cases} == cases
     assert set(cases.values()) <= set(service_state.STATES)
-    assert service_state.settle(State.FETCHED, "", exception=True) == "exception"
+    assert service_state.state_of(State.FETCHED, "", exception=True) == "exception"
 
 
 def test_what_is_only_a_guess() -> None:
@@ -200,13 +202,13 @@ def test_complaints() -> None:
     )
     rest = b'{"error": {"code": 499, "message": "Token Required"}}'
     server = "http://a.org/arcgis/rest/services/x/MapServer?f=json"
-    assert read_complaint(read("http://a.org/wms", {}, old)) == ExceptionReport("X", "no map")
-    assert read_complaint(read("http://a.org/wms", {}, new)) == ExceptionReport("Y", "bad")
-    assert read_complaint(read(server, {"content-type": "application/json"}, rest)) == ExceptionReport(
+    assert read_exception_report(read("http://a.org/wms", {}, old)) == ExceptionReport("X", "no map")
+    assert read_exception_report(read("http://a.org/wms", {}, new)) == ExceptionReport("Y", "bad")
+    assert read_exception_report(read(server, {"content-type": "application/json"}, rest)) == ExceptionReport(
         "499", "Token Required"
     )
-    assert read_complaint(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
-    assert read_complaint(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
+    assert read_exception_report(read("http://a.org/x.json", {"content-type": "application/json"}, rest)) is None
+    assert read_exception_report(read("http://a.org/", {}, b"<html>ServiceExceptionReport</html>")) is None
 
 
 def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:
@@ -230,9 +232,9 @@ def test_a_service_that_wants_a_token_is_refused(tmp_path: Path) -> None:
     web.close()
 
 
-def test_filters(stock: ServiceInventory) -> None:
+def test_filters(inventory: ServiceInventory) -> None:
     """By kind, state, host and words; guesses only when asked for."""
-    count = lambda **given: len(list(list_services(stock, ServiceFilter(**given))))  # noqa: E731
+    count = lambda **given: len(list(list_services(inventory, ServiceFilter(**given))))  # noqa: E731
     assert count(kind="wm*") == 8 and count(kind="WMS", state="live") == 3
     assert count(host="*.villarrubia.geoworld.test") == 2
     assert count(text="WEATHER") == 1
@@ -312,10 +314,10 @@ def test_a_tree_of_feeds_is_one_service(geoworld: ModuleType, tmp_path: Path) ->
         top, collection=tmp_path / "c", quarry="lycosa.missions.geo:Geo", scope="host", delay=0.0, workers=1,
         connect_to=[web.connect_to], contact="mailto:a@b.org",
     ) as collection:  # fmt: skip
-        stock = ServiceInventory(collection)
-        (feed,) = stock.live
+        inventory = ServiceInventory(collection)
+        (feed,) = inventory.live
         assert feed.service.title == "Downloads" and feed.endpoints == (top,) and len(feed.sources) == 3
-        assert [layer.item.title for layer in stock.layers()] == ["Glaciers of Iceland", "Soils"]
+        assert [layer.item.title for layer in inventory.layers()] == ["Glaciers of Iceland", "Soils"]
     web.close()
 
 
@@ -394,13 +396,13 @@ def test_an_api_that_lists_its_collections_in_pages_is_one_service(tmp_path: Pat
         put(f"maps.test/api/collections{asked}", {"collections": parts, "links": [after] if first < 20 else []})
     web["maps.test/"] = html('<a href="/api?f=json">OGC API</a>')
     with hunt(web, tmp_path) as collection:
-        stock = ServiceInventory(collection)
-        (entry,) = stock.live
+        inventory = ServiceInventory(collection)
+        (entry,) = inventory.live
         service = entry.service
         assert (service.title, service.endpoint, service.items) == ("Weather", "http://maps.test/api", 23)
         assert service.box == (0.0, 0.0, 23.0, 23.0)
         assert entry.sources[0].url == "http://maps.test/api/collections?f=json"
-        assert len({layer.id for layer in stock.layers()}) == 23
+        assert len({layer.id for layer in inventory.layers()}) == 23
     web.close()
 
 
@@ -426,12 +428,12 @@ def test_an_api_of_stac_is_one_service(tmp_path: Path) -> None:
     put("maps.test/stac/v1/collections/c0", make(0))
     web["maps.test/"] = html("/stac/v1")
     with hunt(web, tmp_path) as collection:
-        stock = ServiceInventory(collection)
-        (entry,) = stock.live
+        inventory = ServiceInventory(collection)
+        (entry,) = inventory.live
         service = entry.service
         assert (service.type, service.title, service.endpoint, service.items) == ("STAC", "Sets", root, 3)
         assert (service.box, service.licence, service.provider) == ((0.0, 0.0, 3.0, 1.0), "", "")
-        assert sorted(layer.item.name for layer in stock.layers()) == ["c0", "c1", "c2"]
+        assert sorted(layer.item.name for layer in inventory.layers()) == ["c0", "c1", "c2"]
     web.close()
 
 
@@ -441,8 +443,8 @@ def test_archives_of_others_have_an_inventory_too(atlas: Path, tmp_path: Path) -
     words = ["extract", "-q", "-c", str(folder), "--quarry", "lycosa.missions.geo:Geo", str(archive)]
     assert main(words) == 0
     with Collection(folder) as collection, collection.snapshot():
-        stock = ServiceInventory(collection)
-        assert len(stock.live) > 0 and sum(1 for _ in stock.layers()) > 0
+        inventory = ServiceInventory(collection)
+        assert len(inventory.live) > 0 and sum(1 for _ in inventory.layers()) > 0
     assert main(["export", "originals", "-c", str(folder), "-o", str(tmp_path / "out")]) == 0
     rows = json.loads((tmp_path / "out/catalogue.json").read_text())
     assert rows and all(row["bytes"] > 0 for row in rows)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lycosa.missions.geo import infer
 from lycosa.missions.geo.recognise.endpoint_inference import (
-    ask,
+    description_url,
     find_endpoint,
     is_reserved,
     name_service,
@@ -126,7 +126,7 @@ def test_every_hint_says_why() -> None:
     (hint,) = infer("http://x.org/wms?map=a&request=GetMap&layers=b")
     assert hint.rule == "getmap request"
     assert hint.url == "http://x.org/wms?map=a&service=WMS&request=GetCapabilities"
-    assert ask("http://x.org/wms", "WMS", beside=True) != ask("http://x.org/wms", "WMS")
+    assert description_url("http://x.org/wms", "WMS", beside=True) != description_url("http://x.org/wms", "WMS")
 
 
 def test_broken_escapes_are_mended() -> None:

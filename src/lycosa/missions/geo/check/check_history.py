@@ -1,7 +1,7 @@
-"""Rounds of checks, kept in a database of their own in the collection: results flow in, rounds and differences out.
+"""Check history: the rounds of checks of a collection, in a database of their own, and the differences between them.
 
-`checks.db` stands beside the crawl's database because no archive could bring it back. A round that was interrupted is
-continued: what it holds is not asked again.
+`checks.db` stands beside the crawl's database because no archive could bring it back. The next run continues a round
+that was interrupted: it does not ask again the services that have a result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 import zstandard
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite.errors import translate
@@ -24,7 +24,7 @@ from lycosa.output.wording import counted
 NAME = "checks.db"
 _VERSION = 1
 _BUSY_MS = 10_000
-#: A round that was interrupted longer ago is not continued: its results would belong to two different times.
+#: A round that was interrupted longer ago stays unfinished: its results would belong to two different times.
 STALE_S = 24 * 3600.0
 _MAX_NAMES = 200_000
 _SHOWN_NAMES = 5
@@ -38,24 +38,25 @@ CREATE TABLE result (
 ) WITHOUT ROWID;
 PRAGMA user_version = {_VERSION};
 """
+#: The columns of `result` behind round and id, in the order of the table.
 _COLUMNS = (
     "type", "endpoint", "title", "version", "outcome", "reason", "described", "items", "names", "address", "answer_s",
     "operation", "request", "request_s", "at",
 )  # fmt: skip
 #: A result of another collection, unless there is one of this service in this round that is as new.
-_TAKE = f"""
+_MERGE = f"""
 INSERT INTO result VALUES ({", ".join(f"?{at}" for at in range(1, 18))})
 ON CONFLICT (round, id) DO UPDATE SET
 {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)} WHERE excluded.at > at"""
 
 
 class CheckResult(Struct):
-    """What a check found of one service."""
+    """The result of the check of one service."""
 
     id: str
     type: str
     endpoint: str
-    outcome: str  # a word of verdict.OUTCOMES
+    outcome: str  # a word of check_outcome.OUTCOMES
     reason: str = ""
     title: str = ""
     version: str = ""
@@ -71,7 +72,7 @@ class CheckResult(Struct):
 
 
 class CheckRound(Struct):
-    """One time that services were checked."""
+    """One round of checks, and how many services had which outcome."""
 
     round: int
     started: float
@@ -81,7 +82,7 @@ class CheckRound(Struct):
 
 
 class Difference(Struct):
-    """What became of a service between two rounds."""
+    """The difference of a service between two rounds."""
 
     change: str  # appeared, changed or vanished
     detail: str
@@ -89,7 +90,7 @@ class Difference(Struct):
 
 
 class CheckHistory:
-    """The rounds of a collection; `close` it."""
+    """The database of the rounds of a collection; the caller closes it."""
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         path = folder / NAME
@@ -134,7 +135,7 @@ class CheckHistory:
         return {row[0] for row in self._rows("SELECT id FROM result WHERE round = ?", [number])}
 
     def add(self, number: int, results: Iterable[CheckResult]) -> None:
-        """Write results down; what is written survives whatever happens next."""
+        """Write results down; they survive whatever happens next."""
         sql = f"INSERT OR REPLACE INTO result VALUES ({', '.join('?' * 17)})"
         self._write(sql, [_pack(number, result) for result in results])
 
@@ -142,11 +143,11 @@ class CheckHistory:
         """A round is complete."""
         self._write("UPDATE round SET ended = ? WHERE round = ?", [(now, number)])
 
-    def take(self, other: CheckHistory, *, name: str, other_name: str) -> int:
+    def merge(self, other: CheckHistory, *, name: str, other_name: str) -> int:
         """Put the rounds of another collection among those of this one, by their times; returns how many are new.
 
-        The names are those of the collections. Where each has rounds of its own, a round of either asked for a part of
-        what is together now: it says so, or services of the other would seem to have vanished.
+        The names are those of the collections. Where each has rounds of its own, a round of either checked only a part
+        of the services that are together now: its filter says so, or those of the other would seem to have vanished.
         """
         mine, theirs = ({row.started: row for row in history.rounds()} for history in (self, other))
         number_of = {started: number for number, started in enumerate(sorted(mine | theirs), 1)}
@@ -165,7 +166,7 @@ class CheckHistory:
                     db.execute("INSERT OR IGNORE INTO round VALUES (?, ?, ?, ?)", (number, started, row.ended, wanted))
                     db.execute("UPDATE round SET ended = coalesce(ended, ?) WHERE round = ?", (row.ended, number))
                     found = other._rows("SELECT * FROM result WHERE round = ?", [row.round])
-                    db.executemany(_TAKE, ((number, *result[1:]) for result in found))
+                    db.executemany(_MERGE, ((number, *result[1:]) for result in found))
         except apsw.Error as problem:
             raise _translate(problem, self._path) from None
         return len(theirs.keys() - mine.keys())
@@ -184,7 +185,7 @@ class CheckHistory:
         for row in self._rows("SELECT * FROM result WHERE round = ? ORDER BY endpoint, type", [number]):
             yield _unpack(row)
 
-    def settle_span(self, since: int | None, until: int | None) -> tuple[int, int]:
+    def find_span(self, since: int | None, until: int | None) -> tuple[int, int]:
         """The numbers of two rounds to compare: by default the last one with the one before."""
         numbers = [row.round for row in self.rounds()]
         until = numbers[-1] if until is None and numbers else until
@@ -234,7 +235,7 @@ def merge_rounds(into: Path, folder: Path, *, name: str) -> list[str]:
         return []
     try:
         with closing(CheckHistory(folder, write=False)) as other, closing(CheckHistory(into, write=True)) as history:
-            new = history.take(other, name=name, other_name=folder.resolve().name)
+            new = history.merge(other, name=name, other_name=folder.resolve().name)
             total = len(history.rounds())
     except CollectionError as problem:
         return [f"The rounds of checks of {folder} are left behind: {problem}"]
@@ -244,7 +245,7 @@ def merge_rounds(into: Path, folder: Path, *, name: str) -> list[str]:
 
 
 def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
-    """What was last found of each service, by its id, and when; empty where none was ever checked."""
+    """The last outcome of each service, by its id, and when; empty where none was ever checked."""
     if not (folder / NAME).exists():
         return {}
     try:
@@ -254,7 +255,7 @@ def last_outcomes(folder: Path) -> dict[str, tuple[str, float]]:
             return {row[0]: (row[1], row[2]) for row in rows}
         finally:
             history.close()
-    except CollectionError:  # an inventory does not depend on it; whoever checks again is told
+    except CollectionError:  # an inventory does not depend on it; the next check reports the damage
         return {}
 
 
@@ -292,17 +293,13 @@ def _some(names: list[str]) -> str:
 
 def _pack(number: int, result: CheckResult) -> tuple[Any, ...]:
     names = zstandard.compress("\n".join(name.replace("\n", " ") for name in result.names[:_MAX_NAMES]).encode())
-    return (
-        number, result.id, result.type, result.endpoint, result.title, result.version, result.outcome, result.reason,
-        int(result.described), result.items, names, result.address, result.answer_s, result.operation, result.request,
-        result.request_s, result.at or time.time(),
-    )  # fmt: skip
+    values = structs.asdict(result)
+    values |= {"described": int(result.described), "names": names, "at": result.at or time.time()}
+    return number, result.id, *(values[name] for name in _COLUMNS)
 
 
 def _unpack(row: tuple[Any, ...]) -> CheckResult:
-    text = zstandard.decompress(row[10]).decode()
-    return CheckResult(
-        id=row[1], type=row[2], endpoint=row[3], title=row[4], version=row[5], outcome=row[6], reason=row[7],
-        described=bool(row[8]), items=row[9], names=tuple(text.split("\n")) if text else (), address=row[11],
-        answer_s=row[12], operation=row[13], request=row[14], request_s=row[15], at=row[16],
-    )  # fmt: skip
+    values = dict(zip(_COLUMNS, row[2:], strict=True))
+    text = zstandard.decompress(values["names"]).decode()
+    values |= {"described": bool(values["described"]), "names": tuple(text.split("\n")) if text else ()}
+    return CheckResult(id=row[1], **values)

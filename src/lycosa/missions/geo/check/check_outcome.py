@@ -1,4 +1,4 @@
-"""What an answer says of a service: a reply and what was expected flow in, an outcome and a reason flow out."""
+"""Check outcomes: what the answer to a check says of a service, as a word and its reason."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
-from lycosa.missions.geo.describe.describe import take_stock
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.describe.json_services import read_object, table, word
 from lycosa.missions.geo.model import Description
-from lycosa.missions.geo.recognise.exception_report import COMPLAINTS, ExceptionReport, read_complaint
+from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
 from lycosa.parse import Doc, read
 
-#: What a check may find, the best first, and what each means.
+#: The outcomes of a check, the best first, and what each means.
 OUTCOMES = {
     "alive": "it describes itself, and a small real request works, if there is one",
     "capabilities only": "it describes itself, but a real request does not work",
@@ -26,14 +26,12 @@ OUTCOMES = {
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
 #: A file that is too large was there; of a picture that is cut short enough came.
 _ENOUGH = frozenset(("", "too-large"))
-
-
-#: How pictures begin: PNG, JPEG, GIF, TIFF, WebP, BMP. Servers announce complaints as pictures, too.
+#: How pictures begin: PNG, JPEG, GIF, TIFF, WebP, BMP. Servers announce exception reports as pictures, too.
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"RIFF", b"BM")
 
 
 class CheckOutcome(NamedTuple):
-    """What one answer says; empty words: it is as it should be."""
+    """The outcome that one answer shows; empty: the answer is as it should be."""
 
     outcome: str
     reason: str = ""
@@ -42,7 +40,7 @@ class CheckOutcome(NamedTuple):
 def judge_description(reply: Reply, kind: str) -> tuple[CheckOutcome, Doc | None, Description | None]:
     """Whether an answer describes a service of this type (empty: of any); the description, if it does."""
     doc = _read(reply)
-    found = take_stock(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
+    found = describe_service(doc) if doc is not None and reply.reason in ("", "too-large", "cut-short") else None
     if found is not None and kind in ("", found.service.type):
         return CheckOutcome(""), doc, found
     if failure := _judge_failure(reply, doc):
@@ -72,8 +70,8 @@ def _read(reply: Reply) -> Doc | None:
 
 def _judge_failure(reply: Reply, doc: Doc | None) -> CheckOutcome | None:
     """What is wrong with an answer, whatever was asked; None when it may be what it should be."""
-    if doc is not None and (complaint := _find_complaint(doc)) is not None:
-        return CheckOutcome("refused" if complaint.refuses else "exception", str(complaint))
+    if doc is not None and (report := _find_exception_report(doc)) is not None:
+        return CheckOutcome("refused" if report.refuses else "exception", str(report))
     reason = reply.reason
     if reason in _ENOUGH and 200 <= reply.status < 300:
         return None if reply.body or reply.status == 204 else CheckOutcome("dead", "empty-answer")
@@ -82,9 +80,9 @@ def _judge_failure(reply: Reply, doc: Doc | None) -> CheckOutcome | None:
     return CheckOutcome("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
 
 
-def _find_complaint(doc: Doc) -> ExceptionReport | None:
-    """What an error report says; None for what is none."""
-    found = read_complaint(doc)
+def _find_exception_report(doc: Doc) -> ExceptionReport | None:
+    """The exception report that an answer is, of an OGC API, too; None for any other document."""
+    found = read_exception_report(doc)
     if found is not None:
         return found
     if doc.kind == "json" and len(doc.body) < 1 << 16:
@@ -110,4 +108,4 @@ def _fits(doc: Doc, probe: Probe) -> bool:
     # A server that speaks no other language answers a request for features in JSON.
     if doc.root is None:
         return doc.kind == "json" and "GetFeature" in probe.operation
-    return doc.root.name in probe.roots if probe.roots else doc.root.name not in COMPLAINTS
+    return doc.root.name in probe.roots if probe.roots else doc.root.name not in EXCEPTION_ROOTS

@@ -1,7 +1,7 @@
-"""Whether services work (G11): the inventory of a collection flows in, one result for each service flows out.
+"""Check run: one round of checks, which asks every service of a collection whether it works.
 
-Each is asked for its description and then, once, for something small and real. Results are written down as they come,
-so that a round which is ended in any way is continued by the next one.
+A round asks each service for its description and then, once, for something small and real. It writes results down as
+they come, so that the next run continues a round that ended early, in whatever way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import ServiceFilter, list_services
 from lycosa.missions.geo.model import Description
-from lycosa.missions.geo.recognise.endpoint_inference import ask
+from lycosa.missions.geo.recognise.endpoint_inference import description_url
 from lycosa.model import RobotsRow
 from lycosa.output.wording import counted
 from lycosa.parse import Doc
@@ -47,8 +47,8 @@ _ARCGIS = "ESRI-REST"
 _NOTHING = "it offers nothing to ask for"
 
 
-class Watched(Struct):
-    """What a round came to."""
+class CheckSummary(Struct):
+    """The summary of a round, as one run left it."""
 
     round: int
     continued: bool
@@ -58,14 +58,14 @@ class Watched(Struct):
 
 
 class _Case(Struct):
-    """A service that is being checked."""
+    """The check of one service that is under way."""
 
     host: deque[ServiceEntry]  # what else is to be checked there
     result: CheckResult
     probe: Probe | None = None
 
 
-def watch(
+def run_checks(
     mission: Mission,
     collection: Collection,
     *,
@@ -73,7 +73,7 @@ def watch(
     anew: bool = False,
     stopping: Callable[[], bool] = lambda: False,
     tell: Callable[[int, int, CheckResult], None] = lambda done, total, result: None,
-) -> Watched:
+) -> CheckSummary:
     """Check the services of a collection; `tell` is given how many are done, of how many, and each result."""
     entries = _list(collection, wanted)
     if not entries:
@@ -84,12 +84,12 @@ def watch(
         )
     with _lock(collection.path), tempfile.TemporaryDirectory(prefix="lycosa-check-") as spool:
         history = CheckHistory(collection.path, write=True)
-        patrol = SingleRequests(
-            _be_brief(mission), _make_gate(mission, collection), spool_folder=spool, robots=_robots_of(collection)
+        requests = SingleRequests(
+            _shorten_waits(mission), _make_guard(mission, collection), spool_folder=spool, robots=_robots_of(collection)
         )
         try:
             number, continued = history.begin(now=time.time(), anew=anew, wanted=_describe(wanted))
-            round_ = _Round(history, number, patrol=patrol, tell=tell, hosts_at_once=mission.fetch.connections)
+            round_ = _Round(history, number, requests=requests, tell=tell, hosts_at_once=mission.fetch.connections)
             done = history.checked(number)
             began = time.monotonic()
             limit_s = mission.limits.time_s
@@ -99,19 +99,21 @@ def watch(
 
             round_.run([entry for entry in entries if entry.id not in done], enough)
             late = limit_s > 0 and time.monotonic() - began >= limit_s
-            ended_by = "" if not round_.left else "interrupt" if stopping() or not late else "time"
+            ended_by = ""
+            if round_.left:
+                ended_by = "interrupt" if stopping() or not late else "time"
             if not ended_by:
                 history.end(number, now=time.time())
-            return Watched(number, continued, round_.done, history.rounds()[-1].outcomes, ended_by)
+            return CheckSummary(number, continued, round_.done, history.rounds()[-1].outcomes, ended_by)
         finally:
-            patrol.close()
+            requests.close()
             history.close()
 
 
 class _Round:
-    """Owns the services that are under way, and the results that are not written yet.
+    """A round under way: the checks in progress, and the results that are not written yet.
 
-    A host is gone through service by service, so that a round which is ended has whole results, and few open questions.
+    It checks a host service by service, so that a round that ends early has whole results, and few checks half done.
     """
 
     def __init__(
@@ -119,13 +121,13 @@ class _Round:
         history: CheckHistory,
         number: int,
         *,
-        patrol: SingleRequests,
+        requests: SingleRequests,
         tell: Callable[[int, int, CheckResult], None],
         hosts_at_once: int,
     ) -> None:
         self._history = history
         self._number = number
-        self._patrol = patrol
+        self._requests = requests
         self._tell = tell
         self._results: list[CheckResult] = []
         self._written_at = time.monotonic()
@@ -148,7 +150,7 @@ class _Round:
         try:
             for _ in range(min(self._hosts_at_once, len(self._hosts))):
                 self._begin(self._hosts.popleft())
-            self._patrol.run(self._take, stopping=stopping)
+            self._requests.run(self._take, stopping=stopping)
         finally:
             self._write()
 
@@ -160,9 +162,16 @@ class _Round:
             return
         entry = host.popleft()
         service = entry.service
-        result = CheckResult(entry.id, service.type, service.endpoint, "", title=service.title, version=service.version)
-        result.address = _find_description(entry)
-        self._patrol.ask(result.address, _Case(host, result), max_bytes=_DESCRIPTION_BYTES)
+        result = CheckResult(
+            id=entry.id,
+            type=service.type,
+            endpoint=service.endpoint,
+            outcome="",
+            title=service.title,
+            version=service.version,
+            address=_find_description(entry),
+        )
+        self._requests.ask(result.address, _Case(host, result), max_bytes=_DESCRIPTION_BYTES)
 
     def _take(self, tag: object, reply: Reply) -> None:
         assert isinstance(tag, _Case)
@@ -171,7 +180,7 @@ class _Round:
                 _note_probe(tag.result, judge_probe(reply, tag.probe), reply)
             elif (probe := _note_description(tag.result, reply)) is not None:
                 tag.probe = probe
-                self._patrol.ask(probe.url, tag, max_bytes=probe.max_bytes)
+                self._requests.ask(probe.url, tag, max_bytes=probe.max_bytes)
                 return
         except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
             # One answer that our readers stumble over must not stop this round, and the next, and the next.
@@ -206,7 +215,7 @@ def _list(collection: Collection, wanted: ServiceFilter) -> list[ServiceEntry]:
 
 
 def _find_description(entry: ServiceEntry) -> str:
-    """Where a service described itself, or should."""
+    """The address at which a service described itself, or should."""
     if entry.sources:
         pages = entry.sources[0].pages
         own = entry.sources[0].url
@@ -214,17 +223,17 @@ def _find_description(entry: ServiceEntry) -> str:
     if entry.addresses:
         return next((url for url in entry.addresses if "capabilities" in url.lower()), entry.addresses[0])
     service = entry.service
-    return ask(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
+    return description_url(service.endpoint, _ARCGIS if service.type == "ARCGIS" else service.type)
 
 
 def _note_description(result: CheckResult, reply: Reply) -> Probe | None:
-    """Write down what a service says of itself; what it is to be asked next, or None when the check is over."""
+    """Write down what a service says of itself; returns the next request, or None when the check is over."""
     result.at = reply.at
-    verdict, doc, found = judge_description(reply, result.type)
+    outcome, doc, found = judge_description(reply, result.type)
     if reply.status:
         result.answer_s = round(reply.took_s, 4)
     if found is None or doc is None:
-        result.outcome, result.reason = verdict
+        result.outcome, result.reason = outcome
         return None
     service = found.service
     result.described = True
@@ -241,8 +250,8 @@ def _note_description(result: CheckResult, reply: Reply) -> Probe | None:
     return probe
 
 
-def _note_probe(result: CheckResult, verdict: CheckOutcome, reply: Reply) -> None:
-    result.outcome, result.reason = verdict
+def _note_probe(result: CheckResult, outcome: CheckOutcome, reply: Reply) -> None:
+    result.outcome, result.reason = outcome
     if reply.status:
         result.request_s = round(reply.took_s, 4)
 
@@ -258,7 +267,7 @@ def _describe(wanted: ServiceFilter) -> str:
     return ", ".join(f"{name}={value}" for name, value in named.items() if value)
 
 
-def _be_brief(mission: Mission) -> Mission:
+def _shorten_waits(mission: Mission) -> Mission:
     fetch = mission.fetch
     return replace(
         mission,
@@ -271,7 +280,7 @@ def _be_brief(mission: Mission) -> Mission:
     )
 
 
-def _make_gate(mission: Mission, collection: Collection) -> AddressGuard:
+def _make_guard(mission: Mission, collection: Collection) -> AddressGuard:
     return AddressGuard(
         allow_private=mission.fetch.allow_private,
         connect_to=mission.fetch.connect_to,

@@ -1,7 +1,7 @@
-"""The smallest request that shows whether a service works: its description flows in, one address flows out.
+"""Probe: the smallest request that shows whether a service works. A description flows in, one address flows out.
 
 A map of 64 × 64 pixels, one feature, one tile, one record, the description of one coverage, process or sensor: what a
-client would ask, and what a server answers without effort. Nothing here asks for anything itself.
+client would request, and what a server answers without effort. This module sends nothing itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_BYTES = 4 << 20
 _DOWNLOAD_BYTES = 1 << 16
 _EARTH: Box = (-180.0, -90.0, 180.0, 90.0)
 
-#: Servers of ArcGIS that have something to ask for; others calculate, and want to be told what.
+#: Servers of ArcGIS that a probe can ask; others calculate, and require parameters.
 _SERVERS = ("mapserver", "featureserver", "imageserver", "vectortileserver", "layer")
 
 #: What an answer must be.
@@ -38,18 +38,18 @@ IMAGE, XML, JSON, TILE, ANY = "image", "xml", "json", "tile", "any"
 
 
 class Probe(Struct, frozen=True):
-    """A small request."""
+    """A small request to a service, and the answer that it expects."""
 
     url: str
     operation: str  # GetMap, GetFeature… as people call it
     expects: str  # image, xml, json, tile (an image, or a tile of vectors) or any
     roots: tuple[str, ...] = ()  # names that the root of an XML answer may have; empty: any but an exception
     max_bytes: int = MAX_BYTES
-    elsewhere: bool = False  # another service is asked, whose complaints are not of this one
+    elsewhere: bool = False  # it asks another service, whose exception reports say nothing of this one
 
 
 def make_probe(found: Description, doc: Doc) -> Probe | None:
-    """The request that puts a service to the test; None where there is nothing to ask for."""
+    """The request that tests a service; None where there is nothing to ask for."""
     make = _MAKERS.get(found.service.type)
     return make(found, doc) if make is not None else None
 
@@ -62,7 +62,7 @@ def has_probe(service: Service) -> bool:
 
 
 def _join(address: str, **parameters: str) -> str:
-    """An address with parameters; what of them it has already is left out."""
+    """An address with parameters, in place of those of the same names that it has."""
     head, _, query = address.partition("#")[0].partition("?")
     names = {name.lower() for name in parameters}
     kept = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in names]
@@ -94,7 +94,8 @@ def _choose(items: list[LayerItem], *, boxed: bool = False) -> LayerItem | None:
     """An item that can be asked for: one with a box and nothing below it, if there is one."""
     named = [item for item in items if item.name]
     plain = [item for item in named if not item.group] or named
-    return next((item for item in plain if item.box), plain[0] if plain else None) if boxed else next(iter(plain), None)
+    first = plain[0] if plain else None
+    return next((item for item in plain if item.box), first) if boxed else first
 
 
 def _shrink(box: Box | None) -> Box:
@@ -104,9 +105,8 @@ def _shrink(box: Box | None) -> Box:
         east = 180.0
     width, height = max(east - west, 0.02), max(north - south, 0.02)
     x, y = (west + east) / 2, (south + north) / 2
-    return (
-        max(x - width / 4, -180.0), max(y - height / 4, -85.0), min(x + width / 4, 180.0), min(y + height / 4, 85.0),
-    )  # fmt: skip
+    west, east = max(x - width / 4, -180.0), min(x + width / 4, 180.0)
+    return west, max(y - height / 4, -85.0), east, min(y + height / 4, 85.0)
 
 
 def _spell(*values: float) -> str:
@@ -177,7 +177,9 @@ def _ask_coverage(found: Description, _doc: Doc) -> Probe | None:
     if item is None:
         return None
     version = service.version or "1.0.0"
-    name = "coverageid" if version >= "2" else "identifiers" if version >= "1.1" else "coverage"
+    name = "coverage"
+    if version >= "1.1":
+        name = "coverageid" if version >= "2" else "identifiers"
     parameters = {"service": "WCS", "version": version, "request": "DescribeCoverage", name: item.name}
     roots = ("CoverageDescription", "CoverageDescriptions")
     return Probe(_join(_find_address(service, "DescribeCoverage"), **parameters), "DescribeCoverage", XML, roots)
@@ -240,7 +242,7 @@ def _ask_tile_json(found: Description, doc: Doc) -> Probe | None:
 
 
 def _ask_download(found: Description, doc: Doc) -> Probe | None:
-    """A download is begun, not waited for."""
+    """The beginning of a download: the check does not wait for the rest."""
     address = next((item.address for item in found.items if item.address), "")
     resolved = urls.normalise(address, doc.url) if address else None
     return Probe(resolved, "download", ANY, max_bytes=_DOWNLOAD_BYTES) if resolved else None
@@ -253,7 +255,7 @@ def _ask_api(found: Description, doc: Doc) -> Probe | None:
         if item.type == "collection" and item.address:
             address = _keep_near(item.address, doc, f"{base}/collections/{quote(item.name)}/items")
             return Probe(_join(keep_form(address, doc.url), limit="1"), "items", JSON)
-    # What it conforms to is mostly a file, and says nothing of its data.
+    # The list of conformance classes is mostly a file, and says nothing of the data.
     for name in ("data", "collections", "processes", "conformance"):
         for operation in found.service.operations:
             address = _keep_near(operation.get[0], doc, "") if operation.name == name and operation.get else ""

@@ -1,4 +1,4 @@
-"""Addresses made from templates: which tile of a WMTS or a TileJSON to ask for, and what to search for."""
+"""URL templates: the tile of a WMTS, a TileJSON or an ArcGIS cache that a probe requests, and the word it searches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def find_tile_json(doc: Doc, service: Service) -> str:
 
 
 def find_cached(doc: Doc, service: Service) -> str:
-    """Level, row and column of a tile in the middle of what ArcGIS holds ready, the coarsest; "" for none."""
+    """Level, row and column of a tile in the middle of an ArcGIS cache, the coarsest; "" for none."""
     found = read_object(doc.body)
     info = table(found.get("tileInfo"))
     origin = table(info.get("origin"))
@@ -112,10 +112,14 @@ def find_wmts(root: Element) -> tuple[str, dict[str, str]] | None:
     style = next((e for e in styles if e.get("isDefault") == "true"), styles[0] if styles else None)
     values = {text_at(e, "Identifier").lower(): _default_of(e) for e in children(layer, "Dimension")}
     values |= {
-        "layer": text_at(layer, "Identifier"), "style": text_at(style, "Identifier") or "default",
-        "format": next(iter(texts(layer, "Format")), "image/png"), "tilematrixset": wanted,
-        "tilematrix": name, "tilerow": str(row), "tilecol": str(column),
-    }  # fmt: skip
+        "layer": text_at(layer, "Identifier"),
+        "style": text_at(style, "Identifier") or "default",
+        "format": next(iter(texts(layer, "Format")), "image/png"),
+        "tilematrixset": wanted,
+        "tilematrix": name,
+        "tilerow": str(row),
+        "tilecol": str(column),
+    }
     resources = [e for e in children(layer, "ResourceURL") if e.get("resourceType") == "tile"]
     return attribute(resources[0], "template") if resources else "", values
 
@@ -135,7 +139,7 @@ def _number(element: Element, name: str) -> int:
 
 
 def fill_search(template: str) -> str:
-    """An OpenSearch template with one word to search for; "" where it wants what nobody can know."""
+    """An OpenSearch template with one word to search for; "" where it requires what a client cannot know."""
     values = {"searchTerms": "water", "count": "1", "startIndex": "1", "startPage": "1", "language": "en"}
     values |= {"inputEncoding": "UTF-8", "outputEncoding": "UTF-8"}
     needed = [slot for slot in _SLOT.findall(template) if not slot.endswith("?") and slot not in values]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
     from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, Difference
-    from lycosa.missions.geo.check.check_run import Watched
+    from lycosa.missions.geo.check.check_run import CheckSummary
     from lycosa.missions.geo.inventory.listing import ServiceFilter
     from lycosa.output.table import Value
 
@@ -48,8 +48,8 @@ _ENDINGS = {
 }
 
 
-class Watching:
-    """Hears Ctrl-C, and tells how far the round is."""
+class RoundProgress:
+    """The progress of a round on the terminal, and whether Ctrl-C asked to stop it."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.stop = False
@@ -57,7 +57,7 @@ class Watching:
         self._at = 0.0
 
     @contextmanager
-    def hear(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """The first Ctrl-C ends the round when what is under way is answered, the second at once."""
 
         def note(_number: int, _frame: object) -> None:
@@ -137,7 +137,9 @@ def check_services(
         raise UsageError(f'There is no outcome "{outcome}"; allowed: {", ".join(OUTCOMES)}.')
     if rounds < 0 or (rounds > 1 and options.get("recrawl__period_h") is None):
         raise UsageError("--rounds is a number from 0 on, and several rounds need a --period between them.")
-    number = None if since in (None, "last") else int(since) if since.isdigit() else -1
+    number = None
+    if since is not None and since != "last":
+        number = int(since) if since.isdigit() else -1
     if number == -1:
         raise UsageError(f'--since is the number of a round; found "{since}".')
     check_place(output, form)  # before every service is asked
@@ -156,14 +158,15 @@ def check_services(
         given = settled.origin.get("limits.time_s") == "--max-time"
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
         period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
-        watching = Watching(quiet=quiet)
-        plan = _Plan(ServiceFilter(kind=kind, host=host_pattern(host)), shown, period_s, rounds, new, strict)
-        with watching.hear():
-            return _run(collection, mission, watching=watching, plan=plan)
+        progress = RoundProgress(quiet=quiet)
+        wanted = ServiceFilter(kind=kind, host=host_pattern(host))
+        plan = _Plan(wanted=wanted, shown=shown, period_s=period_s, rounds=rounds, anew=new, strict=strict)
+        with progress.interruptible():
+            return _run(collection, mission, progress=progress, plan=plan)
 
 
 class _Shown(NamedTuple):
-    """What is listed of a round, and where."""
+    """The part of a round that is listed, its form, and where it goes."""
 
     form: str | None
     output: str
@@ -172,7 +175,7 @@ class _Shown(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """Which services are checked, how often, and what counts as a failure."""
+    """The plan of a command: which services it checks, how often, and what counts as a failure."""
 
     wanted: ServiceFilter
     shown: _Shown
@@ -182,31 +185,33 @@ class _Plan(NamedTuple):
     strict: bool = False
 
 
-def _run(collection: Collection, mission: Mission, *, watching: Watching, plan: _Plan) -> int:
+def _run(collection: Collection, mission: Mission, *, progress: RoundProgress, plan: _Plan) -> int:
     """One round, or one after the other."""
     done = 0
     while True:
         began = time.time()
         anew = plan.anew or done > 0
-        found = check_once(collection, mission, wanted=plan.wanted, watching=watching, anew=anew)
+        found = check_once(collection, mission, wanted=plan.wanted, progress=progress, anew=anew)
         _show(collection, found.round, plan.shown)
         done += 1
         if not plan.period_s or done == plan.rounds or found.ended_by:
-            return _settle_code(found, strict=plan.strict)
+            return _exit_code(found, strict=plan.strict)
         click.echo(f"lycosa: the next round begins at {_date(began + plan.period_s)}", err=True)
         while time.time() < began + plan.period_s:
-            if watching.stop:
+            if progress.stop:
                 return 130
             time.sleep(min(0.5, max(0.0, began + plan.period_s - time.time())))
 
 
 def check_once(
-    collection: Collection, mission: Mission, *, wanted: ServiceFilter, watching: Watching, anew: bool
-) -> Watched:
-    """One round of checks, told in a line."""
-    from lycosa.missions.geo.check.check_run import summarise, watch
+    collection: Collection, mission: Mission, *, wanted: ServiceFilter, progress: RoundProgress, anew: bool
+) -> CheckSummary:
+    """One round of checks, and a line about it."""
+    from lycosa.missions.geo.check.check_run import run_checks, summarise
 
-    found = watch(mission, collection, wanted=wanted, anew=anew, stopping=lambda: watching.stop, tell=watching.tell)
+    found = run_checks(
+        mission, collection, wanted=wanted, anew=anew, stopping=lambda: progress.stop, tell=progress.tell
+    )
     words = f"lycosa: round {found.round}{' (continued)' if found.continued else ''}: {summarise(found.outcomes)}"
     click.echo(words + _ENDINGS.get(found.ended_by, ""), err=True)
     return found
@@ -217,17 +222,17 @@ def check_after(collection: Collection, mission: Mission, *, quiet: bool) -> Ite
     from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
-    watching = Watching(quiet=quiet)
-    with watching.hear():
+    progress = RoundProgress(quiet=quiet)
+    with progress.interruptible():
         try:
-            check_once(collection, mission, wanted=ServiceFilter(), watching=watching, anew=True)
+            check_once(collection, mission, wanted=ServiceFilter(), progress=progress, anew=True)
         except UsageError as problem:  # the crawl itself went well: it found no service
             yield str(problem)
-    if watching.stop:
+    if progress.stop:
         raise KeyboardInterrupt
 
 
-def _settle_code(found: Watched, *, strict: bool) -> int:
+def _exit_code(found: CheckSummary, *, strict: bool) -> int:
     if found.ended_by:
         return _END[found.ended_by]
     if strict and set(found.outcomes) - {"alive"}:
@@ -237,7 +242,7 @@ def _settle_code(found: Watched, *, strict: bool) -> int:
 
 
 def _find_round(collection: Collection, number: int) -> None:
-    """Complain of a round that is not there before every service is asked."""
+    """Refuse the number of a round that is not there, before every service is asked."""
     from lycosa.missions.geo.check.check_history import CheckHistory
 
     history = CheckHistory(collection.path, write=False)
@@ -258,7 +263,7 @@ def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
         if shown.since == 0 and len(history.rounds()) < 2:
             click.echo("lycosa: there is one round only and nothing to compare it with", err=True)
         elif shown.since is not None:
-            span = history.settle_span(shown.since or None, number)
+            span = history.find_span(shown.since or None, number)
             _write_differences(history.differences(*span), shown, span=span)
         else:
             last = number or history.rounds()[-1].round
@@ -272,43 +277,53 @@ def _show(collection: Collection, number: int | None, shown: _Shown) -> int:
 def _write_results(results: Iterable[CheckResult], shown: _Shown) -> None:
     from lycosa.output.table import write
 
-    with opened(shown.output, shown.form) as (out, settled):
-        if settled == "table":
+    with opened(shown.output, shown.form) as (out, chosen):
+        if chosen == "table":
             at = [COLUMNS.index(name) for name in _SHORT]
-            write(([row[i] for i in at] for row in map(_row, results)), _SHORT, out, form=settled)
+            write(([row[i] for i in at] for row in map(_row, results)), _SHORT, out, form=chosen)
         else:
-            write(map(_row, results), COLUMNS, out, form=settled)
+            write(map(_row, results), COLUMNS, out, form=chosen)
 
 
 def _row(result: CheckResult) -> list[Value]:
     return [
-        result.type, result.endpoint, result.outcome, result.reason, result.title, result.version, result.items,
-        result.address, result.answer_s, result.operation, result.request, result.request_s, _date(result.at),
+        result.type,
+        result.endpoint,
+        result.outcome,
+        result.reason,
+        result.title,
+        result.version,
+        result.items,
+        result.address,
+        result.answer_s,
+        result.operation,
+        result.request,
+        result.request_s,
+        _date(result.at),
         result.id,
-    ]  # fmt: skip
+    ]
+
+
+def _difference_row(one: Difference, span: tuple[int, int]) -> list[Value]:
+    result = one.result
+    return [one.change, one.detail, result.type, result.endpoint, result.outcome, result.title, *span, result.id]
 
 
 def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tuple[int, int]) -> None:
     from lycosa.output.table import write
 
     columns = ("change", "detail", "type", "endpoint", "outcome", "title", "since", "until", "id")
-    rows: Iterator[list[Value]] = (
-        [
-            one.change, one.detail, one.result.type, one.result.endpoint, one.result.outcome, one.result.title,
-            *span, one.result.id,
-        ]
-        for one in found
-        if not shown.outcome or one.result.outcome == shown.outcome
-    )  # fmt: skip
-    with opened(shown.output, shown.form) as (out, settled):
-        if settled == "table":
+    wanted = (one for one in found if not shown.outcome or one.result.outcome == shown.outcome)
+    rows = (_difference_row(one, span) for one in wanted)
+    with opened(shown.output, shown.form) as (out, chosen):
+        if chosen == "table":
             listed = [row[:6] for row in rows]
             if listed:
-                write(listed, columns[:6], out, form=settled)
+                write(listed, columns[:6], out, form=chosen)
             else:
                 out.write(f"Round {span[1]} compared to round {span[0]}: nothing appeared, changed or vanished.\n")
         else:
-            write(rows, columns, out, form=settled)
+            write(rows, columns, out, form=chosen)
 
 
 def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
@@ -327,8 +342,8 @@ def _write_rounds(collection: Collection, form: str | None, output: str) -> None
         counts = [row.outcomes.get(outcome, 0) for outcome in OUTCOMES]
         rows.append([row.round, _date(row.started), ended, row.filter, sum(counts), *counts])
     columns = ("round", "started", "ended", "filter", "services", *(outcome.replace(" ", "_") for outcome in OUTCOMES))
-    with opened(output, form) as (out, settled):
-        write(rows, columns, out, form=settled)
+    with opened(output, form) as (out, chosen):
+        write(rows, columns, out, form=chosen)
 
 
 def _date(at: float) -> str:

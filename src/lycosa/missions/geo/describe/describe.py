@@ -1,4 +1,4 @@
-"""The inventory of a service: its description flows in as a `Doc`, a `Service` and its `LayerItem`s flow out (G7, G11).
+"""Service description: the document in which a service describes itself, read as a `Service` and its `LayerItem`s.
 
 Every element is optional, every version of every kind takes the same way, and nothing raises on content.
 """
@@ -16,7 +16,7 @@ from lycosa.missions.geo.describe import feeds, json_services, ows, wms
 from lycosa.missions.geo.languages import name_language
 from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
-from lycosa.missions.geo.recognise.exception_report import read_complaint
+from lycosa.missions.geo.recognise.exception_report import read_exception_report
 from lycosa.missions.geo.recognise.kinds import inflate, recognise
 from lycosa.missions.geo.xml_access import find, read_tree
 from lycosa.model import Record
@@ -43,16 +43,16 @@ _XML: dict[str, _Read] = {
     "tms": feeds.read_tile_maps,
 }
 _NO_SECTIONS = frozenset(("atom-download", "opensearch", "tms"))
-#: Bytes of JSON beyond which it is not read: descriptions are far smaller.
+#: Bytes of JSON that are read at most: descriptions are far smaller.
 _JSON_BYTES = 32 << 20
-#: Bytes of the records of one document, which may have 64 MiB, and items below which that is out of reach.
+#: Bytes of the records of one document, which may have 64 MiB, and the number of items that never takes as much.
 _RECORD_BYTES = 40 << 20
-_MANY = 200
-#: Items by whose words the language of a service is told.
-_HEARD = 100
+_SAFE_ITEMS = 200
+#: Items whose words show the language of a service.
+_LANGUAGE_ITEMS = 100
 
 
-def take_stock(doc: Doc, kind: str | None = None) -> Description | None:
+def describe_service(doc: Doc, kind: str | None = None) -> Description | None:
     """What a service offers, as its description says; None for a document that describes none.
 
     `kind` saves recognising the document again.
@@ -63,7 +63,8 @@ def take_stock(doc: Doc, kind: str | None = None) -> Description | None:
     family, _, version = kind.partition("/")
     family = family.removeprefix("ogc:").partition(":")[0]
     named = {"atom-download": "ATOM"}.get(family, family.upper())
-    service = Service(named, "" if named == "ATOM" else version, kind, find_endpoint(doc.url, named))
+    version = "" if named == "ATOM" else version
+    service = Service(type=named, version=version, kind=kind, endpoint=find_endpoint(doc.url, named))
     if family in _JSON:
         body = doc.body if doc.body[:2] != b"\x1f\x8b" else inflate(doc.body, _JSON_BYTES)
         found = json_services.read_object(body) if doc.kind not in ("html", "xhtml") else {}
@@ -71,29 +72,29 @@ def take_stock(doc: Doc, kind: str | None = None) -> Description | None:
         service.title = service.title or (doc.title if not found else "")
     else:
         items = _read_xml(doc, family, service)
-    _settle(service, items)
+    _complete(service, items)
     return Description(service, items)
 
 
 def extract(doc: Doc) -> Iterator[Record]:
-    """The records of a service: itself, and one for each layer, feature type, coverage, process…; or its complaint."""
-    inventory = take_stock(doc)
-    if inventory is not None:
-        _fit(inventory)
-        yield from inventory.records()
-    elif (complaint := read_complaint(doc)) is not None:
-        yield Record("exception", msgspec.to_builtins(complaint))
+    """One record of the service, and one per layer, feature type, coverage, process…; or its exception report."""
+    description = describe_service(doc)
+    if description is not None:
+        _limit_records(description)
+        yield from description.records()
+    elif (report := read_exception_report(doc)) is not None:
+        yield Record("exception", msgspec.to_builtins(report))
 
 
-def _fit(inventory: Description) -> None:
+def _limit_records(description: Description) -> None:
     """Leave items out where a small document makes very much of them: each repeats what it inherits."""
-    items, room = inventory.items, _RECORD_BYTES
-    for number, item in enumerate(items if len(items) >= _MANY else ()):
+    items, room = description.items, _RECORD_BYTES
+    for number, item in enumerate(items if len(items) >= _SAFE_ITEMS else ()):
         room -= len(msgspec.json.encode(item))
         if room < 0:
-            service = inventory.service
+            service = description.service
             service.problem = service.problem or f"only the first {number:,} of {len(items):,} items are kept"
-            inventory.items = items[:number]
+            description.items = items[:number]
             return
 
 
@@ -113,25 +114,25 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[LayerItem]:
     return read(root, service) if read is not None else []
 
 
-def _settle(service: Service, items: list[LayerItem]) -> None:
-    """What follows from all that was read."""
+def _complete(service: Service, items: list[LayerItem]) -> None:
+    """Fill in what follows from all that was read: counts, licence, box, languages and the stated address."""
     service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
     if len(items) >= MAX_ITEMS:
         service.problem = service.problem or f"only the first {MAX_ITEMS:,} items are read"
-    _tell_languages(service, items)
+    _find_languages(service, items)
     if not service.advertised:
         capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]
         addresses = [address for op in capabilities or service.operations for address in op.get]
         service.advertised = strip_request(addresses[0]) if addresses else ""
 
 
-def _tell_languages(service: Service, items: list[LayerItem]) -> None:
-    """In which language the service and each item speak: as declared, unless their stop words clearly say otherwise."""
+def _find_languages(service: Service, items: list[LayerItem]) -> None:
+    """Fill in the languages of service and items: as declared, unless their stop words clearly say otherwise."""
     said = [service.title, service.abstract, service.constraints, service.fees]
-    said += [f"{item.title}. {item.abstract}" for item in items[:_HEARD]]
+    said += [f"{item.title}. {item.abstract}" for item in items[:_LANGUAGE_ITEMS]]
     declared = next(filter(None, map(name_language, service.languages)), "")
     service.language = text.extract(". ".join(said), declared).language
     for item in items:

@@ -1,4 +1,7 @@
-"""Atom feeds of downloads, OpenSearch and tile map services: a tree flows in, a service and its items flow out."""
+"""Readers of Atom feeds of downloads, OpenSearch and tile map services.
+
+A tree flows in, a service and its items flow out.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _FEED, _PAGE = "application/atom+xml", ("text/html", "application/xhtml+xml")
 
 
 def read_feed(root: Element, service: Service) -> list[LayerItem]:
-    """An Atom feed of downloads: one item an entry."""
+    """An Atom feed of downloads: one item per entry."""
     service.title = text_at(root, "title")
     service.abstract = prose_at(root, "subtitle")
     service.constraints = prose_at(root, "rights")
@@ -46,8 +49,8 @@ def read_feed(root: Element, service: Service) -> list[LayerItem]:
     links = list(children(root, "link"))[:MAX_LIST]
     service.advertised = next((attribute(e, "href") for e in links if e.get("rel") == "self"), "")
     service.metadata = tuple(_read_references(root))
-    spoken = [e.get("hreflang", "")[:35] for e in links if e.get("rel") in ("self", "alternate")]
-    service.languages = unique([language_of(root), *spoken])
+    linked = [e.get("hreflang", "")[:35] for e in links if e.get("rel") in ("self", "alternate")]
+    service.languages = unique([language_of(root), *linked])
     items: list[LayerItem] = []
     systems: dict[str, None] = {}
     for entry in children(root, "entry"):
@@ -87,11 +90,13 @@ def _read_entry(entry: Element, systems: dict[str, None]) -> LayerItem:
 def _rate_link(link: Element) -> int:
     """The feed of a data set comes first, its files next, and pages about it last."""
     kind = link.get("type", "").strip().lower()
-    return 0 if kind.startswith(_FEED) else 2 if kind.startswith(_PAGE) else 1
+    if kind.startswith(_FEED):
+        return 0
+    return 2 if kind.startswith(_PAGE) else 1
 
 
 def _read_place(entry: Element) -> tuple[Box | None, str]:
-    """The box around what GeoRSS says, and where it is from; a part of a ring has the wrong box."""
+    """The box around the shape in GeoRSS, and where it is from; a part of a ring would have the wrong box."""
     cut = ""
     for shape in children(entry, "polygon", "box", "line", "point", "where"):
         if sum(map(len, shape.itertext("{*}*"))) > MAX_CHARS:
@@ -123,7 +128,7 @@ def read_opensearch(root: Element, service: Service) -> list[LayerItem]:
 
 
 def read_tile_maps(root: Element, service: Service) -> list[LayerItem]:
-    """A tile map service: one item a tile map."""
+    """A tile map service: one item per tile map."""
     service.title = text_at(root, "Title")
     service.abstract = prose_at(root, "Abstract")
     items: list[LayerItem] = []

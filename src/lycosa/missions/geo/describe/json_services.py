@@ -1,5 +1,6 @@
-"""Services that describe themselves in JSON (OGC API, STAC, ArcGIS REST, TileJSON): bytes flow in, a service and its
-items flow out. Every value is checked before it is used: anything may stand anywhere.
+"""Reader of services that describe themselves in JSON: OGC API, STAC, ArcGIS REST and TileJSON.
+
+Bytes flow in, a service and its items flow out. Every value is checked before it is used: anything may stand anywhere.
 """
 
 from __future__ import annotations

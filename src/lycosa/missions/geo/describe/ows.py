@@ -1,5 +1,6 @@
-"""Capabilities in the form of OWS Common, of WFS, WCS, WMTS, WPS, CSW, SOS and WCTS: a tree flows in, a service and
-its items flow out.
+"""Reader of capabilities in the form of OWS Common: WFS, WCS, WMTS, WPS, CSW, SOS and WCTS.
+
+A tree flows in, a service and its items flow out.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def read_service(root: Element, service: Service) -> None:
         common = [_read_values(e) for e in children(operations, "Parameter") if _is_format(e)]
         service.formats = unique([name for names in common for name in names])
     service.formats = service.formats or _choose_formats(service)
-    spoken = [text_of(e) for e in root.iterfind("{*}Languages//{*}Language")][:MAX_LIST]
-    service.languages = unique([*service.languages, *spoken, language_of(root)])
+    stated = [text_of(e) for e in root.iterfind("{*}Languages//{*}Language")][:MAX_LIST]
+    service.languages = unique([*service.languages, *stated, language_of(root)])
 
 
 def _read_provider(section: Element | None, service: Service) -> None:
@@ -152,7 +153,7 @@ def _place_crs(item: LayerItem, names: list[str], systems: dict[str, None]) -> N
 
 
 def _place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
-    """Settle an item's box from WGS84BoundingBox and BoundingBox elements."""
+    """Fill in an item's box from WGS84BoundingBox and BoundingBox elements."""
     stated = [_read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
     boxes = [make_box(*values) for values in stated if len(values) == 4]
     extents = []

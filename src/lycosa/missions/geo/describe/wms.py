@@ -1,5 +1,6 @@
-"""Capabilities in the forms before OWS Common, of WMS 1.0 to 1.3, WFS 1.0, WCS 1.0 and early WCTS: a tree flows in,
-a service and its items flow out.
+"""Reader of capabilities in the forms before OWS Common: WMS 1.0 to 1.3, WFS 1.0, WCS 1.0 and early WCTS.
+
+A tree flows in, a service and its items flow out.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ from lycosa.missions.geo.xml_access import (
 if TYPE_CHECKING:
     Element = Any
 
-#: Groups within groups beyond which nobody reads.
+#: Titles of groups around a layer that are kept.
 _MAX_PATH = 12
-#: Boxes in other systems that a layer inherits: one is enough to ask for a map in.
+#: Boxes in other systems that a layer inherits: one is enough for a request of a map.
 _MAX_HANDED = 2
 _BOXES = ("EX_GeographicBoundingBox", "LatLonBoundingBox", "LatLongBoundingBox", "lonLatEnvelope")
 _EDGES = ("westBoundLongitude", "southBoundLatitude", "eastBoundLongitude", "northBoundLatitude")
 
 
 class Inherited(Struct, frozen=True):
-    """What a layer passes on to those in it."""
+    """The properties that a layer passes on to the layers in it."""
 
     path: tuple[str, ...] = ()
     box: Box | None = None
@@ -106,8 +107,8 @@ def read_inspire(extension: Element, service: Service) -> None:
         if url := text_at(holder, "URL") or link_of(holder):
             found.append(MetadataLink(url, "inspire", text_at(holder, "MediaType")))
     service.metadata = (*service.metadata, *found)[:MAX_LIST]
-    spoken = [text_of(e) for e in extension.iter("{*}Language")][:MAX_LIST]
-    service.languages = unique([*service.languages, *spoken])
+    stated = [text_of(e) for e in extension.iter("{*}Language")][:MAX_LIST]
+    service.languages = unique([*service.languages, *stated])
 
 
 def _read_contact(section: Element | None) -> Contact | None:
@@ -189,7 +190,7 @@ def _read_systems(layer: Element) -> tuple[str, ...]:
 
 
 def _place_systems(item: LayerItem, named: tuple[str, ...], given: Inherited) -> None:
-    """Its own first, then the inherited ones: GeoServer has thousands, which are not gone through for every layer."""
+    """Fill in its own systems, then the inherited ones: GeoServer has thousands, too many to read for every layer."""
     own = frozenset(named)
     inherited = islice((name for name in given.crs if name not in own), MAX_ITEM_CRS)
     item.crs = (*named, *inherited)[:MAX_ITEM_CRS]
@@ -197,13 +198,22 @@ def _place_systems(item: LayerItem, named: tuple[str, ...], given: Inherited) ->
 
 
 def _pass_on(item: LayerItem, named: tuple[str, ...], given: Inherited) -> Inherited:
-    """What a group hands on to the layers in it."""
+    """The properties that a group passes on to the layers in it."""
     path = (*given.path, item.title or item.name)[:_MAX_PATH]
     crs, known = given.crs, given.known
     if named:
         crs = unique([*named, *given.crs], MAX_SERVICE_CRS)
         known = frozenset(crs)
-    return Inherited(path, item.box, item.extents, crs, known, item.styles, item.dimensions, item.attribution)
+    return Inherited(
+        path=path,
+        box=item.box,
+        extents=item.extents,
+        crs=crs,
+        known=known,
+        styles=item.styles,
+        dimensions=item.dimensions,
+        attribution=item.attribution,
+    )
 
 
 def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> LayerItem:
@@ -230,7 +240,7 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Layer
 
 
 def place_box(item: LayerItem, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
-    """Settle an item's box: as stated, from one in another system, or from what is around it."""
+    """Fill in an item's box: as stated, from one in another system, or from what is around it."""
     item.box = read_box(stated) if stated is not None else None
     item.box_from = ("own" if item.box else "unusable") if stated is not None else ""
     if item.box is None:

@@ -1,6 +1,6 @@
-"""Outlines of land and inland seas, drawn by hand from memory to about a degree: a schematic background for maps.
+"""Coastline: outlines of land and inland seas, drawn by hand from memory to about a degree, as a background for maps.
 
-It is ours, so that a map needs neither data nor a licence of others; nothing should be measured on it. Each line is a
+It is ours, so that a map needs neither data nor a licence of others; do not measure anything on it. Each line is a
 ring of longitudes and latitudes; longitudes beyond 180 go on eastwards.
 """
 

@@ -1,6 +1,6 @@
-"""The inventory as GeoHealthCheck loads it: services flow in, one JSON document flows out.
+"""GeoHealthCheck export: the inventory as one JSON document that an instance of GeoHealthCheck loads.
 
-`geohc db-load --file FILE.json` puts it into an instance, in place of all that was there: a resource for each service,
+`geohc db-load --file FILE.json` puts it into an instance, in place of all that was there: one resource per service,
 probed for its description. The user that the format demands has a password made for this file.
 """
 
@@ -66,14 +66,14 @@ def _add(found: dict[str, dict[str, Any]], entry: ServiceEntry) -> None:
         "url": address,
         "tags": [tag],
     }
-    spoken = next((version for version in entry.versions or (service.version,) if version in versions), versions[0])
-    parameters = {"service": service.type, "version": spoken} if probe else {}
+    version = next((version for version in entry.versions or (service.version,) if version in versions), versions[0])
+    parameters = {"service": service.type, "version": version} if probe else {}
     found["probe_vars"][entry.id] = {
         "resource": entry.id,
         "probe_class": f"{_PROBES}.{probe or 'http.HttpGet'}",
         "parameters": parameters,
     }
-    # An answer that is XML may still be a complaint.
+    # An answer that is XML may still be an exception report.
     for check in ("XmlParse", "NotContainsOwsException") if probe else ("HttpStatusNoError",):
         made = {"probe_vars": entry.id, "check_class": f"{_CHECKS}.{check}", "parameters": {}}
         found["check_vars"][f"{entry.id} {check}"] = made

@@ -1,4 +1,4 @@
-"""Footprints as GeoJSON (RFC 7946): boxes flow in, geometries flow out, and whole collections of them as text.
+"""Footprints: the boxes of services and layers as GeoJSON (RFC 7946).
 
 A box that crosses the antimeridian is cut there; one that is a point or a line becomes one; where there is no usable
 box, the geometry is null and `problem` says why.
@@ -65,7 +65,7 @@ def explain(item: LayerItem) -> str:
 
 
 def layer_features(layers: Iterable[Layer]) -> Iterator[dict[str, Any]]:
-    """A feature for each layer."""
+    """One feature per layer."""
     for layer in layers:
         item, entry = layer.item, layer.entry
         properties = {
@@ -87,7 +87,7 @@ def layer_features(layers: Iterable[Layer]) -> Iterator[dict[str, Any]]:
 
 
 def service_features(entries: Iterable[ServiceEntry]) -> Iterator[dict[str, Any]]:
-    """A feature for each service."""
+    """One feature per service."""
     for entry in entries:
         service = entry.service
         properties = {
@@ -114,7 +114,7 @@ def _feature(name: str, box: Box | None, properties: dict[str, Any]) -> dict[str
 
 
 def write_geojson(features: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """A feature collection as text, one feature a line."""
+    """A feature collection as text, one feature per line."""
     before = '{"type":"FeatureCollection","features":[\n'
     count = 0
     for feature in features:

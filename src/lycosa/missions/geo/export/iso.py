@@ -1,8 +1,8 @@
-"""The inventory as ISO 19139 metadata records: entries flow in, XML flows out, as catalogues load it.
+"""ISO export: the inventory as ISO 19139 metadata records, as catalogues load them.
 
-One record a service, with what it offers as coupled resources; or one a layer, as a data set whose parent is the record
-of its service. As files they are loaded by `pycsw-admin.py`; as one CSW-T transaction they are posted to any catalogue
-that takes insertions.
+One record per service, with its items as coupled resources; or one per layer, as a data set whose parent is the record
+of its service. `pycsw-admin.py` loads them as files; any catalogue that takes insertions accepts them as one CSW-T
+transaction.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _CODES = (
 _NAMESPACE = uuid.UUID("6f1d1d0a-51f2-5b0e-9a6b-2d1f0f6f7c11")
 #: Characters that XML cannot hold.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-#: Coupled resources of one record; what offers fifty thousand is not read that way by anybody.
+#: Coupled resources of one record; nobody reads fifty thousand of them that way.
 _MAX_COUPLED = 1_000
 #: Items that are no data.
 _NO_DATA = frozenset(("process", "folder", "service"))
 
 
 class Subject(Struct):
-    """What a record is about, service or layer alike."""
+    """The subject of a record, service or layer alike."""
 
     identifier: str
     level: str  # service, dataset
@@ -111,15 +111,22 @@ def make_record(entry: ServiceEntry, items: list[LayerItem]) -> Element:
     service = entry.service
     title = service.title or f"{service.type} {service.endpoint}"
     subject = Subject(
-        identify(entry.id), "service", title, service.abstract, service.endpoint, service.language, service.crs,
-        service.keywords, (service.licence, service.constraints, service.fees),
-    )  # fmt: skip
+        identifier=identify(entry.id),
+        level="service",
+        title=title,
+        abstract=service.abstract,
+        code=service.endpoint,
+        language=service.language,
+        crs=service.crs,
+        keywords=service.keywords,
+        limits=(service.licence, service.constraints, service.fees),
+    )
     root = _begin(subject, entry)
     found = _add(root, "gmd:identificationInfo", "srv:SV_ServiceIdentification")
     _describe(found, subject, entry)
     _offer(found, entry, items)
     _distribute(root, entry, name=title)
-    _tell_origin(root, entry, subject.level)
+    _state_origin(root, entry, subject.level)
     return root
 
 
@@ -129,9 +136,16 @@ def make_layer_record(layer: Layer) -> Element:
     service = entry.service
     title = item.title or item.name or service.title or service.endpoint
     subject = Subject(
-        identify(layer.id), "dataset", title, item.abstract, item.name or layer.id, item.language, item.crs,
-        item.keywords, (item.licence or service.licence, item.attribution, service.constraints, service.fees),
-    )  # fmt: skip
+        identifier=identify(layer.id),
+        level="dataset",
+        title=title,
+        abstract=item.abstract,
+        code=item.name or layer.id,
+        language=item.language,
+        crs=item.crs,
+        keywords=item.keywords,
+        limits=(item.licence or service.licence, item.attribution, service.constraints, service.fees),
+    )
     root = _begin(subject, entry)
     found = _add(root, "gmd:identificationInfo", "gmd:MD_DataIdentification")
     _describe(found, subject, entry)
@@ -143,7 +157,7 @@ def make_layer_record(layer: Layer) -> Element:
     if item.box:
         _extent(_add(found, "gmd:extent", "gmd:EX_Extent"), item.box)
     _distribute(root, entry, name=item.name or title, about=title)
-    _tell_origin(root, entry, subject.level)
+    _state_origin(root, entry, subject.level)
     return root
 
 
@@ -170,7 +184,7 @@ def _begin(subject: Subject, entry: ServiceEntry) -> Element:
 
 
 def _describe(found: Element, subject: Subject, entry: ServiceEntry) -> None:
-    """What services and data sets say alike."""
+    """Add the properties that services and data sets have alike."""
     citation = _add(found, "gmd:citation", "gmd:CI_Citation")
     _text(citation, "gmd:title", subject.title)
     date = _add(citation, "gmd:date", "gmd:CI_Date")
@@ -191,7 +205,7 @@ def _describe(found: Element, subject: Subject, entry: ServiceEntry) -> None:
 
 
 def _offer(found: Element, entry: ServiceEntry, items: list[LayerItem]) -> None:
-    """What only services have: type, versions, what they offer, operations."""
+    """Add the properties that only services have: type, versions, items, operations."""
     service = entry.service
     _add(found, "srv:serviceType", "gco:LocalName").text = _clean(_protocol(service))
     for version in entry.versions or ((service.version,) if service.version else ()):
@@ -214,7 +228,7 @@ def _offer(found: Element, entry: ServiceEntry, items: list[LayerItem]) -> None:
 
 
 def _protocol(service: Service) -> str:
-    """What catalogues call a kind of service."""
+    """The name of a kind of service in catalogues."""
     return f"OGC:{service.type}" if service.kind.startswith("ogc:") else service.type
 
 
@@ -247,7 +261,7 @@ def _addresses(stated: Iterable[str]) -> list[str]:
 
 
 def _distribute(root: Element, entry: ServiceEntry, *, name: str, about: str = "") -> None:
-    """Where it is to be had."""
+    """Add the addresses at which the service answers."""
     service = entry.service
     options = _add(
         root, "gmd:distributionInfo", "gmd:MD_Distribution", "gmd:transferOptions", "gmd:MD_DigitalTransferOptions"
@@ -262,7 +276,7 @@ def _distribute(root: Element, entry: ServiceEntry, *, name: str, about: str = "
             _text(resource, "gmd:description", about)
 
 
-def _tell_origin(root: Element, entry: ServiceEntry, level: str) -> None:
+def _state_origin(root: Element, entry: ServiceEntry, level: str) -> None:
     quality = _add(root, "gmd:dataQualityInfo", "gmd:DQ_DataQuality")
     _code(_add(quality, "gmd:scope", "gmd:DQ_Scope", "gmd:level"), "MD_ScopeCode", level)
     address = entry.sources[0].url if entry.sources else entry.service.endpoint

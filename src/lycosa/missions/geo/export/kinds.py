@@ -1,4 +1,4 @@
-"""The kinds of `lycosa export` that are made of the inventory of geographic services."""
+"""Export kinds: the kinds of `lycosa export` that write the inventory of geographic services."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A page that shows all footprints: services and layers flow in, one HTML file flows out, which needs no server and no
-network.
+"""Map page: one HTML file that shows all footprints, and needs no server and no network.
 
-What services say of themselves is data in the page and is only ever shown as text; the page's own script is the only
-one that its content security policy lets run, and the policy lets nothing be fetched.
+The texts of services are data in the page, which only ever shows them as text; its content security policy lets its
+own script run, no other, and lets nothing be fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 
 _TEMPLATE = Path(__file__).with_name("map_page.html")
 _SCRIPT = Path(__file__).with_name("map_page.js")
-#: Characters of an abstract in the page; with more layers than this, theirs are left out, so that it opens quickly.
+#: Characters of an abstract in the page; with more layers than this it leaves theirs out, so that it opens quickly.
 _MAX_ABSTRACT = 400
 _MANY = 20_000
 #: Decimals of a degree: ten metres, which no screen shows of a whole layer.
@@ -61,21 +60,31 @@ def _escape_html(text: str) -> str:
 
 
 def _pack_service(entry: ServiceEntry) -> list[Any]:
-    """In the order that the script reads."""
+    """The values of a service, in the order in which the script of the page reads them."""
     service = entry.service
+    described_at = entry.sources[0].url if entry.sources else entry.addresses[0]
     return [
-        service.type, service.version, entry.state, entry.reason, service.title, service.provider, service.endpoint,
-        service.items, _pack_box(service.box), service.abstract[:_MAX_ABSTRACT], service.licence, entry.fetched[:10],
-        entry.sources[0].url if entry.sources else entry.addresses[0], service.language,
-    ]  # fmt: skip
+        service.type,
+        service.version,
+        entry.state,
+        entry.reason,
+        service.title,
+        service.provider,
+        service.endpoint,
+        service.items,
+        _pack_box(service.box),
+        service.abstract[:_MAX_ABSTRACT],
+        service.licence,
+        entry.fetched[:10],
+        described_at,
+        service.language,
+    ]
 
 
 def _pack_layer(layer: Layer, service: int, room: int) -> list[Any]:
     item = layer.item
-    return [
-        service, item.title, item.name, _pack_box(item.box), len(layer.offers), item.type, item.abstract[:room],
-        item.language,
-    ]  # fmt: skip
+    box, abstract = _pack_box(item.box), item.abstract[:room]
+    return [service, item.title, item.name, box, len(layer.offers), item.type, abstract, item.language]
 
 
 def _pack_box(box: Box | None) -> list[float] | int:

@@ -1,4 +1,4 @@
-"""Descriptions as they came, in a folder with a catalogue (G7): sources flow in, files flow out.
+"""Export of originals: the descriptions of services as they came, in a folder with a catalogue.
 
 FOLDER/documents/…       each where its URL's path leads, as in a mirror
 FOLDER/catalogue.csv     which file is which document of which service
@@ -35,7 +35,7 @@ _GUEST = "SELECT warc, offset, length FROM guest WHERE id = ?"
 
 
 class _Facts(dict[str, tuple[ServiceEntry, DescriptionSource, str, int, str]]):
-    """What is known of each document by its URL."""
+    """The facts of each document by its URL, and how many documents the archive has lost."""
 
     lost = 0
 
@@ -96,7 +96,6 @@ def _list_rows(folder: Path, facts: _Facts) -> Iterator[list[str | int | None]]:
                 continue
             entry, source, mime, size, digest = facts[url]
             service = source.service
-            yield [
-                f"{_DOCUMENTS}/{path}", url, entry.id, service.type, service.version, service.kind, service.title,
-                service.provider, entry.service.endpoint, service.items, entry.state, entry.fetched, mime, size, digest,
-            ]  # fmt: skip
+            described = (service.type, service.version, service.kind, service.title, service.provider)
+            found = (entry.service.endpoint, service.items, entry.state, entry.fetched)
+            yield [f"{_DOCUMENTS}/{path}", url, entry.id, *described, *found, mime, size, digest]

@@ -1,7 +1,7 @@
-"""The inventory as a static STAC (1.1.0): services flow in as collections, their layers as items.
+"""STAC export: the inventory as a static catalogue (STAC 1.1.0), with services as collections and layers as items.
 
-A layer that says which time it covers has that time, until its description was fetched if it has no end; of the others,
-`datetime` is when their description was fetched, because an item must have one. Layers of WMS, WMTS and TileJSON carry
+A layer that says which time it covers has that time, up to the fetch of its description if it has no end; `datetime`
+of the others is the fetch of their description, because an item must have one. Layers of WMS, WMTS and TileJSON carry
 the links of the web-map-links extension, with which a viewer draws them.
 """
 
@@ -31,7 +31,7 @@ Table = dict[str, Any]
 
 
 def list_documents(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iterator[Table]:
-    """Collections, each before its items, without links among them: as databases of STAC load them, one a line."""
+    """Collections, each before its items, without links among them: as databases of STAC load them, one per line."""
     for name, document in _documents(entries, layers):
         if name != "catalog.json":
             document["links"] = [link for link in document["links"] if not link["href"].startswith(".")]
@@ -155,7 +155,7 @@ def make_item(layer: Layer) -> Table:
 
 
 def _draw_link(layer: Layer) -> list[Table]:
-    """How a viewer draws it."""
+    """The links with which a viewer draws a layer."""
     service, item = layer.entry.service, layer.item
     described = layer.entry.sources[0].url
     pictures = [name for name in item.formats or service.formats if name.startswith("image/")]

@@ -1,4 +1,4 @@
-"""The writers of what is made of the inventory of services: a collection goes in, files or lines come out."""
+"""Export writers: the functions that write the inventory of a collection in each kind of `lycosa export`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHORT = {
 
 @contextmanager
 def inventory_of(collection: Collection, wanted: ServiceFilter) -> Iterator[ServiceInventory]:
-    """The inventory of a collection as it is at one instant; says so where there is none."""
+    """The inventory of a collection as it is at one instant; prints a note where there is none."""
     wanted.check()
     with collection.snapshot():
         inventory = ServiceInventory(collection)
@@ -50,19 +50,19 @@ def write_listing(
 ) -> Written:
     """Write services or layers; a table for people has the columns that fit, and the sum above it."""
     columns: tuple[str, ...]
-    with inventory_of(collection, wanted) as inventory, opened(target, form) as (out, settled):
+    with inventory_of(collection, wanted) as inventory, opened(target, form) as (out, chosen):
         if what == "layers":
             rows, columns = listing.layer_rows(list_layers(inventory, wanted)), listing.LAYERS
         else:
             entries = list(list_services(inventory, wanted))
             rows, columns = listing.service_rows(entries), listing.SERVICES
-            if settled == "table":
+            if chosen == "table":
                 out.write(f"{listing.summarise(entries)}\n\n")
-        if settled == "table":
+        if chosen == "table":
             at = [columns.index(name) for name in _SHORT[what]]
-            count = write(([row[i] for i in at] for row in rows), _SHORT[what], out, form=settled)
+            count = write(([row[i] for i in at] for row in rows), _SHORT[what], out, form=chosen)
         else:
-            count = write(rows, columns, out, form=settled, raw=raw)
+            count = write(rows, columns, out, form=chosen, raw=raw)
     return Written(counted(count, "row"))
 
 

@@ -1,4 +1,4 @@
-"""What counts as the same: descriptions, endpoints and items flow in, keys and groups flow out.
+"""Identity of services and layers: which descriptions belong to one service, and which items are one layer.
 
 *The same service.* Two descriptions belong to one service if they are of one type and their endpoints are spelled
 alike: without scheme, default port, case of the host and of parameter names, the parameters of the request and of
@@ -36,7 +36,7 @@ _SLACK_DEGREES = 0.01
 _SLACK_PART = 0.02
 #: Square degrees, of 64,800, from which a box counts as the whole world.
 _WORLD = 55_000
-#: Groups of one title and one witness that an item is compared with: those that are sorted next to it.
+#: Groups of one title and one trait that an item is compared with: those that are sorted next to it.
 _MAX_GROUPS = 20
 _PRIVATE = re.compile(r"localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|\[|0\.0\.0\.0")
 _PLAIN = re.compile(r"[\W_]+")
@@ -44,8 +44,8 @@ _SESSION_PATH = re.compile(r";(?:jsessionid|sid)=[^/?;]*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16_384)
-def spell(endpoint: str) -> str:
-    """The one spelling of an endpoint, for comparing: `maps.example.org/cgi-bin/mapserv?map=/srv/a.map`."""
+def endpoint_key(endpoint: str) -> str:
+    """An endpoint in one spelling, for comparing: `maps.example.org/cgi-bin/mapserv?map=/srv/a.map`."""
     normal = urls.normalise(endpoint) or endpoint
     head, _, query = normal.partition("?")
     rest = _SESSION_PATH.sub("", head).partition("://")[2]
@@ -62,9 +62,9 @@ def spell(endpoint: str) -> str:
     return f"{host.lower()}/{path}" + (f"?{'&'.join(sorted(pairs))}" if pairs else "")
 
 
-def find_key(url: str, kind: str) -> tuple[str, str]:
-    """Type and endpoint, spelled for comparing, of the service that is described at an address."""
-    return kind, spell(find_endpoint(url, kind))
+def service_key(url: str, kind: str) -> tuple[str, str]:
+    """Type and endpoint, spelled for comparing, of the service that describes itself at an address."""
+    return kind, endpoint_key(find_endpoint(url, kind))
 
 
 def make_id(*parts: str) -> str:
@@ -84,7 +84,7 @@ def local_name(name: str) -> str:
 
 
 class Likeness(Struct, frozen=True):
-    """What a description says of a service, as far as mirrors are told by it."""
+    """What a description says of a service, as far as it shows which services are mirrors of each other."""
 
     type: str
     title: str
@@ -93,7 +93,7 @@ class Likeness(Struct, frozen=True):
 
     @classmethod
     def of(cls, service: Service, names: Iterable[str]) -> Likeness | None:
-        """None where it says too little to be recognised by."""
+        """The likeness of a service; None where its description says too little to recognise it by."""
         listed = sorted({name for name in names if name})
         if not listed or not plain(service.title):
             return None
@@ -102,11 +102,11 @@ class Likeness(Struct, frozen=True):
 
 
 def mirror_keys(service: Service, likeness: Likeness | None, digest: str) -> list[Hashable]:
-    """Keys by which a service is found under another endpoint: who shares one is the same."""
-    host, _, path = spell(service.endpoint).partition("/")
+    """Keys of a service that hold under another endpoint, too: two services that share one are the same."""
+    host, _, path = endpoint_key(service.endpoint).partition("/")
     domain = urls.registered_domain(host.partition(":")[0]) or host
     keys: list[Hashable] = []
-    stated = spell(strip_request(service.advertised)) if service.advertised.startswith("http") else ""
+    stated = endpoint_key(strip_request(service.advertised)) if service.advertised.startswith("http") else ""
     if stated and "." in stated.partition("/")[0] and not _PRIVATE.match(stated):
         keys.append((service.type, likeness or digest, "stated", stated))
     if likeness:
@@ -115,7 +115,7 @@ def mirror_keys(service: Service, likeness: Likeness | None, digest: str) -> lis
 
 
 class SameService:
-    """Sets that grow together: who shares a key is in one."""
+    """A union-find of descriptions: those that share a key are one service."""
 
     def __init__(self) -> None:
         self._above: list[int] = []
@@ -133,7 +133,7 @@ class SameService:
         return number
 
     def find(self, number: int) -> int:
-        """The number that stands for the whole set."""
+        """The number that represents the whole set of a member."""
         while self._above[number] != number:
             self._above[number] = self._above[self._above[number]]
             number = self._above[number]
@@ -141,7 +141,7 @@ class SameService:
 
 
 class Trait(Struct, frozen=True, gc=False):
-    """What an item is told by, small enough to hold a million of them."""
+    """What identifies an item, small enough to hold a million of them."""
 
     name: int  # hashes; 0 for none
     box: Box | None
@@ -151,11 +151,11 @@ class Trait(Struct, frozen=True, gc=False):
 
 
 def find_trait(item: LayerItem, service: int, endpoint: str) -> tuple[int, Trait] | None:
-    """The hash of an item's title and its traits; None for what is not recognised elsewhere."""
+    """The hash of an item's title and its traits; None for an item that cannot be recognised elsewhere."""
     title = plain(item.title)
     if len(title) < 3 or (item.group and not item.name) or item.type in DIRECTORY:
         return None
-    host = spell(endpoint).partition("/")[0].partition(":")[0]
+    host = endpoint_key(endpoint).partition("/")[0].partition(":")[0]
     record = next((reference.url for reference in item.metadata if reference.url), "")
     trait = Trait(
         _hash(local_name(item.name)),
@@ -204,21 +204,21 @@ def group(traits: Sequence[tuple[int, Trait]]) -> list[list[int]]:
     """Items of one title, as (number, trait), in groups of the same layer; the order does not matter."""
     groups: list[list[int]] = []
     heads: list[Trait] = []
-    told_by: dict[tuple[str, int], list[int]] = {}  # groups by what their heads can be told by
+    groups_by: dict[tuple[str, int], list[int]] = {}  # groups by the traits of their heads
     for number, trait in sorted(traits, key=lambda pair: (pair[1].name, pair[1].box or (), pair[0])):
-        near = (at for key in _witnesses(trait) for at in told_by.get(key, ())[-_MAX_GROUPS:])
+        near = (at for key in _list_keys(trait) for at in groups_by.get(key, ())[-_MAX_GROUPS:])
         at = next((at for at in near if is_same(heads[at], trait)), None)
         if at is None:
             at = len(groups)
             groups.append([])
             heads.append(trait)
-            for key in _witnesses(trait):
-                told_by.setdefault(key, []).append(at)
+            for key in _list_keys(trait):
+                groups_by.setdefault(key, []).append(at)
         groups[at].append(number)
     return groups
 
 
-def _witnesses(trait: Trait) -> list[tuple[str, int]]:
-    """Who shares none of these with another cannot be the same layer."""
+def _list_keys(trait: Trait) -> list[tuple[str, int]]:
+    """The keys of an item: two items that share none of them cannot be the same layer."""
     found = [("name", trait.name), ("record", trait.record), ("domain", trait.domain)]
-    return [witness for witness in found if witness[1]]
+    return [key for key in found if key[1]]

@@ -1,7 +1,7 @@
-"""The inventory of a collection: what was extracted from every description, and the fate of every hypothesis, flow in;
-services, each once, with their layers, flow out.
+"""The service inventory: all services of a collection, each once, with their state and their layers.
 
-Nothing is stored but what extraction left: the inventory is made anew each time, so it holds what the collection holds.
+Records of descriptions and the outcome of every hypothesis flow in. Nothing is stored but the records of extraction:
+the inventory is made anew each time, so it holds what the collection holds.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.check.check_history import last_outcomes
-from lycosa.missions.geo.inventory import service_state as fate
+from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import (
     Likeness,
     SameService,
     Trait,
-    find_key,
+    endpoint_key,
     find_trait,
     group,
     make_id,
     mirror_keys,
-    spell,
+    service_key,
 )
 from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, LayerItem, Service
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
@@ -47,7 +47,7 @@ _TREES = ("ATOM", "STAC")
 _IN_PARTS = (*_TREES, "OGCAPI")
 #: One pass over all addresses: those with the content of a description, those that were hypotheses, and those that may
 #: have been one by their looks.
-_FATES = f"""
+_ADDRESSES = f"""
     SELECT url.url, url.state, url.reason, url.via, url.redirect, lower(hex(url.digest)), url.fetched_at, parent.url
     FROM url LEFT JOIN url AS parent ON parent.n = url.parent
     WHERE url.via GLOB 'geo: *'
@@ -61,19 +61,17 @@ _MAX_HOPS = 10
 
 _read_service = msgspec.json.Decoder(Service).decode
 _read_item = msgspec.json.Decoder(LayerItem).decode
+_read_exception = msgspec.json.Decoder(ExceptionReport).decode
 
 
-_read_complaint = msgspec.json.Decoder(ExceptionReport).decode
-
-
-class _Whereabouts(Struct):
-    """All that is read of an item to know what is below a document."""
+class _ItemAddresses(Struct):
+    """The addresses of an item, which show what is below a document."""
 
     address: str = ""
     addresses: tuple[str, ...] = ()
 
 
-_read_whereabouts = msgspec.json.Decoder(_Whereabouts).decode
+_read_addresses = msgspec.json.Decoder(_ItemAddresses).decode
 
 
 def _date(at: float | None) -> str:
@@ -102,11 +100,11 @@ class DescriptionSource(Struct):
 
 
 class ServiceEntry(Struct):
-    """A service of the inventory."""
+    """A service of the inventory: one that described itself, or one that was searched for."""
 
     id: str
     service: Service  # what all descriptions say together; of a hypothesis, type and endpoint
-    state: str = "live"  # a word of fate.STATES
+    state: str = "live"  # a word of service_state.STATES
     reason: str = ""  # why it is not live: a reason code, or what an exception says
     endpoints: tuple[str, ...] = ()  # at which it answers, the preferred one first
     addresses: tuple[str, ...] = ()  # that were asked
@@ -116,7 +114,7 @@ class ServiceEntry(Struct):
     guess: bool = False  # nobody said that there is a service
     found_on: str = ""  # a page that told of it
     at: float | None = None
-    outcome: str = ""  # of the last check, a word of verdict.OUTCOMES; empty: it was never checked
+    outcome: str = ""  # of the last check, a word of check_outcome.OUTCOMES; empty: it was never checked
     checked_at: float | None = None
 
     @property
@@ -132,11 +130,11 @@ class ServiceEntry(Struct):
     @property
     def host(self) -> str:
         """The host of the preferred endpoint."""
-        return spell(self.service.endpoint).partition("/")[0].partition(":")[0]
+        return endpoint_key(self.service.endpoint).partition("/")[0].partition(":")[0]
 
 
 class Layer(Struct):
-    """An item of a service, and who else offers it."""
+    """An item of a service, and the services that offer the same."""
 
     id: str
     entry: ServiceEntry
@@ -151,7 +149,7 @@ class ServiceInventory:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self._redirects: dict[str, str] = {}
-        sources, failures = self._read_fates(self._read_sources())
+        sources, failures = self._assign_addresses(self._read_sources())
         self.entries = self._merge(sources)
         for entry in self.entries:
             if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
@@ -186,7 +184,7 @@ class ServiceInventory:
 
     def _items_of(self, entry: ServiceEntry) -> Iterator[tuple[LayerItem, int]]:
         seen: dict[tuple[str, ...], int] = {}
-        below = {spell(url) for source in entry.sources if source.part for url in source.pages}
+        below = {endpoint_key(url) for source in entry.sources if source.part for url in source.pages}
         for source in entry.sources:
             if source.part and source.service.type == "ATOM":
                 continue  # the feed above names the data set; here are the files that it comes in
@@ -194,7 +192,7 @@ class ServiceInventory:
                 item = _read_item(data)
                 if item.type in DIRECTORY or (item.group and not item.name):  # a heading, which cannot be asked for
                     continue
-                if below and not item.name and spell(_resolve(item.address, source.url)) in below:
+                if below and not item.name and endpoint_key(_resolve(item.address, source.url)) in below:
                     continue  # it describes itself
                 key = (item.type, item.name) if item.name else (item.type, "", *item.path, item.title)
                 repeats = seen.get(key, 0)
@@ -204,7 +202,7 @@ class ServiceInventory:
                 yield item, repeats
 
     def _add_up(self, entry: ServiceEntry) -> None:
-        """What a service offers in all that it lists page by page, or document by document."""
+        """Sum up what a service offers that lists it page by page, or document by document."""
         service, parts = entry.service, [source.service for source in entry.sources]
         service.items = sum(1 for _ in self._items_of(entry))
         service.box = unite([part.box for part in parts if part.box])
@@ -233,38 +231,45 @@ class ServiceInventory:
 
     def _read_sources(self) -> list[DescriptionSource]:
         return [
-            DescriptionSource(n, round_, url, _read_service(data), at, digest, {})
+            DescriptionSource(n=n, round=round_, url=url, service=_read_service(data), at=at, digest=digest, pages={})
             for n, round_, url, data, at, digest in self.collection.rows(_SOURCES)
         ]
 
-    def _read_fates(
+    def _assign_addresses(
         self, found: list[DescriptionSource]
-    ) -> tuple[list[DescriptionSource], list[tuple[fate.Hypothesis, ServiceEntry]]]:
-        """A source for each endpoint that brought a document, with its addresses; and the addresses that brought none.
+    ) -> tuple[list[DescriptionSource], list[tuple[service_state.Hypothesis, ServiceEntry]]]:
+        """One source per endpoint that brought a document, with its addresses; and the addresses that brought none.
 
-        What is equal byte by byte was extracted once. Elsewhere it is a description, too, perhaps of something else:
+        Extraction reads equal bytes once. At another endpoint they are a description, too, perhaps of another service:
         many servers conform to the same list.
         """
         by_digest = {source.digest: source for source in found}
-        sources = {(source.digest, find_key(source.url, source.service.type)): source for source in found}
-        exceptions = {digest: _read_complaint(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
+        sources = {(source.digest, service_key(source.url, source.service.type)): source for source in found}
+        exceptions = {digest: _read_exception(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
         failures = []
-        for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_FATES):
-            complaint = exceptions.get(digest)
-            refused = complaint is not None and complaint.refuses
+        for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_ADDRESSES):
+            report = exceptions.get(digest)
+            refused = report is not None and report.refuses
             if state in (State.MOVED, State.MOVED_FOR_GOOD):
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
-                key = (digest, find_key(url, source.service.type))
+                key = (digest, service_key(url, source.service.type))
                 if key not in sources:
                     sources[key] = _copy(source, url, at)
                 sources[key].pages[url] = (state, reason or "")
-            elif hypothesis := fate.find_hypothesis(url, via or "", state, refused=refused):
-                word = fate.settle(state, reason or "", exception=complaint is not None, refused=refused)
-                why = str(complaint) if complaint else reason or ""
+            elif hypothesis := service_state.find_hypothesis(url, via or "", state, refused=refused):
+                word = service_state.state_of(state, reason or "", exception=report is not None, refused=refused)
+                why = str(report) if report else reason or ""
                 service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
                 entry = ServiceEntry(
-                    "", service, word, why, (hypothesis.endpoint,), (url,), found_on=parent or "", at=at
+                    id="",
+                    service=service,
+                    state=word,
+                    reason=why,
+                    endpoints=(hypothesis.endpoint,),
+                    addresses=(url,),
+                    found_on=parent or "",
+                    at=at,
                 )
                 failures.append((hypothesis, entry))
         for source in sources.values():
@@ -272,35 +277,35 @@ class ServiceInventory:
         return list(sources.values()), failures
 
     def _merge(self, sources: list[DescriptionSource]) -> list[ServiceEntry]:
-        """One entry a service, in the order in which their first descriptions were found."""
-        circle = SameService()
+        """One entry per service, in the order of their first descriptions."""
+        same_service = SameService()
         names = self._find_mirrors(sources)
         roots = self._find_roots(sources)
         for number, source in enumerate(sources):
             addresses = (source.url, self._follow(source.url))
-            keys = [find_key(url, source.service.type) for url in addresses]
-            circle.add([*keys, ("root", roots[number]), *names.get(number, ())])
+            keys = [service_key(url, source.service.type) for url in addresses]
+            same_service.add([*keys, ("root", roots[number]), *names.get(number, ())])
         members: dict[int, dict[str, DescriptionSource]] = {}
         for number, source in enumerate(sources):
-            same = members.setdefault(circle.find(number), {}).setdefault(source.digest, source)
+            same = members.setdefault(same_service.find(number), {}).setdefault(source.digest, source)
             same.pages |= source.pages
             same.part |= source.part
-        into: dict[str, list[str]] = {}
+        redirects_to: dict[str, list[str]] = {}
         for url in self._redirects:
-            into.setdefault(self._follow(url), []).append(url)
-        return [_make_entry(list(group.values()), into) for group in members.values()]
+            redirects_to.setdefault(self._follow(url), []).append(url)
+        return [_make_entry(list(group.values()), redirects_to) for group in members.values()]
 
     def _find_mirrors(self, sources: list[DescriptionSource]) -> dict[int, list[Hashable]]:
-        """Further keys of descriptions that have likenesses elsewhere, by their numbers."""
+        """Further keys of descriptions that say the same as others, by their numbers."""
         alike: dict[tuple[str, ...], list[int]] = {}
         for number, source in enumerate(sources):
             service = source.service
             alike.setdefault((service.type, service.title, service.provider), []).append(number)
         keys: dict[int, list[Hashable]] = {}
-        for twins in alike.values():
-            if len(twins) < 2:
+        for numbers in alike.values():
+            if len(numbers) < 2:
                 continue
-            for number in twins:
+            for number in numbers:
                 source = sources[number]
                 rows = self.collection.rows(_NAMES, [source.n, source.round])
                 likeness = Likeness.of(source.service, (name for (name,) in rows))
@@ -308,16 +313,16 @@ class ServiceInventory:
         return keys
 
     def _find_roots(self, sources: list[DescriptionSource]) -> list[int]:
-        """For each description, the one above all that lead to it: itself, but in trees of feeds and catalogues."""
+        """The root of each description: itself, but in trees of feeds and catalogues the one above all others."""
         above = list(range(len(sources)))
         trees = [number for number, source in enumerate(sources) if source.service.type in _TREES]
-        known = {(sources[at].service.type, spell(url)): at for at in trees for url in sources[at].pages}
+        known = {(sources[at].service.type, endpoint_key(url)): at for at in trees for url in sources[at].pages}
         for at in trees:
             source = sources[at]
             for (data,) in self.collection.rows(_LAYERS, [source.n, source.round]):
-                found = _read_whereabouts(data)
+                found = _read_addresses(data)
                 for address in (found.address, *found.addresses):
-                    child = known.get((source.service.type, spell(_resolve(address, source.url))), at)
+                    child = known.get((source.service.type, endpoint_key(_resolve(address, source.url))), at)
                     if above[child] == child and _climb(above, at) != child:  # no document is above itself
                         above[child] = at
                         sources[child].part = child != at
@@ -330,21 +335,23 @@ class ServiceInventory:
             url = self._redirects[url]
         return url
 
-    def _find_failures(self, failures: list[tuple[fate.Hypothesis, ServiceEntry]]) -> list[ServiceEntry]:
-        """One entry for each service that was looked for and not found, with the best that is known of it."""
+    def _find_failures(self, failures: list[tuple[service_state.Hypothesis, ServiceEntry]]) -> list[ServiceEntry]:
+        """One entry per service that was searched for and not found, with the best that is known of it."""
         alive = {
-            find_key(url, entry.service.type) for entry in self.entries for url in (*entry.endpoints, *entry.addresses)
+            service_key(url, entry.service.type)
+            for entry in self.entries
+            for url in (*entry.endpoints, *entry.addresses)
         }
         answering = {endpoint for _, endpoint in alive}
         found: dict[tuple[str, str], ServiceEntry] = {}
         for hypothesis, entry in failures:
-            spelled = spell(hypothesis.endpoint)
-            key = (hypothesis.type, spelled)
-            if key in alive or (not hypothesis.type and spelled in answering):
+            place = endpoint_key(hypothesis.endpoint)
+            key = (hypothesis.type, place)
+            if key in alive or (not hypothesis.type and place in answering):
                 continue
             entry.rule = hypothesis.rule
-            itself = bool(entry.found_on) and spell(entry.found_on) == spelled
-            entry.guess = fate.is_guess(hypothesis, entry.state, elsewhere=spelled in answering, itself=itself)
+            itself = bool(entry.found_on) and endpoint_key(entry.found_on) == place
+            entry.guess = service_state.is_guess(hypothesis, entry.state, elsewhere=place in answering, itself=itself)
             known = found.get(key)
             if known is None:
                 entry.id = make_id(*key)
@@ -353,7 +360,7 @@ class ServiceInventory:
             known.addresses = (*known.addresses, *entry.addresses)
             if known.guess and not entry.guess:
                 known.guess, known.rule, known.found_on = False, entry.rule, entry.found_on
-            if fate.RANK[entry.state] < fate.RANK[known.state]:
+            if service_state.RANK[entry.state] < service_state.RANK[known.state]:
                 known.state, known.reason, known.at = entry.state, entry.reason, entry.at
         return list(found.values())
 
@@ -369,44 +376,45 @@ def _resolve(address: str, base: str) -> str:
 
 
 def _climb(above: list[int], at: int) -> int:
-    """The top; the way there is shortened, so that a deep tree is climbed once."""
+    """The root above a document; the way there is shortened, so that a deep tree is climbed once."""
     while above[at] != at:
         above[at] = above[above[at]]
         at = above[at]
     return at
 
 
-def _make_entry(sources: list[DescriptionSource], into: dict[str, list[str]]) -> ServiceEntry:
+def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[str]]) -> ServiceEntry:
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
     for source in sources[1:]:
-        # What a data set says of itself, whose it is and who may use it, is not said of the others.
+        # A data set says of itself alone whose it is and who may use it.
         if not source.part and source.service.kind.partition("/")[0] != "stac:collection":
             _complete(service, source.service)
     own = [source for source in sources if not source.part] or sources
-    pages = {url: fate for source in own for url, fate in source.pages.items()}
+    pages = {url: state for source in own for url, state in source.pages.items()}
     parts = [url for source in sources if source not in own for url in source.pages]
-    redirected = [url for page in pages for url in into.get(page, ())]
-    endpoints = {spell(service.endpoint): service.endpoint}
+    redirected = [url for page in pages for url in redirects_to.get(page, ())]
+    endpoints = {endpoint_key(service.endpoint): service.endpoint}
     for url in (*pages, *redirected):
         endpoint = find_endpoint(url, service.type)
-        endpoints.setdefault(spell(endpoint), endpoint)
-    # What the service calls its own address is the better one, if it answered there.
-    stated = spell(strip_request(service.advertised))
+        endpoints.setdefault(endpoint_key(endpoint), endpoint)
+    # The address that the service states is the better one, if it answered there.
+    stated = endpoint_key(strip_request(service.advertised))
     if stated in endpoints:
         service.endpoint = endpoints[stated]
     state, reason = _judge(pages)
     versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
+    others = (endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)
     return ServiceEntry(
-        make_id(service.type, min(endpoints)),
-        service,
-        state,
-        reason,
-        (service.endpoint, *(endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)),
-        (*pages, *redirected, *parts),
-        tuple(versions),
-        sources,
+        id=make_id(service.type, min(endpoints)),
+        service=service,
+        state=state,
+        reason=reason,
+        endpoints=(service.endpoint, *others),
+        addresses=(*pages, *redirected, *parts),
+        versions=tuple(versions),
+        sources=sources,
         at=max((source.at for source in sources if source.at), default=None),
     )
 
@@ -422,9 +430,9 @@ def _judge(pages: dict[str, tuple[int, str]]) -> tuple[str, str]:
     """The state of a service that described itself once: live, unless all its addresses have failed since."""
     words = []
     for state, reason in pages.values():
-        word = fate.settle(state, reason)
+        word = service_state.state_of(state, reason)
         if word in ("other", "unvisited"):  # it brought the description, or is to be visited again
             return "live", ""
-        words.append((fate.RANK[word], word, reason))
+        words.append((service_state.RANK[word], word, reason))
     _, word, reason = min(words)
     return word, reason

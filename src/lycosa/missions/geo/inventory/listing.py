@@ -1,4 +1,4 @@
-"""The inventory as rows: services and layers flow in, cells under the names of their columns flow out."""
+"""The service listing: a filter of services, and the inventory as rows under the names of their columns."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ LAYERS = (
 
 
 class ServiceFilter(Struct, frozen=True):
-    """Which services; empty: all. `*` in kind and host stands for anything."""
+    """A filter of services; empty: all. `*` in kind and host stands for anything."""
 
     kind: str = ""  # WMS, W*S…
-    state: str = ""  # a word of fate.STATES
+    state: str = ""  # a word of service_state.STATES
     host: str = ""
     text: str = ""  # somewhere in title, abstract, provider, keywords or endpoint
     guesses: bool = False  # also where nobody said that there is a service
@@ -60,19 +60,19 @@ class ServiceFilter(Struct, frozen=True):
         return not self.text or self.text.casefold() in "\n".join(text).casefold()
 
 
-def list_services(stock: ServiceInventory, wanted: ServiceFilter) -> Iterator[ServiceEntry]:
-    """The services that are wanted: those that were found, then those that were not."""
-    return (entry for entry in stock.entries if wanted.admits(entry))
+def list_services(inventory: ServiceInventory, wanted: ServiceFilter) -> Iterator[ServiceEntry]:
+    """The services that the filter admits: those that were found, then those that were not."""
+    return (entry for entry in inventory.entries if wanted.admits(entry))
 
 
-def list_layers(stock: ServiceInventory, wanted: ServiceFilter) -> Iterator[Layer]:
-    """The layers of the services that are wanted."""
-    admitted = {entry.id for entry in list_services(stock, wanted)}
-    return (layer for layer in stock.layers() if layer.entry.id in admitted)
+def list_layers(inventory: ServiceInventory, wanted: ServiceFilter) -> Iterator[Layer]:
+    """The layers of the services that the filter admits."""
+    admitted = {entry.id for entry in list_services(inventory, wanted)}
+    return (layer for layer in inventory.layers() if layer.entry.id in admitted)
 
 
 def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
-    """A row of `SERVICES` for each service."""
+    """One row of `SERVICES` per service."""
     for entry in entries:
         service = entry.service
         contact = service.contact
@@ -89,7 +89,7 @@ def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
 
 
 def layer_rows(layers: Iterable[Layer]) -> Iterator[list[Cell]]:
-    """A row of `LAYERS` for each layer."""
+    """One row of `LAYERS` per layer."""
     for layer in layers:
         item, service = layer.item, layer.entry.service
         yield [

@@ -1,5 +1,6 @@
-"""What became of a hypothesis: the state, the reason and the origin of an address flow in; which service was looked for
-there, and a word for its state, flow out.
+"""Service states: which service a hypothesis put at an address, and a word for what was found there.
+
+State, reason and origin of an address flow in, a `Hypothesis` and a word of `STATES` flow out.
 """
 
 from __future__ import annotations
@@ -25,27 +26,33 @@ STATES = {
 RANK = {state: rank for rank, state in enumerate(STATES)}
 
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
-#: What leads to services but is none.
-_ON_THE_WAY = frozenset((
-    "metadata of a layer", "script of a map", "records of a catalogue", "next records of a catalogue",
-    "search of a feed", HOME,
-))  # fmt: skip
-#: How rules begin or end that ask where nobody said that there is a service.
+#: Rules of links that lead to services but to none themselves.
+_ON_THE_WAY = frozenset(
+    (
+        "metadata of a layer",
+        "script of a map",
+        "records of a catalogue",
+        "next records of a catalogue",
+        "search of a feed",
+        HOME,
+    )
+)
+#: How rules begin or end that try an address where no document named a service.
 _TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
-#: How rules end that only say that it stands among services: what answers there with something else never was one.
+#: How rules end of addresses that only stand among services: one that answers with something else never was a service.
 _AMONG = ("an address among services", ": a link")
 _ASKS = frozenset(("capabilities request", "capabilities file"))
-#: Rules by which an address is that of a service: whoever links to it says that there is one.
+#: Rules by which an address is that of a service: a page that links to it says that there is one.
 _NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
-#: What such an address has in it; looking for that is quicker than taking every address apart.
+#: What such an address has in it; a search for that is quicker than taking every address apart.
 _LIKELY = re.compile(r"w[mfcp]s|wmts|wcts|csw|ows|sos|mapserv|/rest/|ogc|stac", re.IGNORECASE)
 _FAILED = (State.GONE, State.FAILED, State.REJECTED)
 _ANSWERED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
 
 
 class Hypothesis(NamedTuple):
-    """A service that should be at an address."""
+    """A hypothesis: a service that should be at an address."""
 
     type: str  # WMS…; empty where nothing tells
     endpoint: str
@@ -55,9 +62,9 @@ class Hypothesis(NamedTuple):
 
 
 def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) -> Hypothesis | None:
-    """The service that was looked for at an address, by what led there; None where none was.
+    """The service that was searched for at an address, by the link that led there; None where none was.
 
-    `refused`: what answered there said that it is not for everybody.
+    `refused`: the answer said that the service is not for everybody.
     """
     if not via.startswith(PREFIX):
         return _read_link(url, failed=refused or state in _FAILED)
@@ -74,10 +81,11 @@ def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) ->
 
 
 def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: bool) -> bool:
-    """Whether nobody said that there is such a service.
+    """Whether no document said that there is such a service.
 
-    `elsewhere`: at this endpoint another kind of service answers, so only who names the kind says that it is there too.
-    `itself`: only the page at the endpoint led there. What complains like a service is one, unless it was only tried.
+    `elsewhere`: another kind of service answers at this endpoint, so only a rule that names the kind says that it is
+    there, too. `itself`: only the page at the endpoint led there. An address that answers with an exception report is
+    a service, unless it was only tried.
     """
     if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
         return True
@@ -87,7 +95,7 @@ def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: boo
 
 
 def _read_link(url: str, *, failed: bool) -> Hypothesis | None:
-    """What an ordinary link says; an endpoint that answers leads to a hypothesis of its own."""
+    """The hypothesis of an ordinary link; an endpoint that answers leads to one of its own."""
     hints = infer(url) if _LIKELY.search(url) else ()
     if not hints or hints[0].trust < 0.5:
         return None
@@ -101,12 +109,12 @@ def _read_link(url: str, *, failed: bool) -> Hypothesis | None:
 
 
 def _rename(kind: str) -> str:
-    """As inventories call it."""
+    """A kind of service as inventories call it."""
     return {"ESRI-REST": "ARCGIS"}.get(kind, kind)
 
 
-def settle(state: int, reason: str, *, exception: bool = False, refused: bool = False) -> str:
-    """The word of `STATES` for what became of an address that brought no description."""
+def state_of(state: int, reason: str, *, exception: bool = False, refused: bool = False) -> str:
+    """The word of `STATES` for an address that brought no description."""
     if refused:
         return "refused"
     if exception:

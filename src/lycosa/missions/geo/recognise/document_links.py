@@ -1,7 +1,7 @@
-"""Where documents lead that are no pages: metadata records, contexts, complaints, capabilities, directories (G10).
+"""Links of documents that are no pages: metadata records, contexts, exception reports, capabilities, directories.
 
-A `Doc` flows in, hints flow out. Catalogues and feeds are followed page by page: each answer names the next request,
-so that what is under way stands in the frontier and nowhere else.
+A `Doc` flows in, hints flow out. The crawl follows catalogues and feeds page by page: each answer names the next
+request, so that what is under way stands in the frontier and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
     ServiceHint,
-    ask,
+    description_url,
     find_endpoint,
     infer,
     is_data,
     is_reserved,
     keep_form,
     name_service,
+    ogc_endpoint,
     strip_request,
-    twin,
 )
-from lycosa.missions.geo.recognise.exception_report import COMPLAINTS
+from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
 from lycosa.missions.geo.recognise.kinds import strip_json
-from lycosa.missions.geo.recognise.page_scan import propose, tell
+from lycosa.missions.geo.recognise.page_scan import propose, with_origin
 from lycosa.missions.geo.vocabulary import SERVICES, VERSIONS
 from lycosa.missions.geo.xml_access import attribute, children, find, link_of, local, read_tree, text_at, text_of
 from lycosa.parse import Doc
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 #: Bytes of capabilities that are searched for other services: operations come first, thousands of layers after them.
 _CAPABILITIES_BYTES = 1 << 14
-#: Records that a catalogue is asked for at once; servers give fewer if they like.
+#: Records per request to a catalogue; servers give fewer if they like.
 _RECORDS = 100
 _MAX_REFERENCES = 100
 #: What catalogues and directories list in one document: a hundred records with many addresses each, or all the services
 #: of an organisation, of which those of ArcGIS Online have thousands.
 _MAX_LISTED = 10_000
-_COMPLAINT_BYTES = 4096
+_REPORT_BYTES = 4096
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
 
@@ -59,7 +59,7 @@ _RECORD_ROOTS = """
 """
 _METADATA = frozenset(_RECORD_ROOTS.split())
 _CONTEXTS = frozenset(("ViewContext", "OWSContext", "feed", "ViewContextCollection"))
-#: Roots of much else: what must be in the document to be looked at.
+#: Roots of many other documents, too: what the document must hold to be read.
 _NEEDED = {"feed": b"opengis.net/owc", "RDF": b"/dcat#", "OAI-PMH": b"references"}
 
 #: Elements that hold an address.
@@ -69,24 +69,24 @@ _ADDRESSED = """
 _HOLDERS = tuple(f"{{*}}{name}" for name in _ADDRESSED.split())
 #: Elements that tell the type of a service beside its address.
 _TYPES = ("serviceType", "serviceTypeVersion", "applicationProfile", "format", "mediaType", "conformsTo")
-#: In which order services are guessed where nothing names one: the commonest first. A complaint in the old form comes
+#: The order of guesses where nothing names a service: the commonest first. An exception report in the old form comes
 #: from the first three.
 _OLD = ("WMS", "WFS", "WCS")
 _NEW = ("WFS", "WMTS", "CSW", "WPS", "WCS", "SOS", "WCTS", "WMS")
-#: Codes of complaints which say that the service is another.
+#: What exception reports say where the service is another.
 _WRONG_SERVICE = re.compile(
     rb"OperationNotSupported|InvalidParameterValue|MissingParameterValue|locator\s*=\s*[\"']service|InvalidService|"
     rb"service[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|no service",
     re.IGNORECASE,
 )
-#: A complaint of a request that names no version.
+#: What exception reports say of a request that names no version.
 _UNVERSIONED = re.compile(
     rb"locator\s*=\s*[\"']version[\"']"
     rb"|\bversion\b[^<]{0,40}\b(?:missing|required|mandatory|not (?:given|specified|found))"
     rb"|\b(?:missing|required|mandatory|without|no)\b[^<]{0,40}\bversion\b",
     re.IGNORECASE,
 )
-_COMPLAINED = re.compile(rb"\b(WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b|ms(WMS|WFS|WCS|SOS)\w*\(")
+_SERVICE_IN_REPORT = re.compile(rb"\b(WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b|ms(WMS|WFS|WCS|SOS)\w*\(")
 _ASKED = re.compile(r"[?&]service=(\w+)&request=GetCapabilities$")
 _BESIDE = {"WMS": ("WFS", "WCS"), "WFS": ("WMS",)}
 _METADATA_URL = re.compile(r"<(?:\w+:)?(?:MetadataURL|metadataLink|Metadata)\b([^<>]*)>")
@@ -102,8 +102,8 @@ def read_xml(doc: Doc, kind: str | None) -> list[ServiceHint]:
     name = root.name if root is not None else ""
     if kind is not None:
         hints = [*_read_capabilities(doc, kind)]
-    elif name in COMPLAINTS:
-        hints = [*_read_complaint(doc, name)]
+    elif name in EXCEPTION_ROOTS:
+        hints = [*_read_exception_report(doc, name)]
     elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
         hints = [*_read_metadata(doc, name)]
     elif root is not None and root.namespace == thredds.NAMESPACE:
@@ -124,7 +124,9 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
         yield from _find_search(doc)
     if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
         for other in _BESIDE.get(service, ("WMS", "WFS")):
-            yield ServiceHint(ask(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2)
+            yield ServiceHint(
+                description_url(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2
+            )
     for hint in (*page_scan.read_addresses(doc, _CAPABILITIES_BYTES), *_read_references(doc)):
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
@@ -141,7 +143,7 @@ def _find_search(doc: Doc) -> Iterator[ServiceHint]:
 
 
 def _is_elsewhere(address: str, endpoint: str) -> bool:
-    """Whether an address that a service states is on another host; what differs in the path is a spelling."""
+    """Whether an address that a service states is on another host; a difference in the path is one of spelling."""
     return urls.host_of(address) != urls.host_of(endpoint)
 
 
@@ -178,41 +180,41 @@ def _read_references(doc: Doc) -> Iterator[ServiceHint]:
         normal = urls.normalise(url) if url else None
         if normal and not is_reserved(urls.host_of(normal)):
             yield ServiceHint(normal, "", "", "metadata of a layer", 0.15)
-            yield from map(partial(tell, where="metadata of a layer"), infer(normal))
+            yield from map(partial(with_origin, where="metadata of a layer"), infer(normal))
             count += 1
             if count == _MAX_REFERENCES:
                 return
 
 
-def _read_complaint(doc: Doc, name: str) -> Iterator[ServiceHint]:
-    """What answers with an exception is a service: it is asked for its description, one kind after the other.
+def _read_exception_report(doc: Doc, name: str) -> Iterator[ServiceHint]:
+    """Whatever answers with an exception is a service: the hints ask for its description, one kind after the other.
 
-    The next kind follows from the answer to the last; each is in the frontier once, so that it ends.
+    The next kind follows from the answer to the last; the frontier holds each once, so that it ends.
     """
     inferred = infer(doc.url)
     endpoint = inferred[0].endpoint if inferred else strip_request(doc.url)
     named = inferred[0].service if inferred and inferred[0].rule == "endpoint" else ""
     asked = _ASKED.search(doc.url)
-    body = doc.body[:_COMPLAINT_BYTES]
+    body = doc.body[:_REPORT_BYTES]
     low = doc.url.lower()
     if "getcapabilities" in low and "version=" not in low and _UNVERSIONED.search(body):
         service = inferred[0].service if inferred else ""
         if service in VERSIONS:
-            versioned = f"{ask(endpoint, service)}&version={VERSIONS[service]}"
+            versioned = f"{description_url(endpoint, service)}&version={VERSIONS[service]}"
             yield ServiceHint(versioned, service, endpoint, "complaint of a missing version", 0.6)
     elif asked is None:
         if "getcapabilities" in low:
             return
-        spoken = _COMPLAINED.search(body)
-        named = named or ((spoken[1] or spoken[2]).decode() if spoken else "")
+        mentioned = _SERVICE_IN_REPORT.search(body)
+        named = named or ((mentioned[1] or mentioned[2]).decode() if mentioned else "")
         likely = _OLD if name == "ServiceExceptionReport" else _NEW
         for kind, trust in ((named, 0.8),) if named else zip(likely, (0.5, 0.4), strict=False):
-            yield ServiceHint(ask(endpoint, kind), kind, endpoint, "complaint of a service", trust)
+            yield ServiceHint(description_url(endpoint, kind), kind, endpoint, "complaint of a service", trust)
     elif asked[1] in SERVICES and not _names_service(endpoint) and _WRONG_SERVICE.search(body):
         order = _OLD if name == "ServiceExceptionReport" else _NEW
         at = order.index(asked[1]) + 1 if asked[1] in order else 0
         kind = order[at % len(order)]
-        yield ServiceHint(ask(endpoint, kind), kind, endpoint, f"complaint when asked as {asked[1]}", 0.35)
+        yield ServiceHint(description_url(endpoint, kind), kind, endpoint, f"complaint when asked as {asked[1]}", 0.35)
 
 
 def _names_service(endpoint: str) -> bool:
@@ -291,7 +293,7 @@ def _read_around(element: Element) -> str:
 
 
 def _list_types(element: Element) -> Iterator[str]:
-    """What may say of which type a service is, in words or by an entry of a code list; in ISO records a part does."""
+    """Texts that may name the type of a service, or entries of a code list; in ISO records one part holds them."""
     service = find(element, "identificationInfo", "SV_ServiceIdentification")
     for part in islice(children(element if service is None else service, *_TYPES), _MAX_REFERENCES):
         yield text_of(part)
@@ -310,7 +312,7 @@ def _ask_next(doc: Doc, root: Element) -> Iterator[ServiceHint]:
     )
     if not attribute(results, "nextRecord"):  # it may be left out, and then says nothing
         upcoming = _asked_start(doc.url) + returned
-    # Servers that never say 0 would be asked for ever; and what returns nothing has nothing left.
+    # Requests to servers that never say 0 would not end; and a server that returns nothing has nothing left.
     if not returned or upcoming <= 1 or upcoming > matched or upcoming <= _asked_start(doc.url):
         return
     url, changed = re.subn(r"(?i)([?&]startPosition=)[0-9]+", rf"\g<1>{upcoming}", doc.url)
@@ -327,7 +329,7 @@ def _asked_start(url: str) -> int:
 
 
 def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
-    """Where a JSON document leads: down a directory, into an API, to what a configuration of a map names."""
+    """Where a JSON document leads: down a directory, into an API, to the services of a configuration of a map."""
     family = (kind or "").partition("/")[0]
     if family.startswith("arcgis:"):
         return list(_read_directory(doc))[:_MAX_LISTED]
@@ -343,7 +345,7 @@ def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
 
 
 def _read_directory(doc: Doc) -> Iterator[ServiceHint]:
-    """The folders and services of an ArcGIS directory, and what else a service speaks."""
+    """The folders and services of an ArcGIS directory, and the OGC services that a service also is."""
     found = json_services.read_object(strip_json(doc.body))
     page = doc.url.partition("?")[0].rstrip("/")
     at = page.lower().find("/rest/services")
@@ -359,8 +361,8 @@ def _read_directory(doc: Doc) -> Iterator[ServiceHint]:
     extensions = json_services.words(found.get("supportedExtensions"))
     for service in ("WMS", "WFS", "WCS"):
         if f"{service}Server" in extensions:
-            endpoint = twin(page, service)
-            yield ServiceHint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
+            endpoint = ogc_endpoint(page, service)
+            yield ServiceHint(description_url(endpoint, service), service, endpoint, "rest extension", 0.9)
     if found.get("singleFusedMapCache") is True:
         endpoint = f"{page}/WMTS/1.0.0/WMTSCapabilities.xml"
         yield ServiceHint(endpoint, "WMTS", endpoint, "rest extension", 0.7)

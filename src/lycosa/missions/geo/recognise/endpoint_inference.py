@@ -1,7 +1,7 @@
-"""Addresses of services, inferred from one address: a URL flows in, hypotheses with their reasons flow out (G10).
+"""Endpoint inference: the services that one address tells of, as hypotheses with their reasons.
 
 A request, a tile, a bare endpoint or a page of a REST directory each tell where the description of a service must be.
-What the service needs beside the protocol (map=, a key) is kept; the parameters of the request are dropped.
+The endpoint keeps what the service needs beside the protocol (map=, a key), and loses the parameters of the request.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from lycosa.missions.geo.vocabulary import (
     REQUEST,
     RESERVED,
     RESERVED_BELOW,
+    SERVICE_NAMES,
     SERVICES,
     SESSIONS,
-    SPOKEN,
     WRITINGS,
 )
 
 #: Longer addresses carry data, not endpoints.
 _MAX_CHARS = 4_000
 
-#: Endpoints that serve several kinds name none: the commonest is tried first, the others follow from its answer.
+#: Endpoints that serve several kinds name none: the crawl tries the commonest first, the others follow from its answer.
 _SHARED = re.compile(
     r"(?:ows|wxs|ogc\.(?:cgi|exe|ashx)|(?:qgis_)?mapserv(?:er)?(?:_?\w{0,8})?\.(?:f?cgi|exe|map)|mapserv)"
 )
@@ -41,20 +41,20 @@ _SHARED = re.compile(
 #: The program that serves maps by parameters of its own as well.
 _MAPSERV = re.compile(r"mapserv[^/]*(?:/[^/]*)?$", re.IGNORECASE)
 
-#: Final names of documents and data; a service is not asked there.
+#: How the names of documents and data end, at which no service answers.
 _DOCUMENT = re.compile(
     r"\.(?:x?html?|shtml|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|txt|md|rst|zip|gz|tgz|rar|7z|tar|png|jpe?g|gif|svg|webp|ico|bmp|"
     r"css|m?js|json|geojson|xml|xsd|xslt?|dtd|wsdl|rss|atom|rdf|ttl|gml|km[lz]|shp|dbf|gpkg|tiff?|csv|mp[34]|avi|mov|woff2?|"
     r"ttf|qgz|sld|lyr|bib|ya?ml)$"
 )
-#: What is large, or holds no addresses.
+#: Files that are large, or hold no addresses.
 _DATA = re.compile(r"\.(?:png|jpe?g|gif|zip|7z|pdf|tiff?|shp|csv|xsd)$", re.IGNORECASE)
 _PICTURE = re.compile(r"\.(?:png|jpe?g|jpgpng|gif|webp|pbf|mvt)\d?$")
 _WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
 _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
 
 _REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
-#: A service: of a kind that also others may be below, or of any kind in a folder or with a name.
+#: A service: of a kind that may have others below it, or of any kind in a folder or with a name.
 _REST_SERVER = re.compile(
     r"^(.*?(?:^|/)(?:Map|Feature|Image|Geometry|Geocode|GP|GeoData|NA|Scene|VectorTile|Stream|Globe|Mobile)Server"
     r"|.+/\w+Server)(?:/(.*))?$",
@@ -67,7 +67,7 @@ _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
 _API = re.compile(
     r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
 )
-#: What an API of STAC describes itself in, beside its first page.
+#: The documents in which an API of STAC describes itself, beside its first page.
 _STAC_PART = re.compile(r"(.*)/collections(?:/[^/.]+)?/?$")
 _SERVER_PART = re.compile(r"(wms|wfs|wcs|wmts|wps|csw|sos|wcts)(?:server|service|_?server)?", re.IGNORECASE)
 #: How the name of a parameter for an address ends.
@@ -77,8 +77,8 @@ _LOST_AMPERSAND = re.compile(r"%26(?=[A-Za-z_]{1,30}=)|&amp%3[Bb]")
 _TEMPLATE = re.compile(r"[{}<>]|\$\(|%7[BbDd]")
 
 #: Services without requests, which one program serves side by side: feed.php?id=1, tilejson.json?url=….
-_TOLD_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
-#: Parameters that say in which form, and which page, they are wanted.
+_NAMED_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
+#: Parameters that say which form, and which page, the client wants.
 _OF_FORM = frozenset(("f", "format", "_format", "outputformat", "page", "offset", "limit", "count", "startindex"))
 
 #: Rules that only guess which service it is.
@@ -103,7 +103,7 @@ def infer(url: str) -> tuple[ServiceHint, ...]:
 
 @lru_cache(maxsize=16_384)
 def _infer(url: str) -> tuple[ServiceHint, ...]:
-    url = mend(url)
+    url = repair_url(url)
     forwarded = url.partition("?")[2][:8].lower().startswith(("http:", "https:", "http%3a", "https%3a"))
     hints = () if forwarded else _infer_address(url)
     if hints or "?" not in url:
@@ -120,8 +120,8 @@ def identify(url: str) -> str:
     return f"{hints[0].endpoint} {hints[0].service}" if hints and hints[0].service in SERVICES else ""
 
 
-def mend(url: str) -> str:
-    """An address without the ways in which pages break it: ampersands that are escaped, or escaped twice."""
+def repair_url(url: str) -> str:
+    """An address without what pages break in it: ampersands that they escape, or escape twice."""
     if "&amp" in url or "&#" in url:
         url = unescape(unescape(url))
     return _LOST_AMPERSAND.sub("&", url) if "%26" in url or "%3" in url else url
@@ -141,12 +141,12 @@ def _find_inner(url: str) -> list[tuple[str, str]]:
             continue
         plain = unquote(value) if value.lower().startswith(("http%3a", "https%3a")) else value
         if plain.lower().startswith(("http://", "https://")):
-            found.append((name, mend(plain)))
+            found.append((name, repair_url(plain)))
     return found
 
 
 def _infer_named(name: str, url: str) -> tuple[ServiceHint, ...]:
-    """From an address that tells nothing, in a parameter that is called like a service: wms=, wmsUrl=."""
+    """From an address that tells nothing, in a parameter with the name of a service: wms=, wmsUrl=."""
     service = name_service(_ADDRESS_OF.sub("", name))
     head = url.partition("?")[0].lower()
     host = urls.host_of(url).partition(":")[0]
@@ -202,14 +202,14 @@ def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[Service
     if normal is None:
         return ()
     normal = normal.rstrip("?&")
-    return (ServiceHint(ask(normal, service), service, normal, rule, trust),)
+    return (ServiceHint(description_url(normal, service), service, normal, rule, trust),)
 
 
-def ask(endpoint: str, service: str, *, beside: bool = False) -> str:
+def description_url(endpoint: str, service: str, *, beside: bool = False) -> str:
     """The request for the description of a service at an endpoint.
 
-    What is asked only because another service was found `beside` it is spelled in another order: the answer, which
-    is all that the next step sees, then tells whether further kinds are worth a request.
+    A request that follows only from another service `beside` it has another order: its answer, which is all that the
+    next step sees, then tells whether further kinds are worth a request.
     """
     joint = "&" if "?" in endpoint else "?"
     if service in SERVICES:
@@ -226,7 +226,7 @@ def _split_query(query: str) -> list[tuple[str, str]]:
 
 
 def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) -> str:
-    """The endpoint: what is not of the request stays, in its order and as it was written."""
+    """The endpoint: whatever is not of the request stays, in its order and as written."""
     dropped = REQUEST if request else PROTOCOL
     if request and any(written.lower().endswith(BY_ID) for _, written in pairs):
         dropped |= {"id"}
@@ -243,7 +243,7 @@ def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) 
 
 def strip_request(url: str) -> str:
     """An address without the parameters of a request: the endpoint of a service."""
-    head, _, query = mend(url).partition("#")[0].partition("?")
+    head, _, query = repair_url(url).partition("#")[0].partition("?")
     if not query:
         return head
     pairs = _split_query(query)
@@ -255,23 +255,23 @@ def strip_request(url: str) -> str:
 
 def find_endpoint(url: str, service: str) -> str:
     """The endpoint to which the description at an address belongs."""
-    head = mend(url).partition("#")[0].partition("?")[0]
+    head = repair_url(url).partition("#")[0].partition("?")[0]
     if service == "ARCGIS" and (found := _REST.match(head)):
         server = _REST_SERVER.match(found[2] or "")
         return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
-    # What ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
+    # An address that ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
     if service == "OGCAPI" and not head.endswith(("/api", "/api/")) and (found := _API.match(head)):
         return found[1]
     if service == "STAC" and (found := _STAC_PART.match(head)):
         return found[1]
-    if service in _TOLD_BY_QUERY and (query := mend(url).partition("#")[0].partition("?")[2]):
+    if service in _NAMED_BY_QUERY and (query := repair_url(url).partition("#")[0].partition("?")[2]):
         kept = [w for name, w in _split_query(query) if name not in _OF_FORM and not name.startswith(SESSIONS)]
         return f"{head}?{'&'.join(kept)}" if kept else head
     return strip_request(url) if service in SERVICES else head
 
 
 def keep_form(url: str, asked: str) -> str:
-    """An address for which JSON is promised, asked for in the way in which its host was just told to give JSON."""
+    """An address that promises JSON, with the parameter by which the last request got JSON from the same host."""
     form = re.search(r"[?&](f=[^&#]{1,60})", asked)
     if form is None or urls.host_of(url) != urls.host_of(asked) or re.search(r"[?&]f=", url):
         return url
@@ -282,8 +282,8 @@ def name_service(text: str) -> str:
     """The service that a word names: "WMS", "OGC:WMS-1.3.0", "wmsServer", "OGC Web Map Service"…; "" for none."""
     text = text.strip().lower()[:200]
     for part in re.split(r"[^a-z]+", text):
-        if part in SPOKEN:
-            return SPOKEN[part]
+        if part in SERVICE_NAMES:
+            return SERVICE_NAMES[part]
     for phrase, service in PHRASES:
         if phrase in text:
             return service
@@ -320,22 +320,22 @@ def _find_service(path: str) -> str:
         if len(pieces) > 1:
             for piece in pieces:
                 # "sos" alone is a part of many names; with 52n it is not.
-                if piece != "sos" and piece in SPOKEN and SPOKEN[piece] in SERVICES:
-                    return SPOKEN[piece]
+                if piece != "sos" and piece in SERVICE_NAMES and SERVICE_NAMES[piece] in SERVICES:
+                    return SERVICE_NAMES[piece]
                 if piece == "sos" and ("52n" in pieces or "webapp" in pieces):
                     return "SOS"
     return ""
 
 
 def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
-    """From an endpoint that is named like a service."""
+    """From an endpoint with the name of a service."""
     low = path.lower()
     if is_writing(f"{site}/{path}"):
         return ()
     if _PICTURE.search(low) or _TEMPLATE.search(path):
         return _infer_tile(site, path)
     if low.endswith(".xml") and "capabilities" in low:
-        service = _find_service(path) or ("WMTS" if "wmts" in low else "WMS" if "wms" in low else "")
+        service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
         normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
         return (ServiceHint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
     if _DOCUMENT.search(low):
@@ -425,11 +425,11 @@ def _infer_rest(site: str, found: re.Match[str]) -> tuple[ServiceHint, ...]:
         return _make("WMTS", f"{service}/WMTS", "rest endpoint", 0.8)
     hints = _make("ESRI-REST", service, "rest service", 0.9)
     if operation.partition("/")[0] in ("export", "exportimage"):
-        hints += _make("WMS", twin(service, "WMS"), "twin of a rest service", 0.4)
+        hints += _make("WMS", ogc_endpoint(service, "WMS"), "twin of a rest service", 0.4)
     return hints
 
 
-def twin(service: str, kind: str) -> str:
+def ogc_endpoint(service: str, kind: str) -> str:
     """Where an ArcGIS service would answer as an OGC service, if its owner lets it."""
     head, _, tail = service.partition("/rest/services/") if "/rest/services/" in service else (service, "", "")
     return f"{head}/services/{tail}/{kind}Server"

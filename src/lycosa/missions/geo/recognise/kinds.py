@@ -1,7 +1,7 @@
-"""Which service a document describes: a `Doc` flows in, a kind such as "ogc:wms/1.3.0" flows out, or None (G1).
+"""Service kinds: which service a document describes, such as "ogc:wms/1.3.0"; None for a document that describes none.
 
-The content decides, whatever the server calls it: the root element and its namespace, or the keys of a JSON object. No
-tree is built, and most pages are told apart by what the core already knows of them.
+The content decides, whatever the server calls it: the root element and its namespace, or the keys of a JSON object.
+Recognition builds no tree, and sorts most pages out by what the core already knows of them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from msgspec import Raw, Struct
 
 from lycosa.parse import Doc, Root, xml
 
-#: How much of a document is looked at; the root of the most commented capabilities begins within a few kilobytes.
+#: The part of a document that is searched; the root of the most commented capabilities begins within a few kilobytes.
 _HEAD_BYTES = 1 << 16
 #: Where the root mostly is.
 _NEAR_BYTES = 4096
-#: A feed is one of downloads by what its entries hold: this much of it is looked at.
+#: What its entries hold makes a feed one of downloads: this much of it is searched.
 _FEED_BYTES = 1 << 20
 #: Beyond this a JSON document is data, not a description.
 _JSON_BYTES = 32 << 20
@@ -65,7 +65,7 @@ _ITEM_RELATIONS = frozenset(_OFFERED.split())
 
 
 class Opening(Struct):
-    """The beginning of an XML document."""
+    """The opening of an XML document: its root element, and what it says of its service."""
 
     root: Root
     attributes: dict[str, str]
@@ -95,7 +95,7 @@ def recognise(doc: Doc) -> str | None:
 
 
 def _recognise_late(body: bytes) -> str | None:
-    """Capabilities behind the complaints of a program: they follow, whole, where no page begins."""
+    """The kind of capabilities that follow, whole, behind the warnings of a program, where no page begins."""
     at = find_start(body)
     return _recognise_bytes(body[at : at + _HEAD_BYTES]) if at else None
 
@@ -126,14 +126,14 @@ def _recognise_bytes(body: bytes) -> str | None:
 
 
 def _recognise_root(root: Root, body: bytes, charset: str) -> str | None:
-    """The kind that a root element tells; only likely ones are read again for their attributes."""
+    """The kind that a root element shows; only likely ones are read again for their attributes."""
     name = root.name
     if name == "feed":
         return _recognise_feed(body, charset) if root.namespace == _ATOM else None
     if name == "OpenSearchDescription":
-        spoken = _OPENSEARCH.search(root.namespace)
+        version = _OPENSEARCH.search(root.namespace)
         geographic = _GEO_SEARCH.search(_head(body, charset, _HEAD_BYTES))
-        return _versioned("opensearch", spoken[1] if spoken else "") if geographic else None
+        return _versioned("opensearch", version[1] if version else "") if geographic else None
     if name == "TileMapService":
         return _versioned("tms", read_opening(body, charset, root).attributes.get("version", ""))
     if name == "Envelope" and root.namespace in _ENVELOPES:
@@ -145,16 +145,15 @@ def _recognise_root(root: Root, body: bytes, charset: str) -> str | None:
 
 
 def _name_service(opening: Opening) -> str | None:
-    """The kind that capabilities tell by the name or the namespace of their root, else by what they call themselves."""
+    """The kind of capabilities, by the name or the namespace of their root, else by what they call themselves."""
     name, namespace = opening.root.name, opening.root.namespace
     service = _ROOTS.get(name, "")
     if name == "Capabilities":
-        spoken = _OGC.match(namespace)
-        service = spoken[1].lower().replace("wrs", "csw") if spoken else ""
+        known = _OGC.match(namespace)
+        service = known[1].lower().replace("wrs", "csw") if known else ""
         if service not in SERVICES:
-            told = opening.attributes.get("service") or opening.service_type
-            written = _SERVICE_TYPE.match(told)
-            service = written[1].lower() if written else ""
+            stated = _SERVICE_TYPE.match(opening.attributes.get("service") or opening.service_type)
+            service = stated[1].lower() if stated else ""
     if service not in SERVICES:
         return None
     return _versioned(f"ogc:{service}", opening.attributes.get("version") or opening.service_version)
@@ -166,13 +165,13 @@ def _versioned(kind: str, version: str) -> str:
 
 
 class _Stop(Exception):
-    """Ends expat's work from inside a callback."""
+    """The signal that ends expat's work from inside a callback."""
 
 
 def read_opening(body: bytes, charset: str, root: Root) -> Opening:
     """The root of a document, or what its SOAP envelope holds, with attributes by their local names.
 
-    What expat does not read so far is taken from the text of the start tag.
+    Where expat does not get so far, the attributes come from the text of the start tag.
     """
     for size in (_NEAR_BYTES, _HEAD_BYTES):
         data = _head(body, charset, size)
@@ -190,7 +189,7 @@ def _head(body: bytes, charset: str, limit: int) -> bytes:
 
 
 class _Reader:
-    """Reads an opening, as far into the document as it must."""
+    """The expat reader of an opening; reads as far into the document as it must."""
 
     def __init__(self) -> None:
         self._opening: Opening | None = None
@@ -273,7 +272,7 @@ def _recognise_page(doc: Doc) -> str | None:
 
 
 class Keys(Struct):
-    """The keys by which JSON descriptions of services are known; everything else is skipped unread."""
+    """The keys that identify JSON descriptions of services; the decoder skips everything else unread."""
 
     type: Raw = Raw()
     id: Raw = Raw()
@@ -320,7 +319,7 @@ class _Entry(Struct):
     stac_version: Raw = Raw()
 
 
-#: How a decoder ends with what is no JSON; strings that are skipped are not checked, and may be no UTF-8.
+#: What a decoder raises on what is no JSON; it does not check the strings that it skips, which may be no UTF-8.
 FAULTS = (msgspec.MsgspecError, RecursionError, ValueError)
 _keys = msgspec.json.Decoder(Keys)
 _relations = msgspec.json.Decoder(list[_Relation])
@@ -335,7 +334,7 @@ def strip_json(body: bytes) -> bytes:
 
 
 def recognise_json(body: bytes) -> str | None:
-    """The kind that the keys of a JSON object tell."""
+    """The kind that the keys of a JSON object show."""
     body = strip_json(body)
     if len(body) > _JSON_BYTES or body.lstrip()[:1] != b"{":
         return None

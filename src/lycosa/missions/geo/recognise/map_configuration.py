@@ -1,6 +1,6 @@
-"""What configurations of maps, lists of resources and graphs in JSON name: a `Doc` flows in, hints flow out (G10).
+"""Map configurations, lists of resources and linked data in JSON: the services that they name.
 
-Objects are looked at one by one, however deep: what one says of the type of a service holds for the addresses in it.
+The scan reads objects one by one, however deep: the type of service in an object holds for the addresses in it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Table = dict[str, Any]
 
 #: A list of some ten thousand services has less; what is larger is data.
 _DECODED_BYTES = 1 << 23
-#: Objects and lists that are looked at in one document, and addresses in them.
+#: Objects and lists that the scan reads in one document, and addresses in them.
 _MAX_HELD = 200_000
 _MAX_ADDRESSES = 20_000
 #: Values of one key: types, or addresses of one service.
 _MAX_VALUES = 50
 _TYPE_CHARS = 200
 
-#: Documents without any of it are not decoded.
+#: Documents in which nothing of this occurs are not decoded.
 _TELLING = re2.compile((rf'(?i){WORDS}|ogc api|\batom\b|"sources"').encode())
 #: What stands before the name of a key in linked data.
 _PREFIX = re.compile(r".*[:#/]")
@@ -41,7 +41,7 @@ _URLS = ("url", "urls", "endpointurl", "accessurl", "uri")
 _OTHERS = re.compile(r"\w{0,20}url|href|endpoint|server|address|host|service|src|onlineresource")
 _ADDRESS = re.compile(r"(?:https?:)?//[^\s<>\"'`]{4,2000}|/[^\s<>\"'`/*][^\s<>\"'`]{2,2000}", re.IGNORECASE)
 _NAMED = re.compile(r"wmts|wms|wfs|wcs|wps|csw|wcts")
-#: What is no service of maps by its address, but is one by its type.
+#: Services that only their type shows, and no request in their address.
 _FETCHED = ("ATOM", "OGCAPI", "STAC")
 
 
@@ -76,7 +76,7 @@ def _simplify(key: str) -> str:
     return _PREFIX.sub("", key[-60:]).lower()
 
 
-def _spread(value: object) -> list[str]:
+def _texts_of(value: object) -> list[str]:
     """The texts of a value: itself, those in a list, those that linked data wraps."""
     parts = value[:_MAX_VALUES] if isinstance(value, list) else [value]
     plain = (part.get("@id") or part.get("@value") if isinstance(part, dict) else part for part in parts)
@@ -88,25 +88,28 @@ def _find_addresses(found: Table) -> dict[str, list[str]]:
     own: dict[str, list[str]] = {}
     for key, value in found.items():
         if isinstance(value, str | list | dict) and (
-            written := [text for text in _spread(value) if _ADDRESS.fullmatch(text)]
+            written := [text for text in _texts_of(value) if _ADDRESS.fullmatch(text)]
         ):
             own[key] = written
     return own
 
 
 def _read_object(found: Table, own: dict[str, list[str]], base: str) -> Iterator[ServiceHint]:
-    """What an object says: a style names its tiles; others name a service, in their type, their words or a key."""
+    """The services of one object: a style names its tiles; others name a service in their type, a text or a key."""
     if found.get("version") == 8 and isinstance(found.get("sources"), dict):
         yield from _read_style(found["sources"], base)
     if not own:
         return
     simple = {key: _simplify(key) for key in own}
-    meant = [key for key, name in simple.items() if name in _URLS]
-    meant = meant or [key for key, name in simple.items() if _OTHERS.fullmatch(name)][:1]
-    service = _name_type(found, own) if meant else ""
+    address_keys = [key for key, name in simple.items() if name in _URLS]
+    address_keys = address_keys or [key for key, name in simple.items() if _OTHERS.fullmatch(name)][:1]
+    service = _name_type(found, own) if address_keys else ""
     for key, addresses in own.items():
         named = _NAMED.search(simple[key])
-        kind = named[0].upper() if named else service if key in meant else ""
+        if named:
+            kind = named[0].upper()
+        else:
+            kind = service if key in address_keys else ""
         rule = f"script: {kind} configuration" if kind else "script"
         for written in addresses:
             yield from propose(kind, written, base, rule=rule, trust=0.7 if kind in SERVICES else 0.5)
@@ -116,7 +119,7 @@ def _name_type(found: Table, own: dict[str, list[str]]) -> str:
     """The service that an object is about: by its type, else by any short text in it."""
     simple = {_simplify(key): value for key, value in found.items()}
     for key in _TYPES:
-        for text in _spread(simple.get(key)):
+        for text in _texts_of(simple.get(key)):
             service = name_service(text)
             if service in SERVICES or service in _FETCHED:
                 return service

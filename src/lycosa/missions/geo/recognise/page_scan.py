@@ -1,7 +1,7 @@
-"""Addresses of services that a page only mentions: in scripts, pictures, attributes and plain text (G10).
+"""Page scan: the services that a page only mentions, in scripts, pictures, attributes and plain text.
 
 HTML, scripts and JSON flow in as text, hints flow out. One pass of a linear matcher over the bytes finds nothing in
-most pages, and they cost no more; where it finds something, the address around it is cut out and looked at.
+most pages, and they cost no more; where it finds something, the scan cuts out the address around it and reads it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from lycosa import urls
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
     ServiceHint,
-    ask,
+    description_url,
     infer,
     is_data,
     is_document,
     is_reserved,
     is_writing,
-    mend,
     name_service,
+    repair_url,
     strip_request,
 )
 from lycosa.missions.geo.recognise.script_scan import find_files, find_tiles, find_written, is_of_map
@@ -38,15 +38,15 @@ from lycosa.parse.charset import decode
 
 #: Bytes of a page or a script that are searched; libraries and data are larger.
 _SEARCHED_BYTES = 1 << 20
-#: Mentions that are looked at in one document.
+#: Mentions that are read in one document.
 _MAX_MENTIONS = 2_000
 MAX_HINTS = 500
 #: How far an address reaches at most.
 _REACH = 2_000
-#: Names of services in scripts for which an address is looked for.
+#: Names of services in scripts whose address is searched for.
 _MAX_CONFIGURED = 300
 _MAX_PLAIN = 50
-#: What servers say to a request without parameters is shorter.
+#: The answer of a server to a request without parameters is shorter.
 _BARE_BYTES = 1_000
 
 WORDS = (
@@ -55,10 +55,10 @@ WORDS = (
     r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
 )
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
-#: Names of scripts and files that are a map's even where nothing else speaks of one.
+#: Names of scripts and files that belong to a map even where nothing else speaks of one.
 _CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-]*\.js")
-#: What pages are looked at for: all of it in one pass, as most pages have nothing of it.
-_TOLD = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
+#: All that a page is searched for, in one pass, as most pages have nothing of it.
+_MAP_SIGN = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
 _END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
@@ -93,8 +93,8 @@ def read_source(doc: Doc) -> ScannedSource:
     return ScannedSource(data, data.decode("latin-1"), charset)
 
 
-def is_mute(doc: Doc, words: Any = _MENTION) -> bool:
-    """Whether a document surely mentions no service, or has none of these words; in UTF-16 one must look."""
+def has_no_mention(doc: Doc, words: Any = _MENTION) -> bool:
+    """Whether a document surely mentions no service, or has none of these words; UTF-16 needs decoding to know."""
     return not doc.charset.startswith("utf-16") and words.search(doc.body[:_SEARCHED_BYTES]) is None
 
 
@@ -102,32 +102,32 @@ def read_page(doc: Doc) -> list[ServiceHint]:
     """The services that an HTML page mentions, other than by a plain link to their description."""
     if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
         # What a server says to a request without parameters, in a few words.
-        return [tell(hint, "answer of a bare endpoint") for hint in own]
-    if is_mute(doc, _TOLD):
+        return [with_origin(hint, "answer of a bare endpoint") for hint in own]
+    if has_no_mention(doc, _MAP_SIGN):
         return []
-    mute = is_mute(doc)
+    no_mention = has_no_mention(doc)
     source = read_source(doc)
     scripts = [match.span(1) for match in _SCRIPT.finditer(source.text)]
     found = ScanHints(doc)
-    if not mute:
+    if not no_mention:
         found.extend(_read_anchors(doc))
         found.extend(_read_mentions(source, doc.base, scripts))
         found.extend(_read_plain(source, scripts))
         found.extend(_read_extensions(source.text, doc.url))
     if found.hints or scripts:
-        found.extend(_read_map_scripts(source.text, doc.base, mute=mute))
+        found.extend(_read_map_scripts(source.text, doc.base, no_mention=no_mention))
         found.extend(_read_files(source.text, doc.base, scripts))
     return found.hints
 
 
 def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[ServiceHint]:
     """The services that a script or a JSON document mentions: by addresses, and by so many names of services."""
-    mute = is_mute(doc)
-    if mute and doc.kind == "json":
+    no_mention = has_no_mention(doc)
+    if no_mention and doc.kind == "json":
         return []
     source = read_source(doc)
     found, whole = ScanHints(doc), [(0, len(source.text))]
-    if not mute:
+    if not no_mention:
         found.extend(_read_mentions(source, doc.base, whole, configured=configured))
     if doc.kind != "json":
         found.extend(_read_files(source.text, doc.base, whole))
@@ -136,7 +136,7 @@ def read_script(doc: Doc, *, configured: int = _MAX_CONFIGURED) -> list[ServiceH
 
 def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[ServiceHint]:
     """The services that any other text mentions, by their addresses alone."""
-    if is_mute(doc):
+    if has_no_mention(doc):
         return []
     found = ScanHints(doc)
     linked = doc.kind == "feed"
@@ -145,7 +145,7 @@ def read_addresses(doc: Doc, limit_bytes: int = _SEARCHED_BYTES) -> list[Service
 
 
 class ScanHints:
-    """Hints of one document, each service once; what is a link of the page already is left out."""
+    """The hints of one document, each service once, without the document's own address."""
 
     def __init__(self, doc: Doc, limit: int = MAX_HINTS) -> None:
         self.hints: list[ServiceHint] = []
@@ -179,14 +179,14 @@ def _read_mentions(
     configured: int = _MAX_CONFIGURED,
     limit_bytes: int = _SEARCHED_BYTES,
 ) -> Iterator[ServiceHint]:
-    """Look at every place where a service is mentioned; `linked`: the core follows what stands in href."""
+    """Read every mention of a service; `linked`: the core follows the addresses in href."""
     text, starts = source.text, [start for start, _ in scripts]
     seen: set[str] = set()
     until = 0
     for mention in islice(_MENTION.finditer(source.data[:limit_bytes]), _MAX_MENTIONS):
         at, after = mention.span()
         if at < until or text[at - 1 : at] == "<" or text[at - 2 : at] == "</":
-            continue  # within an address that was looked at, or the name of an element
+            continue  # within an address that was read, or the name of an element
         start, end = _cut(text, at, after)
         index = bisect_right(starts, at) - 1
         scripted = index >= 0 and at < scripts[index][1]
@@ -196,14 +196,14 @@ def _read_mentions(
                 continue
             seen.add(written)
             place = _name_place(text, start, scripted=scripted)
-            yield from _look_at(_spell(written, source.charset), base, place=place, linked=linked)
+            yield from _read_address(_decode(written, source.charset), base, place=place, linked=linked)
         elif scripted and configured > 0:
             configured -= 1
             yield from _read_configuration(source, (at, after), scripts[index], base)
 
 
-def _spell(written: str, charset: str) -> str:
-    """A piece of a source as it is meant, where it is not plain."""
+def _decode(written: str, charset: str) -> str:
+    """A piece of a source, decoded where it is not ASCII."""
     return written if written.isascii() else decode(written.encode("latin-1"), charset)
 
 
@@ -224,8 +224,8 @@ def _name_place(text: str, start: int, *, scripted: bool) -> str:
     return attribute[1].lower() if attribute else "text"
 
 
-def _look_at(written: str, base: str, *, place: str, linked: bool) -> Iterator[ServiceHint]:
-    """What a written address tells."""
+def _read_address(written: str, base: str, *, place: str, linked: bool) -> Iterator[ServiceHint]:
+    """The services that an address tells of, as written."""
     if place == "text":
         if not written[:8].lower().startswith(("http://", "https://")):
             return
@@ -234,10 +234,10 @@ def _look_at(written: str, base: str, *, place: str, linked: bool) -> Iterator[S
     if url is None:
         return
     for hint in infer(url):
-        # What is a link already is fetched: its answer tells more than a guess, and it may be the description itself.
+        # The crawl fetches a link anyway: its answer tells more than a guess, and may be the description itself.
         if linked and place == "href" and (hint.rule in _LINKED or is_same(hint, url)):
             continue
-        yield tell(hint, _PLACES.get(place, place))
+        yield with_origin(hint, _PLACES.get(place, place))
 
 
 _LINKED = GUESSES | {"capabilities request"}
@@ -253,7 +253,7 @@ def is_same(hint: ServiceHint, url: str) -> bool:
 
 def resolve(written: str, base: str) -> str | None:
     """The absolute address that a text means, its templates kept."""
-    written = mend(unescape(written) if "&" in written else written).strip()
+    written = repair_url(unescape(written) if "&" in written else written).strip()
     if written.startswith("//"):
         return f"{base.partition(':')[0]}:{written}"
     if written[:7].lower() == "http://" or written[:8].lower() == "https://":
@@ -266,24 +266,24 @@ def resolve(written: str, base: str) -> str | None:
     return urls.normalise(written, base)
 
 
-def tell(hint: ServiceHint, where: str) -> ServiceHint:
+def with_origin(hint: ServiceHint, where: str) -> ServiceHint:
     """A hint that says where it was found."""
     return ServiceHint(hint.url, hint.service, hint.endpoint, f"{where}: {hint.rule}", hint.trust)
 
 
 def propose(service: str, written: str, base: str, *, rule: str, trust: float) -> Iterator[ServiceHint]:
-    """The hint that a service which is named beside an address answers there."""
+    """The hint that the service named beside an address answers there."""
     url = resolve(written, base)
     if url is None or "{" in url.partition("?")[0] or is_reserved(urls.host_of(url).partition(":")[0]):
         return
     inferred = infer(url)
     if inferred and not (service in SERVICES and inferred[0].rule in GUESSES):
-        yield from map(partial(tell, where=rule), inferred)
+        yield from map(partial(with_origin, where=rule), inferred)
     elif service in SERVICES and not is_document(url):
         normal = urls.normalise(strip_request(url))
         if normal:
             normal = normal.rstrip("?&")
-            yield ServiceHint(ask(normal, service), service, normal, rule, trust)
+            yield ServiceHint(description_url(normal, service), service, normal, rule, trust)
     elif service and not is_data(url):
         normal = urls.normalise(url)
         if normal:
@@ -299,7 +299,7 @@ def _read_configuration(
     if service not in SERVICES:
         return
     for written in find_written(text, mention, script):
-        written = _spell(written, source.charset)
+        written = _decode(written, source.charset)
         yield from propose(service, written, base, rule=f"script: {service} configuration", trust=0.7)
 
 
@@ -333,12 +333,12 @@ def _read_plain(source: ScannedSource, scripts: list[tuple[int, int]]) -> Iterat
         low = max(0, at - _REACH)
         if text.rfind("<", low, at) > text.rfind(">", low, at):
             continue  # inside a tag
-        url = resolve(_spell(match[0], source.charset).rstrip(").,;:!?'\""), "")
+        url = resolve(_decode(match[0], source.charset).rstrip(").,;:!?'\""), "")
         if url is None or _PAGE_END.search(url) or is_reserved(urls.host_of(url).partition(":")[0]):
             continue
         inferred = infer(url)
         if inferred:
-            yield from map(partial(tell, where="text"), inferred)
+            yield from map(partial(with_origin, where="text"), inferred)
         elif normal := urls.normalise(url):
             yield ServiceHint(normal, "", "", "text: an address among services", 0.2)
         count += 1
@@ -351,7 +351,7 @@ def _read_attribute(text: str, match: re.Match[str], charset: str) -> Iterator[S
     attribute = _ATTRIBUTE.search(text, max(0, match.start() - 60), match.start())
     name = attribute[1].lower() if attribute else ""
     if name == "value" or name.startswith("data-"):
-        written, service = _spell(match[0], charset), name_service(name)
+        written, service = _decode(match[0], charset), name_service(name)
         if service in SERVICES:
             yield from propose(service, written, "", rule="attribute: named by it", trust=0.6)
         elif name == "value" and not _PAGE_END.search(written):
@@ -368,19 +368,19 @@ def _read_extensions(text: str, url: str) -> Iterator[ServiceHint]:
     head, _, tail = page.partition("/rest/services/")
     for service in dict.fromkeys(_EXTENSION.findall(text)):
         endpoint = f"{head}/services/{tail}/{service}Server"
-        yield ServiceHint(ask(endpoint, service), service, endpoint, "rest extension", 0.9)
+        yield ServiceHint(description_url(endpoint, service), service, endpoint, "rest extension", 0.9)
     yield from infer(page)
 
 
-def _read_map_scripts(text: str, base: str, *, mute: bool) -> Iterator[ServiceHint]:
-    """Scripts of a page that may hold the configuration of its map; where nothing else speaks of one, fewer do."""
+def _read_map_scripts(text: str, base: str, *, no_mention: bool) -> Iterator[ServiceHint]:
+    """Scripts of a page that may hold the configuration of its map; fewer do on a page that mentions no service."""
     host = urls.host_of(base)
     for match in islice(_SCRIPT_FILE.finditer(text), _MAX_PLAIN):
-        if not is_of_map(match[1]) or (mute and not _CONFIGURED.search(match[1].encode())):
+        if not is_of_map(match[1]) or (no_mention and not _CONFIGURED.search(match[1].encode())):
             continue
         url = urls.normalise(unescape(match[1]), base)
         if url and urls.host_of(url) == host:
-            yield ServiceHint(url, "", "", "script of a map", 0.1 if mute else 0.2)
+            yield ServiceHint(url, "", "", "script of a map", 0.1 if no_mention else 0.2)
 
 
 def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[ServiceHint]:

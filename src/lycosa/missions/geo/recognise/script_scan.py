@@ -1,4 +1,7 @@
-"""Addresses in the text of scripts, by what stands around them: places flow in, addresses as written flow out."""
+"""Script scan: the addresses in the text of scripts, by what stands around them.
+
+Places in a text flow in, addresses as written flow out.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,12 @@ _LIBRARY = re.compile(
 
 
 def is_of_map(name: str) -> bool:
-    """Whether a file is named like the configuration of a map."""
+    """Whether the name of a file is like that of the configuration of a map."""
     return _MAP_SCRIPT.search(name) is not None and _LIBRARY.search(name) is None
 
 
 def find_files(text: str, scripts: list[tuple[int, int]]) -> list[str]:
-    """The JSON files that scripts name: styles of maps, and what is named like the configuration of a map."""
+    """The JSON files that scripts name: styles of maps, and files with the name of a configuration of a map."""
     styles = (match[1] for script in scripts for match in _STYLE.finditer(text, *script))
     named = (match[1] for script in scripts for match in _FILE.finditer(text, *script))
     return list(dict.fromkeys(islice(chain(styles, filter(is_of_map, named)), _MAX_LISTED)))

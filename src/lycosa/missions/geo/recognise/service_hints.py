@@ -1,11 +1,11 @@
-"""All that a document tells of services elsewhere: a `Doc` flows in, hints flow out, and as links for the crawl."""
+"""Service hints: where the services are that a document leads to, as hypotheses and as links for the crawl."""
 
 from __future__ import annotations
 
 from lycosa import urls
 from lycosa.missions.geo.recognise import document_links, page_scan
 from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
-from lycosa.missions.geo.recognise.exception_report import COMPLAINTS
+from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
 from lycosa.missions.geo.recognise.kinds import recognise
 from lycosa.model import Link
 from lycosa.parse import Doc
@@ -30,7 +30,7 @@ def find_hints(doc: Doc, kind: str | None = None) -> list[ServiceHint]:
 
 
 def _go_home(doc: Doc, kind: str | None) -> list[ServiceHint]:
-    """The first page of a host that has a service: it has more of them, which who linked to this one did not tell."""
+    """The first page of a host that has a service: it has more services than the page that linked to this one names."""
     home = urls.normalise("/", doc.url) if kind else None
     return [ServiceHint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
 
@@ -41,9 +41,9 @@ def links(doc: Doc, kind: str | None = None) -> list[Link]:
     return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}", trust=hint.trust) for hint in hints]
 
 
-def complaints(doc: Doc) -> list[Link]:
-    """The links of a document that came with an error status: only if it is a service's own complaint."""
+def links_of_exception(doc: Doc) -> list[Link]:
+    """The links of a document that came with an error status: only if it is an exception report."""
     root = doc.root
-    if root is None or root.name not in COMPLAINTS:
+    if root is None or root.name not in EXCEPTION_ROOTS:
         return []
     return links(doc)

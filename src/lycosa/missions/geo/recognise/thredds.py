@@ -1,4 +1,4 @@
-"""Catalogues of THREDDS servers: a `Doc` flows in, the services of each data set and further catalogues flow out.
+"""THREDDS catalogues: the services of each data set in one, and the catalogues that it refers to.
 
 A catalogue lists services, each with the base of its addresses, and data sets; a service of maps or coverages answers
 for each data set on its own, and not at its base.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from lycosa import urls
-from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint, ask, is_reserved
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint, description_url, is_reserved
 from lycosa.missions.geo.xml_access import attribute, read_tree, text_at
 from lycosa.parse import Doc
 
@@ -32,7 +32,7 @@ class _Service(NamedTuple):
 
 
 def read_catalogue(doc: Doc) -> Iterator[ServiceHint]:
-    """The catalogues that a catalogue refers to, and what can be asked about its data sets."""
+    """The catalogues that a catalogue refers to, and the services of its data sets."""
     root, _ = read_tree(doc)
     if root is None:
         return
@@ -49,11 +49,13 @@ def read_catalogue(doc: Doc) -> Iterator[ServiceHint]:
         for service in services.get(named, every) if path else ():
             endpoint = urls.normalise(f"{service.base}{path}{service.suffix}", doc.base)
             if endpoint:
-                yield ServiceHint(ask(endpoint, service.type), service.type, endpoint, "data set of a catalogue", 0.7)
+                yield ServiceHint(
+                    description_url(endpoint, service.type), service.type, endpoint, "data set of a catalogue", 0.7
+                )
 
 
 def _read_services(root: Element) -> dict[str, list[_Service]]:
-    """What each service of a catalogue can be asked as; compound ones as all in them."""
+    """The OGC services of a catalogue by their names; a compound one stands for all in it."""
     found: dict[str, list[_Service]] = {}
     for service in islice(root.iter("{*}service"), _MAX_SERVICES):
         found[attribute(service, "name")] = [
@@ -65,6 +67,6 @@ def _read_services(root: Element) -> dict[str, list[_Service]]:
 
 
 def _name_service(dataset: Element) -> str:
-    """The service by which a data set is offered, if it says so; those in it are offered alike."""
+    """The service that offers a data set, if it says so; the same one offers those in it."""
     own = attribute(dataset, "serviceName") or text_at(dataset, "serviceName")
     return own or text_at(dataset, "metadata", "serviceName")
