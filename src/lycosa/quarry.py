@@ -13,9 +13,10 @@ _FORMER = {"refused": "links_of_error", "same": "identity", "vouched": "trusted_
 
 
 class Quarry:
-    """What is hunted. Every method is pure: no I/O, no clock, so it runs live, over an archive, or in a worker process.
+    """What is hunted. No method does I/O or asks the clock, so it runs live, over an archive, or in a worker process.
 
-    The defaults hunt nothing; a mission overrides what it needs.
+    The defaults hunt nothing; a mission overrides what it needs. What a quarry remembers of earlier documents is that
+    of its own process, and may be lost at any time.
     """
 
     #: Under what name its records are kept; empty: the name of the class.

@@ -105,7 +105,7 @@ class XmlAnalyzer(Analyzer):
         return kind.name
 
     def correct(self, case: Case) -> Corrected | None:
-        """What makes it well-formed."""
+        """The corrections that make a document well-formed."""
         kind: Kind | None = case.scratch.get("kind")
         if kind is None or kind.root is None:
             return None
@@ -134,7 +134,7 @@ class XmlAnalyzer(Analyzer):
         return [TypedLink(link.relation, link.href, True, link.url or "") for link in found.strong]
 
     def analyse(self, case: Case) -> Mapping[str, Fact] | None:
-        """How it is built, in which namespaces, and what it says of schemas."""
+        """The structure of a document, its namespaces, and what it says of schemas."""
         kind: Kind | None = case.scratch.get("kind")
         if kind is None:
             return None
@@ -233,7 +233,7 @@ class XmlAnalyzer(Analyzer):
             store.db.execute("UPDATE document SET checked = NULL WHERE validity = 'unknown'")
 
     def finish(self, store: AnalysisStore) -> None:
-        """What a schema is worth by itself follows from whether it could be compiled."""
+        """Write down the validity of schemas: usable by themselves, if they could be compiled."""
         with store.transaction():
             store.db.execute(_JUDGE_SCHEMAS)
 
@@ -285,7 +285,7 @@ def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
     )
 
 
-#: Who judged: what was found valid or not by another is looked at again.
+#: The version of these checks: a change of it has every document checked again.
 _JUDGE = b"2"
 
 

@@ -277,7 +277,7 @@ class _Inflate(Protocol):
 
 
 def _chain(open_one: Callable[[], _Inflate], body: bytes, room: int) -> tuple[bytes, str]:
-    """What a file holds; of a broken one, read again in pieces, what stands before the damage."""
+    """The content of a file; of a broken one, read again in pieces, the content before the damage."""
     content, problem = _inflate_all(open_one, body, room, first=len(body))
     return (content, problem) if content or not problem else _inflate_all(open_one, body, room, first=_PIECE_BYTES)
 
@@ -328,7 +328,7 @@ _ENDINGS = {"tgz": "tar", "taz": "tar", "tbz": "tar", "tbz2": "tar", "txz": "tar
 
 
 def _open_stream(body: bytes, url: str, archive: XmlArchive, *, name: str, meter: _Meter, depth: int) -> None:
-    """What is squeezed as a whole: mostly a tar file, else one document with the archive's own name."""
+    """Open a file that is compressed as a whole: mostly a tar file, else one document with the archive's own name."""
     peek, _ = _STREAMS[name](body, _PEEK_BYTES)
     tar = find_format(peek) == "tar"
     # A tar file may hold much that is of no interest, so more of it is taken than of one document.

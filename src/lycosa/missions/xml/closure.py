@@ -93,7 +93,7 @@ def _follow_redirects(store: AnalysisStore, collection: Collection) -> Iterator[
 
 
 def _take_guesses(store: AnalysisStore, collection: Collection) -> Iterator[tuple[int, str]]:
-    """What the crawl found elsewhere, when it was missing at its address."""
+    """The documents that the crawl guessed right, with the addresses at which they were missing."""
     sql = """SELECT url.url, missing.url FROM url JOIN url AS missing ON missing.n = url.parent
              WHERE url.via = 'guess' AND url.digest <> x'' ORDER BY url.n"""
     for guess, missing in list(collection.rows(sql)):

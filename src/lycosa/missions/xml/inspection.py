@@ -83,7 +83,7 @@ def inspect_archive(archive: XmlArchive, url: str) -> Inspection:
 
 
 def base_of(member: Member, url: str) -> str:
-    """What the links of a member are relative to: the archive, as if it had been unpacked where it lies."""
+    """The base of the links of a member, as if the archive had been unpacked where it lies."""
     folder = url[: url.rfind("/") + 1]
     return folder + member.address.rpartition("!/")[2]
 

@@ -150,7 +150,7 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
 
 
 def _find_preface_fault(text: Text) -> Fault | None:
-    """What a strict parser would say of what stands before the first tag."""
+    """The fault that a strict parser would find before the first tag."""
     if not text.skipped or (text.skipped.isspace() and not text.data.startswith(b"<?xml")):
         return None
     return Fault("blanks before the XML declaration" if text.skipped.isspace() else "text before the first tag", 1, 1)

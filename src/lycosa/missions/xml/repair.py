@@ -106,7 +106,7 @@ CODES = {
 
 
 def find_fault(data: bytes) -> tuple[str, int]:
-    """What a strict parser says of a document in UTF-8, and in which line; empty: nothing."""
+    """The first error of a strict parser in a document in UTF-8, and its line; empty: there is none."""
     parser = xml.open_parser(namespaces=True)
     if b"<!ENTITY" in data:
         parser.DefaultHandler = _ignore  # with it expat does not expand entities in the text

@@ -153,11 +153,11 @@ def check_services(
             return _show(collection, None, shown)
         if number:
             _find_round(collection, number)
-        settled = load_command_line((), options).loaded
-        mission = settled.mission
-        given = settled.origin.get("limits.time_s") == "--max-time"
+        settings = load_command_line((), options).loaded
+        mission = settings.mission
+        given = settings.origin.get("limits.time_s") == "--max-time"
         mission = mission if given else replace(mission, limits=replace(mission.limits, time_s=0.0))
-        period_s = mission.recrawl.period_h * _HOUR_S if settled.origin.get("recrawl.period_h") == "--period" else 0.0
+        period_s = mission.recrawl.period_h * _HOUR_S if settings.origin.get("recrawl.period_h") == "--period" else 0.0
         progress = RoundProgress(quiet=quiet)
         wanted = ServiceFilter(kind=kind, host=host_pattern(host))
         plan = _Plan(wanted=wanted, shown=shown, period_s=period_s, rounds=rounds, anew=new, strict=strict)

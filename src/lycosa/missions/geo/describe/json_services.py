@@ -221,8 +221,9 @@ def read_arcgis(found: Table, service: Service) -> list[LayerItem]:
     service.crs = (name_crs(extent.crs),) if extent else ()
     if service.kind.startswith("arcgis:layer"):
         item = _read_layer(found)
-        item.box, item.box_from = box, "own" if box else ("unusable" if extent else "")
-        item.extents = (extent,) if extent else ()
+        if extent:
+            item.box, item.box_from = box, "own" if box else "unusable"
+            item.extents = (extent,)
         item.crs, item.crs_count = service.crs, len(service.crs)
         return [item]
     items = [LayerItem("folder", word(name), word(name)) for name in words(found.get("folders"))]

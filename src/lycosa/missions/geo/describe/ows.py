@@ -163,7 +163,9 @@ def _place_box(item: LayerItem, element: Element, inherited: Box | None) -> None
             extents.append(Extent(fold(crs, 120), values))
     item.extents = tuple(extents)
     item.box = unite([box for box in boxes if box])
-    item.box_from = ("own" if item.box else "unusable") if stated else ""
+    item.box_from = ""
+    if stated:
+        item.box_from = "own" if item.box else "unusable"
     if item.box is None:
         # The sample documents and most servers name systems by URNs here, so that EPSG's order of axes holds.
         computed = (convert(e.crs, e.values, latitude_first=False) for e in extents)

@@ -241,8 +241,10 @@ def _read_layer(layer: Element, given: Inherited, latitude_first: bool) -> Layer
 
 def place_box(item: LayerItem, stated: Element | None, inherited: Box | None, *, latitude_first: bool) -> None:
     """Fill in an item's box: as stated, from one in another system, or from what is around it."""
-    item.box = read_box(stated) if stated is not None else None
-    item.box_from = ("own" if item.box else "unusable") if stated is not None else ""
+    item.box, item.box_from = None, ""
+    if stated is not None:
+        item.box = read_box(stated)
+        item.box_from = "own" if item.box else "unusable"
     if item.box is None:
         computed = (convert(e.crs, e.values, latitude_first=latitude_first) for e in item.extents)
         item.box = next(filter(None, computed), None) or inherited

@@ -74,7 +74,7 @@ def _documents(entries: Iterable[ServiceEntry], layers: Iterable[Layer]) -> Iter
 
 
 def name_of(entry: ServiceEntry) -> str:
-    """What a service is called."""
+    """The title of a service, or its type and endpoint where it has none."""
     return entry.service.title or f"{entry.service.type} {entry.service.endpoint}"
 
 

@@ -278,14 +278,14 @@ def _find_records(resource: Element) -> Iterator[Element]:
 
 
 def _recall(element: Element, known: dict[Element, str]) -> str:
-    """What is named in an element, read once."""
+    """The service or protocol that an element names, read once per element."""
     if (found := known.get(element)) is None:
         found = known[element] = _read_around(element)
     return found
 
 
 def _read_around(element: Element) -> str:
-    """What is named in an element for the addresses in it: a protocol, whatever it is, else a type of service."""
+    """The name in an element that holds for the addresses in it: a protocol, whatever it is, else a type of service."""
     named = text_at(element, "protocol") or attribute(element, "service")
     if not named and local(element) != "Get":
         named = attribute(element, "protocol")

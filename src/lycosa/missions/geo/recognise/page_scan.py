@@ -384,7 +384,7 @@ def _read_map_scripts(text: str, base: str, *, no_mention: bool) -> Iterator[Ser
 
 
 def _read_files(text: str, base: str, scripts: list[tuple[int, int]]) -> Iterator[ServiceHint]:
-    """What scripts read: the style of a map or another configuration, and the descriptions of its tiles."""
+    """The files that scripts read: the style of a map or another configuration, and the descriptions of its tiles."""
     tiles = ((written, "tiles of a map", 0.5) for written in find_tiles(text, scripts))
     files = ((written, "script of a map", 0.3) for written in find_files(text, scripts))
     for written, rule, trust in (*tiles, *files):
