@@ -82,3 +82,23 @@ def test_modules_that_pages_name_exist(page: Path) -> None:
     assert [
         name for name in sorted(named) if not any(place == name or place.endswith(f"/{name}") for place in places)
     ] == []
+
+
+def test_imports_that_pages_show_work() -> None:
+    """What a page tells people to import can be imported."""
+    shown = {
+        (module, name.strip())
+        for page in PAGES
+        for module, names in re.findall(
+            r"^ *from (lycosa[\w.]*) import ([\w, ]+)", page.read_text("utf-8"), re.MULTILINE
+        )
+        for name in names.split(",")
+    }
+    assert len(shown) > 5
+    broken = []
+    for module, name in shown:
+        try:
+            exec(f"from {module} import {name}", {})
+        except ImportError as error:
+            broken.append(str(error))
+    assert broken == []

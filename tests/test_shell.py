@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,7 @@ def make_ready(root: Path) -> None:
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\nfor word; do echo "<$word>"; done\nexit 7\n')
     python.chmod(0o755)
-    project = (root / "pyproject.toml").read_bytes()
+    project = (root / "pyproject.toml").read_bytes() + (root / "tools/constraints.txt").read_bytes()
     checksum = subprocess.run(["cksum"], input=project, capture_output=True, check=True).stdout.decode()
     for kind in ("run", "dev"):
         (root / f".venv/lycosa-{kind}").write_text(f"{root} {checksum.strip()}")
@@ -74,9 +76,23 @@ def test_arguments_of_the_tests_go_to_pytest(checkout: Path, tmp_path: Path) -> 
     assert done.stdout.splitlines()[2:] == ["<pytest>", "<tests/acceptance>"]
 
 
-def test_a_changed_project_is_set_up_again(checkout: Path) -> None:
-    """When pyproject.toml changes, the environment is no longer taken for good."""
+@pytest.mark.parametrize("name", ["pyproject.toml", "tools/constraints.txt"])
+def test_a_changed_project_is_set_up_again(checkout: Path, name: str) -> None:
+    """When what is installed changes, the environment is no longer taken for good."""
     make_ready(checkout)
-    with (checkout / "pyproject.toml").open("a") as project:
-        project.write("\n# changed\n")
+    with (checkout / name).open("a") as file:
+        file.write("\n# changed\n")
     assert "needs Python" in run(checkout / "lycosa", cwd=checkout).stderr
+
+
+def test_every_dependency_has_its_version() -> None:
+    """A fresh checkout installs what the project was tested with; `pip install` keeps its ranges."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    pinned = {
+        re.sub(r"[-_.]+", "-", line.partition("==")[0]).lower()
+        for line in (ROOT / "tools/constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[\s<>=!~;\[]", entry)[0]).lower() for entry in wanted}
+    assert names <= pinned

@@ -44,15 +44,27 @@ def works(env: Path, root: Path) -> bool:
     return False
 
 
-def install(env: Path, root: Path, *, kind: str) -> bool:
-    """Install the checkout itself, and for dev what its tests need."""
+def find_wanted(root: Path, *, kind: str) -> list[str]:
+    """What is installed: the checkout itself, and for dev what its tests need."""
     wanted = ["--editable", str(root)]
     if kind == "dev":
         # `pip install --group dev` would do, but needs a newer pip than the one that comes with Python 3.11.
         wanted += tomllib.loads((root / "pyproject.toml").read_text())["dependency-groups"]["dev"]
+    return wanted
+
+
+def install(env: Path, root: Path, *, kind: str) -> bool:
+    """Install what is wanted in the versions that the project was tested with, or else in the newest."""
     pip = [env / "bin/python", "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input"]
-    # Standard output belongs to the program that runs afterwards.
-    done = subprocess.run([*pip, *wanted], stdout=sys.stderr, env=os.environ | {"PIP_USER": "0"}).returncode == 0
+    wanted, constraints = find_wanted(root, kind=kind), root / "tools/constraints.txt"
+    for options in (["--constraint", str(constraints)], []):
+        # Standard output belongs to the program that runs afterwards.
+        command = [*pip, *options, *wanted]
+        done = subprocess.run(command, stdout=sys.stderr, env=os.environ | {"PIP_USER": "0"}).returncode == 0
+        if done:
+            break
+        if options:
+            tell("the versions of tools/constraints.txt cannot be installed here; trying the newest ones")
     # pip compiles what it copies, and this it does not copy. Where PYTHONDONTWRITEBYTECODE is set, as in many
     # containers, every start would compile it again: a quarter of a second.
     subprocess.run([env / "bin/python", "-m", "compileall", "-qq", root / "src"], capture_output=True)
@@ -65,7 +77,7 @@ def main(root: Path, env: Path, kind: str, stamp: str) -> int:
     with alone(env.parent):
         if marker.is_file() and marker.read_text() == stamp and os.access(env / "bin/python", os.X_OK):
             return 0
-        tell(f"setting up {env} (only now, and when pyproject.toml changes)")
+        tell(f"setting up {env} (only now, and when what it needs changes)")
         if not works(env, root):
             try:
                 venv.create(env, with_pip=True, clear=True, symlinks=True)

@@ -1,7 +1,7 @@
 # Sourced by ./lycosa and ./test. In: $root, the checkout; $kind, run or dev. Out: $env, an environment that is up to date.
-# An environment is up to date when its stamp names this checkout and this pyproject.toml.
+# An environment is up to date when its stamp names this checkout, this pyproject.toml and these constraints.
 
-stamp="$root $(cksum <"$root/pyproject.toml")"
+stamp="$root $(cat "$root/pyproject.toml" "$root/tools/constraints.txt" | cksum)"
 
 current() {
     [ -x "$1/bin/python" ] && [ "$(cat "$1/lycosa-$kind" 2>/dev/null)" = "$stamp" ]
