@@ -10,8 +10,8 @@ import pytest
 from support.crawl_runs import chain, command, rows, stored
 from support.loopback import Web
 
-from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.model import HostRow
+from lycosa.politeness.host_queue import HostQueue
 
 #: The program, in a system whose clock is set by so many seconds while the crawl is under way.
 JUMP = """

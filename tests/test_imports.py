@@ -48,16 +48,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "extract": (
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",
     ),
-    "crawler.shared_state": (),
-    "crawler.politeness": (
-        *GROUND, "config", "crawler.shared_state", "fetch", "frontier", "render",
+    "politeness": (
+        *GROUND, "config", "fetch", "frontier", "render",
     ),
-    "crawler.intake": (
-        *GROUND, "archive", "collection", "config", "crawler.politeness", "crawler.shared_state", "extract", "fetch",
+    "intake": (
+        *GROUND, "archive", "collection", "config", "politeness", "extract", "fetch",
         "frontier", "judge.admission", "judge.priority", "parse", "quarry", "render",
     ),
     "repair": (
-        *GROUND, "archive", "collection", "config", "crawler.intake", "crawler.politeness", "fetch", "frontier",
+        *GROUND, "archive", "collection", "config", "intake", "politeness", "fetch", "frontier",
         "frontier.sqlite", "judge.admission", "judge.priority", "output", "parse", "render",
     ),
     "explain": (
@@ -72,7 +71,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.priority", "parse", "quarry",
     ),
     "crawler": (
-        *GROUND, "archive", "collection", "config", "crawler.intake", "crawler.politeness", "crawler.shared_state",
+        *GROUND, "archive", "collection", "config", "intake", "politeness",
         "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority", "output",
         "quarry", "render", "repair", "text",
     ),
@@ -226,6 +225,14 @@ def test_the_table_has_no_idle_edge() -> None:
         if other not in GROUND and other not in used[room]
     ]
     assert idle == []
+
+
+def test_no_two_folders_import_each_other() -> None:
+    """Nor one another through others: the folders have an order, as the rooms have."""
+    folders: dict[str, set[str]] = defaultdict(set)
+    for module, imported in edges(SOURCE).items():
+        folders[module.partition(".")[0]] |= {other.partition(".")[0] for other in imported}
+    assert find_cycles(folders) == []
 
 
 def test_no_module_imports_itself_through_others() -> None:

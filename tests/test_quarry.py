@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.guarded_quarry import GuardedQuarry
 from lycosa.model import Link, Record
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, has_extract, overrides, parts_of

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from lycosa.missions.geo import describe_service, find_hints, infer
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.export import geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.identity import make_id
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
+from lycosa.missions.geo.recognise.endpoint_inference import infer
 from lycosa.missions.geo.recognise.kinds import recognise
+from lycosa.missions.geo.recognise.service_hints import find_hints
 from lycosa.parse import Doc, read
 
 pytestmark = pytest.mark.acceptance

@@ -17,8 +17,9 @@ from support.synthetic_web import SyntheticWeb
 from support.xml_yield import Yield, hunt
 
 from lycosa import urls
-from lycosa.missions.xml import Trace, recognise, trace
 from lycosa.missions.xml.archives import unpack
+from lycosa.missions.xml.kinds import recognise
+from lycosa.missions.xml.links import Trace, trace
 
 pytestmark = pytest.mark.acceptance
 

@@ -38,10 +38,10 @@ from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.lab.simulation import Key, Point, measure
-from lycosa.missions.geo import Geo
 from lycosa.missions.geo.inventory.identity import endpoint_key
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
 from lycosa.missions.geo.inventory.service_state import state_of
+from lycosa.missions.geo.quarry import Geo
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.model import Link, Observation
 from lycosa.parse import Doc, read

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lycosa.missions.geo import Geo
+from lycosa.missions.geo.quarry import Geo
 from lycosa.parse import Doc, read
 from lycosa.text import Thesaurus, extract, thesaurus_library
 from lycosa.text.compiled_thesaurus import open_compiled, write_compiled

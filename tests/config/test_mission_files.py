@@ -22,7 +22,7 @@ from lycosa.config.value_parsers import (
     parse_size,
 )
 from lycosa.errors import UsageError
-from lycosa.missions.registry import built_in
+from lycosa.missions import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -245,7 +245,7 @@ def test_missions_are_found_by_name() -> None:
     assert find_mission("example.org") is None
     assert find_mission("own.toml") == Path("own.toml")
     assert find_mission("\0") is None
-    for path in built_in().values():
+    for path in (Path(str(plugin.defaults)) for plugin in registry.ours()):
         load(path)
 
 

@@ -9,11 +9,11 @@ from support.crawl_runs import crawl, stored
 from support.loopback import Reply, Web, html
 
 from lycosa.crawler.batch_commit import BATCH_PAGES, BATCH_S, EARLY_S, BatchTiming
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.frontier.partitions import LeasedPartitions, part_of
+from lycosa.intake.batch import PendingBatch
 from lycosa.model import Discovery, HostRow, Outcome, State
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.shared_state import Cell, SharedState
 
 
 def make_found(host: str, state: State = State.PENDING) -> Discovery:

@@ -16,14 +16,14 @@ from support.service_site import GEO, WMS, services
 from lycosa.config.settings import Mission, PolicySettings
 from lycosa.crawler.batch_commit import BatchTiming
 from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.shared_state import SharedState
 from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.intake.batch import PendingBatch
+from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.policy_factory import resolve_order
 from lycosa.model import HostRow, Target
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.shared_state import SharedState
 
 COMPLAINT = b"""<?xml version="1.0"?><ServiceExceptionReport version="1.3.0">
 <ServiceException code="MissingParameterValue">service is missing</ServiceException></ServiceExceptionReport>"""

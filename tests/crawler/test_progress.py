@@ -10,8 +10,8 @@ import pytest
 from lycosa.config.settings import Mission
 from lycosa.crawler import progress as crawl_progress
 from lycosa.crawler.progress import CrawlProgress
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.output import progress
+from lycosa.politeness.shared_state import Cell, SharedState
 
 
 class Screen(io.StringIO):

@@ -14,13 +14,13 @@ from typing import TypeVar
 from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.politeness.host_queue import INFINITE, HostQueue
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import DiskFull
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import LeasedPartitions
+from lycosa.intake.batch import PendingBatch
 from lycosa.model import Batch, Committed, Discovery, State
+from lycosa.politeness.host_queue import INFINITE, HostQueue
+from lycosa.politeness.shared_state import Cell, SharedState
 
 BATCH_PAGES = 1000
 BATCH_BYTES = 8 << 20

@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.politeness.host_queue import INFINITE, HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostScheduler, MakeQueue
 from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.policy import AGE
 from lycosa.model import Discovery, State, WeightUpdate
+from lycosa.politeness.host_queue import INFINITE, HostQueue
+from lycosa.politeness.host_scheduler import HostScheduler, MakeQueue
 
 HOLD_S = 0.02  # until host queues that were held back are looked at again
 HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half

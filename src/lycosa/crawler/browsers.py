@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.browser_choice import NO_BROWSER
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import part_of
+from lycosa.intake.browser_choice import NO_BROWSER
 from lycosa.output.wording import counted
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.render.browser_discovery import find_browser
 from lycosa.render.browser_processes import BrowserProcesses
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from lycosa.crawler.politeness.disposition import is_counted
-from lycosa.crawler.shared_state import SharedState
 from lycosa.judge.admission.fetch_rules import PAGE_LIMIT
 from lycosa.judge.admission.traps import OK
 from lycosa.model import Outcome, Target, Verdict
+from lycosa.politeness.disposition import is_counted
+from lycosa.politeness.shared_state import SharedState
 
 _NO_PERMIT = Verdict(False, PAGE_LIMIT, "as many pages are stored or under way as limits.pages allows")
 

@@ -6,9 +6,9 @@ import time
 from typing import TextIO
 
 from lycosa.config.settings import Mission
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.output.progress import ProgressLine
 from lycosa.output.wording import counted
+from lycosa.politeness.shared_state import Cell, SharedState
 
 SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens
 

@@ -17,17 +17,17 @@ from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
 from lycosa.config.secrets import has_secrets
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.browser_choice import NO_BROWSER, RENDER
-from lycosa.crawler.intake.page_storage import PageStorage
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostScheduler
-from lycosa.crawler.politeness.robots_cache import RobotsCache
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import DecodedBody, decode, decode_file
 from lycosa.frontier.partitions import LeasedPartitions
+from lycosa.intake.browser_choice import NO_BROWSER, RENDER
+from lycosa.intake.page_storage import PageStorage
 from lycosa.model import Answer, Purpose, Target
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.robots_cache import RobotsCache
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.render.messages import (
     Ask,
     Begin,

@@ -14,13 +14,13 @@ from lycosa.config.loading import load
 from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.browsers import fetch_again
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.politeness.backoff import longest_pause
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.intake.batch import PendingBatch
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.output.wording import counted
+from lycosa.politeness.backoff import longest_pause
 
 #: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
 #: robots.txt is asked again before anything is fetched.)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lycosa.config.settings import RecrawlSettings
-from lycosa.crawler.intake.revisits import HOUR_S, step_of
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.revisits import HOUR_S, step_of
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
 

@@ -24,11 +24,8 @@ from lycosa.config.toml_writer import to_toml
 from lycosa.crawler import rounds
 from lycosa.crawler.browsers import Browsers, refuse_browserless
 from lycosa.crawler.disk_guard import DiskGuard
-from lycosa.crawler.intake.guarded_quarry import warm
-from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.resume import resume, retry_failed
-from lycosa.crawler.shared_state import SharedState
 from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
@@ -38,11 +35,14 @@ from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.intake.guarded_quarry import warm
+from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
+from lycosa.politeness.shared_state import SharedState
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import reconcile_archive, repair_database
 from lycosa.repair.rebuild import rebuild

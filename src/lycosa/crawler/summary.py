@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.frontier.contract import EVENTS, Frontier
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
+from lycosa.politeness.shared_state import Cell, SharedState
 
 TOP = 10
 

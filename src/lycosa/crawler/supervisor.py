@@ -17,9 +17,9 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
 from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.progress import CrawlProgress
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
 
 TICK_S = 0.05

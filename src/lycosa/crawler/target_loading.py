@@ -6,10 +6,10 @@ import time
 from typing import Protocol
 
 from lycosa.crawler.batch_commit import BatchTiming
-from lycosa.crawler.intake.link_follower import LinkFollower
-from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.link_follower import LinkFollower
 from lycosa.model import State
+from lycosa.politeness.host_queue import HostQueue
 
 LOAD = 64  # targets that a host queue takes from the frontier at once
 

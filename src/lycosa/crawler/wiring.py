@@ -16,13 +16,6 @@ from lycosa import urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.answer_intake import AnswerIntake
-from lycosa.crawler.intake.browser_choice import BrowserChoice
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.intake.revisits import Revisits
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.shared_state import SharedState
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.disk import is_full
 from lycosa.errors import Damaged, DiskFull
@@ -31,11 +24,18 @@ from lycosa.fetch.client import Client, agent_header
 from lycosa.frontier.contract import UNIFORM
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.intake.answer_intake import AnswerIntake
+from lycosa.intake.browser_choice import BrowserChoice
+from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.output.atomic_file import SPOOL
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.shared_state import SharedState
 from lycosa.process import log_exception, tune
 from lycosa.quarry import Quarry
 from lycosa.version import __version__

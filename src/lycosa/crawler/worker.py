@@ -20,27 +20,27 @@ from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
-from lycosa.crawler.intake.answer_intake import AnswerIntake
-from lycosa.crawler.intake.link_scoring import LinkScoring
 from lycosa.crawler.page_limit import PageLimit
-from lycosa.crawler.politeness.backoff import apply_backoff
-from lycosa.crawler.politeness.disposition import HOST_FAILURES, is_counted
-from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
-from lycosa.crawler.politeness.host_queue import COSTLY_S, HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostQueueFactory, HostScheduler
-from lycosa.crawler.politeness.robots_cache import RobotsCache
 from lycosa.crawler.rendering import Rendering
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.crawler.target_loading import QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier.contract import Frontier, LeaseLost
 from lycosa.frontier.partitions import LeasedPartitions, part_of
+from lycosa.intake.answer_intake import AnswerIntake
+from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
 from lycosa.model import Answer, Batch, Committed, HostRow, Outcome, Purpose, State, Target, Verdict
+from lycosa.politeness.backoff import apply_backoff
+from lycosa.politeness.disposition import HOST_FAILURES, is_counted
+from lycosa.politeness.foreign_hosts import ForeignHosts
+from lycosa.politeness.host_queue import COSTLY_S, HostQueue
+from lycosa.politeness.host_scheduler import HostQueueFactory, HostScheduler
+from lycosa.politeness.robots_cache import RobotsCache
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.reasons import explain
 from lycosa.render.messages import RenderResult
 

@@ -1,0 +1,1 @@
+"""Exports: a collection as files and lists that other programs read."""

@@ -1,0 +1,1 @@
+"""Laboratory: a stored crawl replayed under other policies, without the network."""

@@ -24,7 +24,7 @@ from lycosa.model import Link, Observation
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
 _REORDER = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
-_RISE = 0.01  # as in crawler/intake/link_follower.py: a better link that is hardly better changes nothing
+_RISE = 0.01  # as in intake/link_follower.py: a better link that is hardly better changes nothing
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
 Key = Callable[[RecordedAnswer], str]

@@ -99,11 +99,6 @@ def _name(kind: type) -> str:
     return find_name(kind)
 
 
-def built_in() -> dict[str, Path]:
-    """The missions of this package with the files of their settings."""
-    return {name: Path(str(find(name).defaults)) for name in BUILT_IN}
-
-
 def ours() -> list[MissionPlugin]:
     """The plug-ins of this package."""
     return [find(name) for name in BUILT_IN]

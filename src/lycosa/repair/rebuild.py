@@ -19,13 +19,13 @@ from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
 from lycosa.archive.repair import apply_repair, inspect, sync_files
 from lycosa.config.toml_writer import to_toml
-from lycosa.crawler.politeness import robots_cache
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
 from lycosa.output.wording import counted
+from lycosa.politeness import robots_cache
 from lycosa.process import die_with_parent, log_exception
 from lycosa.repair.replay import ArchiveReplay, CollectionSetup
 

@@ -15,21 +15,21 @@ from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue, CataloguedAnswer
 from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import LimitSettings, Mission
-from lycosa.crawler.intake.answer_intake import AnswerIntake
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.intake.revisits import Revisits
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import is_counted
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import robots_from_answer
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import PARTITIONS
+from lycosa.intake.answer_intake import AnswerIntake
+from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.model import Answer, ArchivePlace, Discovery, Outcome, RobotsRow, State, Target
 from lycosa.parse import read
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.disposition import is_counted
 from lycosa.render.messages import RenderResult
 
 BATCH = 200  # answers that are committed at once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.xml import recognise
+from lycosa.missions.xml.kinds import recognise
 
 XSD = b'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:my="urn:my"/>'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.missions.xml import Trace, trace
+from lycosa.missions.xml.links import Trace, trace
 
 URL = "http://a.org/dir/doc.xml"
 

@@ -1,0 +1,1 @@
+"""The frontier on disk: one SQLite file, shared by the workers of one machine."""

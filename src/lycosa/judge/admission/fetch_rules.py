@@ -13,7 +13,6 @@ from typing import Generic, Protocol, TypeVar
 
 from lycosa.config.settings import Mission
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.traps import OK
 from lycosa.judge.admission.yield_quota import YieldQuota
 from lycosa.model import Target, Verdict
 
@@ -132,8 +131,3 @@ class FetchRules(Generic[Host]):
         ok = host.pages + host.under_way < budget
         detail = f"{host.pages} pages of {host.host} are stored; limits.host_pages = {budget}"
         return Verdict(ok, "" if ok else HOST_BUDGET, detail)
-
-
-def no_page_limit(target: Target) -> Verdict:
-    """The page limit of a mission that has none."""
-    return OK

@@ -1,0 +1,1 @@
+"""Priority: which link is next, by a policy."""

@@ -18,7 +18,7 @@ from support.loopback import Reply, Web, html
 
 from lycosa.api import crawl
 from lycosa.cli.main import main
-from lycosa.missions.geo import Geo
+from lycosa.missions.geo.quarry import Geo
 
 XML = {"Content-Type": "text/xml"}
 PNG = Reply(b"\x89PNG\r\n\x1a\n" + b"\0" * 40, headers={"Content-Type": "image/png"})

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.check_outcome import OUTCOMES, judge_description, judge_probe
 from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.check.tiles import fill_search, find_tile, project
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.parse import Doc, read
+from lycosa.politeness.single_requests import Reply
 
 OWS = 'xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink"'
 WMS_OLD = """<WMT_MS_Capabilities version="1.1.1"><Service><Title>t</Title></Service><Capability><Request><GetMap>

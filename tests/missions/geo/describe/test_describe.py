@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Description, describe_service, extract
 from lycosa.missions.geo.bounds import convert, make_box, name_crs, unite
+from lycosa.missions.geo.describe.describe import describe_service, extract
 from lycosa.missions.geo.export.geojson import explain
-from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, find_licence
+from lycosa.missions.geo.model import MAX_ITEM_CRS, Contact, Description, find_licence
 from lycosa.parse import read
 
 URL = "http://maps.example.org/ows?map=a&service=WMS&request=GetCapabilities"

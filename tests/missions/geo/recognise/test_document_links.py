@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lycosa.missions.geo import ServiceHint, find_hints
-from lycosa.missions.geo.recognise.service_hints import HOME
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
+from lycosa.missions.geo.recognise.service_hints import HOME, find_hints
 from lycosa.parse import read
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import infer
 from lycosa.missions.geo.recognise.endpoint_inference import (
     description_url,
     find_endpoint,
+    infer,
     is_reserved,
     name_service,
     strip_request,

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from lycosa.missions.geo import ServiceHint, find_hints
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
+from lycosa.missions.geo.recognise.service_hints import find_hints
 from lycosa.parse import read
 
 U = "http://g.example.org/geology"  # an address that tells nothing

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.geo import Geo, ServiceHint, find_hints, links
-from lycosa.missions.geo.recognise.service_hints import HOME
+from lycosa.missions.geo.quarry import Geo
+from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
+from lycosa.missions.geo.recognise.service_hints import HOME, find_hints, links
 from lycosa.parse import Doc, read
 
 PAGE = "http://www.example.org/mapas/index.html"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lycosa.crawler.politeness.single_requests import Reply
 from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.describe.json_services import read_object, table, word
 from lycosa.missions.geo.model import Description
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
 from lycosa.parse import Doc, read
+from lycosa.politeness.single_requests import Reply
 
 #: The outcomes of a check, the best first, and what each means.
 OUTCOMES = {

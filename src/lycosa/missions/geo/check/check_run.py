@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.single_requests import Reply, SingleRequests
 from lycosa.errors import CollectionError, UsageError
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult
@@ -33,6 +32,7 @@ from lycosa.missions.geo.recognise.endpoint_inference import description_url
 from lycosa.model import RobotsRow
 from lycosa.output.wording import counted
 from lycosa.parse import Doc
+from lycosa.politeness.single_requests import Reply, SingleRequests
 
 LOCK = "checks.lock"
 #: Bytes of a description: the largest in use have some 30 MB.

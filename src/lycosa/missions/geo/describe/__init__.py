@@ -1,0 +1,1 @@
+"""Descriptions of services: what each offers, by the family of its protocol."""

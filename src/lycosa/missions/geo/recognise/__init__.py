@@ -1,0 +1,1 @@
+"""Recognition: which documents describe services, and where other services must be."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from support.crawl_runs import chain, crawl, states, stored
 from support.loopback import Reply, Web, html
 
-from lycosa.crawler.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostScheduler
-from lycosa.crawler.shared_state import SharedState
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.model import HostRow, Target
+from lycosa.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.shared_state import SharedState
 
 
 def leased(*parts: int) -> LeasedPartitions:

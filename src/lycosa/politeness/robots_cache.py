@@ -13,14 +13,14 @@ from typing import Protocol
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import HOST_FAILURES, requested_pause
-from lycosa.crawler.politeness.foreign_hosts import ForeignHosts
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostScheduler
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import Robots, condense, robots_from_answer
 from lycosa.model import Answer, Purpose, RobotsRow, Target
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.disposition import HOST_FAILURES, requested_pause
+from lycosa.politeness.foreign_hosts import ForeignHosts
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.host_scheduler import HostScheduler
 
 HOPS = 5  # RFC 9309, 2.3.1.2
 BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to be

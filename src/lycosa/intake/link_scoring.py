@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from lycosa.collection.lessons import LEARNED, borrow
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
 from lycosa.errors import LycosaError
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.guarded_quarry import GuardedQuarry
 from lycosa.judge.priority.policy_factory import make_policy, make_relevance
 from lycosa.model import Batch, Link, Observation, Target, WeightUpdate
 from lycosa.parse import Doc

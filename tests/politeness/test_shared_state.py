@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lycosa.crawler.shared_state import Cell, SharedState
+from lycosa.politeness.shared_state import Cell, SharedState
 
 
 def test_permits_never_exceed_the_limit(tmp_path: Path) -> None:

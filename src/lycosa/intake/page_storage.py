@@ -11,12 +11,11 @@ from lycosa.archive import unstored_log
 from lycosa.archive.digests import digest_of, is_stamped
 from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.content_dedup import ContentDedup
-from lycosa.crawler.intake.revisits import Revisits
-from lycosa.crawler.politeness.disposition import truncation_of
 from lycosa.fetch.validators import DISTRUSTED, make_validators
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.content_dedup import ContentDedup
+from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.model import (
     Answer,
@@ -32,6 +31,7 @@ from lycosa.model import (
     VisitHistory,
 )
 from lycosa.parse import Doc
+from lycosa.politeness.disposition import truncation_of
 
 NO_VALIDATORS = ("", "")  # to be asked for without a condition
 

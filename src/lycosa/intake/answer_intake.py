@@ -17,25 +17,25 @@ from lycosa.archive import unstored_log
 from lycosa.archive.digests import identity_of
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.intake.browser_choice import RENDER, BrowserChoice
-from lycosa.crawler.intake.content_dedup import RENDERED_TYPE
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
-from lycosa.crawler.intake.link_follower import FETCHED, LinkFollower
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.intake.page_storage import PageStorage, recall_unstored
-from lycosa.crawler.intake.redirects import RedirectLoops
-from lycosa.crawler.intake.request_conditions import RequestConditions
-from lycosa.crawler.intake.revisits import Revisits
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import Disposition, disposition_of
 from lycosa.fetch.response_body import TEXT_HEAD, read_content
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.batch import PendingBatch
+from lycosa.intake.browser_choice import RENDER, BrowserChoice
+from lycosa.intake.content_dedup import RENDERED_TYPE
+from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.link_follower import FETCHED, LinkFollower
+from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.page_storage import PageStorage, recall_unstored
+from lycosa.intake.redirects import RedirectLoops
+from lycosa.intake.request_conditions import RequestConditions
+from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import make_yield_quota
 from lycosa.model import Answer, Link, Outcome, RobotsRow, State, Target
 from lycosa.parse import Doc, read
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.disposition import Disposition, disposition_of
 from lycosa.render.messages import RenderResult
 
 _ENDED = (State.GONE, State.FAILED)

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.backoff import apply_backoff
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import disposition_of
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostQueueFactory, HostScheduler
-from lycosa.crawler.politeness.robots_cache import RobotsCache
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.model import Answer, HostRow, Purpose, RobotsRow, State, Target
+from lycosa.politeness.backoff import apply_backoff
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.disposition import disposition_of
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.host_scheduler import HostQueueFactory, HostScheduler
+from lycosa.politeness.robots_cache import RobotsCache
 
 #: Seconds within which `stopping` is asked again.
 _TICK_S = 0.25

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lycosa.config.settings import RecrawlSettings
-from lycosa.crawler.intake.revisits import DAY_S, HOUR_S, Revisits, step_of
 from lycosa.frontier.contract import RoundRow
+from lycosa.intake.revisits import DAY_S, HOUR_S, Revisits, step_of
 from lycosa.model import Answer, Target, VisitHistory
 
 

@@ -12,11 +12,11 @@ from collections import deque
 
 from msgspec import Struct
 
-from lycosa.crawler.politeness.host_queue import HostQueue
-from lycosa.crawler.politeness.host_scheduler import HostScheduler
-from lycosa.crawler.shared_state import CHANNELS, Cell, SharedState
 from lycosa.frontier.partitions import LeasedPartitions
 from lycosa.model import Target
+from lycosa.politeness.host_queue import HostQueue
+from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.shared_state import CHANNELS, Cell, SharedState
 
 PATIENCE_S = 60.0  # then a worker that neither grants a request nor says that the host must rest is taken for hung
 LOOKS = 4 * CHANNELS  # targets of the queue that are looked at in one turn

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.config.settings import Mission
-from lycosa.crawler.intake.batch import PendingBatch
-from lycosa.crawler.intake.guarded_quarry import GuardedQuarry
-from lycosa.crawler.intake.link_scoring import LinkScoring
-from lycosa.crawler.intake.redirects import is_move
-from lycosa.crawler.politeness.crawl_log import CrawlLog
 from lycosa.fetch.headers import parse_link_header
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.seen import Seen
+from lycosa.intake.batch import PendingBatch
+from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.redirects import is_move
 from lycosa.judge.admission.nofollow_rules import NofollowRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import YieldQuota
@@ -25,6 +24,7 @@ from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
 from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
+from lycosa.politeness.crawl_log import CrawlLog
 
 LEVEL = frozenset({"refresh", "sitemap"})  # links that lead to the same page, or to more of the same list
 FETCHED = 2.0  # in place of an address's score

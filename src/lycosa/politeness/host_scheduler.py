@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from lycosa import clock
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import FetchSettings
-from lycosa.crawler.politeness.backoff import longest_pause
-from lycosa.crawler.politeness.host_queue import HostQueue
 from lycosa.frontier.partitions import LeasedPartitions
 from lycosa.model import HostRow
+from lycosa.politeness.backoff import longest_pause
+from lycosa.politeness.host_queue import HostQueue
 
 #: Makes the queue of a host, from what is remembered of it or, with None, from what the frontier knows.
 MakeQueue = Callable[[str, HostRow | None], HostQueue]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lycosa.config.host_rules import HostRules
-from lycosa.crawler.shared_state import Cell, SharedState
 from lycosa.model import Target
 from lycosa.parse import Doc
 from lycosa.parse.script_shell import is_script_shell
+from lycosa.politeness.shared_state import Cell, SharedState
 
 RENDER = "render"
 NO_BROWSER = "needs-browser"

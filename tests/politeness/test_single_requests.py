@@ -11,9 +11,9 @@ from support.loopback import Web, html
 
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.crawler.politeness.single_requests import Reply, SingleRequests
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.model import RobotsRow
+from lycosa.politeness.single_requests import Reply, SingleRequests
 from lycosa.urls import origin_of
 
 

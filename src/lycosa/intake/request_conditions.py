@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from lycosa.crawler.intake.revisits import Revisits
+from lycosa.intake.revisits import Revisits
 from lycosa.model import Target
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lycosa.config.settings import FetchSettings
-from lycosa.crawler.politeness.crawl_log import CrawlLog
-from lycosa.crawler.politeness.disposition import HOST_FAILURES, requested_pause
-from lycosa.crawler.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 from lycosa.model import Answer
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.disposition import HOST_FAILURES, requested_pause
+from lycosa.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
 
 
 def apply_backoff(

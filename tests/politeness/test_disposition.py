@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from lycosa.config.settings import FetchSettings
-from lycosa.crawler.politeness.disposition import disposition_of
 from lycosa.model import Answer, State, Target
+from lycosa.politeness.disposition import disposition_of
 
 FETCH = FetchSettings(retries=2, retry_delay_s=10.0)
 
