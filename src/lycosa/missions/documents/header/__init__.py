@@ -1,0 +1,1 @@
+"""Header: what one document says of itself, read from its lines."""

@@ -1,0 +1,131 @@
+"""The nouns of the documents mission: what one document says, what one page says, and where each value comes from.
+
+Extraction makes `DocumentFacts` and `PageFacts`, each from one file alone, and they are kept as records. Fusion reads
+the facts of a whole site and makes a `Description` of each document. Every value carries its evidence.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+#: What a document is, as a repository sorts it. The last four are seldom wanted there.
+DocumentKind = Literal[
+    "article",
+    "thesis",
+    "report",
+    "proposal",
+    "poster",
+    "slides",
+    "notes",
+    "exercises",
+    "exam",
+    "cv",
+    "programme",
+    "form",
+    "other",
+]
+
+#: Where a value was read: in the text of the document, in its embedded metadata, in the words of a link to it, on a page
+#: of the site, in another document of the site, or given by a person.
+Source = Literal["text", "metadata", "link", "page", "document", "correction"]
+
+#: What a person has to do with a document; only authors are asked for permission.
+Role = Literal["author", "director", "tutor", "jury", "teacher", "head", "editor", "other"]
+
+
+class Box(NamedTuple):
+    """A place on a page, in points from its upper left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Evidence(Struct, frozen=True, omit_defaults=True):
+    """Where a value comes from."""
+
+    source: Source
+    rule: str  # the name of the rule that took it: "line model", "cover: director", "mailto"
+    url: str = ""  # of the page or the other document; empty: the document itself
+    page: int = 0  # of the document, counted from 1; 0: none
+    box: Box | None = None
+    quote: str = ""  # the words as they stand there
+    distance: int = 0  # links between that page and the document
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """A value with how sure it is, 0 to 1, and where it comes from."""
+
+    value: str
+    confidence: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Person(Struct, frozen=True, omit_defaults=True):
+    """Someone whom a document or a page names, with what is tied to them there."""
+
+    name: str
+    confidence: float
+    role: Role = "author"
+    emails: tuple[str, ...] = ()
+    affiliations: tuple[str, ...] = ()
+    orcid: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Reference(Struct, frozen=True, omit_defaults=True):
+    """An entry of a document's bibliography."""
+
+    text: str
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    doi: str = ""
+
+
+class DocumentFacts(Struct, frozen=True, omit_defaults=True):
+    """What a document says of itself."""
+
+    format: str  # "pdf", "docx"…
+    kind: Finding
+    pages: int = 0
+    language: Finding | None = None
+    titles: tuple[Finding, ...] = ()  # best first
+    people: tuple[Person, ...] = ()  # of every role, in the order of the document
+    affiliations: tuple[Finding, ...] = ()
+    emails: tuple[Finding, ...] = ()
+    abstract: Finding | None = None
+    keywords: tuple[Finding, ...] = ()
+    references: tuple[Reference, ...] = ()
+    doi: str = ""
+    year: str = ""
+    rights: tuple[Finding, ...] = ()
+    metadata: dict[str, str] = {}  # embedded: title, author, subject, keywords, rights, creator…
+    head: str = ""  # the text of its first pages, in which names of others are looked for
+    tail: str = ""  # the text of its last two pages
+    scanned: bool = False  # its pages are pictures
+    problem: str = ""  # what could not be read, and why
+
+
+class DocumentLink(Struct, frozen=True, omit_defaults=True):
+    """A link on a page, with the words around it."""
+
+    url: str
+    anchor: str = ""
+    item: str = ""  # the list item, row or paragraph around it
+    heading: str = ""  # the headings above it, outermost first, " / " between them
+
+
+class PageFacts(Struct, frozen=True, omit_defaults=True):
+    """What a page of a site says of people and documents."""
+
+    title: str = ""
+    language: str = ""
+    people: tuple[Person, ...] = ()
+    organisations: tuple[Finding, ...] = ()
+    emails: tuple[Finding, ...] = ()  # all, also those tied to no person
+    keywords: tuple[str, ...] = ()
+    documents: tuple[DocumentLink, ...] = ()  # links that may lead to documents

@@ -1,0 +1,1 @@
+"""Text: what a file prints, line by line, whatever its format."""
