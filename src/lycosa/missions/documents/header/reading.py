@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from rapidfuzz import fuzz
+
 from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Named, Place, header_lines, read_people
+from lycosa.missions.documents.header.people import Named, Place, once, read_cover, read_header
 from lycosa.missions.documents.header.titles import Candidate, find_titles
+from lycosa.missions.documents.header.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, plain
@@ -43,7 +46,11 @@ def facts_of(layout: Layout) -> DocumentFacts:
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
-    people, places = read_people(header_lines(layout.lines, title_lines), cover=cover, chances=chances)
+    if cover:
+        people, places = read_cover(_cover_pages(layout), title=title_lines)
+    else:
+        people, places = read_header(first_page, title=title_lines, chances=chances)
+    people = once(people)
     emails = _emails(layout)
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
     tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[
@@ -57,7 +64,7 @@ def facts_of(layout: Layout) -> DocumentFacts:
         language=Finding(value=language, confidence=round(sureness, 2)) if language else None,
         titles=tuple(_title(one) for one in titles if one.score > 0),
         people=tuple(_person(one) for one in people),
-        affiliations=tuple(_place(one) for one in places),
+        affiliations=tuple(_place(one) for one in _places_once(places)),
         emails=emails,
         doi=doi[0] if doi else "",
         metadata=layout.metadata,
@@ -66,6 +73,20 @@ def facts_of(layout: Layout) -> DocumentFacts:
         scanned=layout.image_pages > 0,
         problem=layout.problem,
     )
+
+
+def _cover_pages(layout: Layout) -> list[list[Line]]:
+    """The covers: the first page, and those of the next two that have few words and are no list or thanks."""
+    pages: list[list[Line]] = []
+    for page in (1, 2, 3):
+        lines = [line for line in layout.lines if line.page == page]
+        words = sum(len(line.text.split()) for line in lines)
+        if page > 1 and (layout.page_width > layout.page_height or words > 150):
+            break
+        if page > 1 and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
+            break
+        pages.append(lines)
+    return pages
 
 
 def _evidence(line: Line | None, rule: str) -> tuple[Evidence, ...]:
@@ -89,6 +110,17 @@ def _person(one: Named) -> Person:
 
 def _place(one: Place) -> Finding:
     return Finding(value=one.text, confidence=one.score, evidence=_evidence(one.line, "institution's words"))
+
+
+def _places_once(places: list[Place]) -> list[Place]:
+    kept: list[Place] = []
+    for one in places:
+        twin = next((other for other in kept if fuzz.partial_ratio(fold(one.text), fold(other.text)) > 92), None)
+        if twin is None:
+            kept.append(one)
+        elif len(one.text) > len(twin.text):
+            twin.text = one.text
+    return kept
 
 
 def _emails(layout: Layout) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.names import name_score, split_names
+from lycosa.missions.documents.header.people import role_of
 from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
@@ -79,7 +80,28 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
     if embedded and not any("embedded" in one.rule for one in found):
         found += _embedded_in_text(embedded, lines)
     found.sort(key=lambda one: -one.score)
+    if found:
+        _extend(found)
     return found[:6]
+
+
+def _extend(found: list[Candidate]) -> None:
+    """Joins the best candidate with runs in the same letter just below it, as covers set a title and its subtitle apart."""
+    best = found[0]
+    if not best.lines or "embedded" in best.rule:
+        return
+    for other in sorted(found[1:], key=lambda one: one.lines[0].box.top if one.lines and one.lines[0].box else 0.0):
+        if not other.lines or other.lines[0].page != best.lines[0].page or other.score < 1.0:
+            continue
+        last, first = best.lines[-1], other.lines[0]
+        if last.box is None or first.box is None or last.bold != first.bold:
+            continue
+        gap = first.box.top - last.box.top
+        alike = abs(last.size - first.size) <= 0.06 * last.size and first.column == last.column
+        if 0 < gap < 3.6 * last.size and (alike or best.text.endswith(":")) and len(best.text) + len(other.text) < 250:
+            best.text = tidy_title(f"{best.text} {other.text}")
+            best.lines = best.lines + other.lines
+            found.remove(other)
 
 
 def _embedded_in_text(embedded: str, lines: list[Line]) -> list[Candidate]:
@@ -142,6 +164,8 @@ def _score(group: list[Line], text: str, *, body: float, largest: float, height:
         score -= 2.5
     institution = INSTITUTION.search(folded)
     if institution and institution.start() < 12 and len(words) < 14:
+        score -= 5.0
+    if role_of(text)[0] is not None:
         score -= 3.0
     names = split_names(text)
     if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
