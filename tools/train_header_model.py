@@ -264,12 +264,14 @@ class Composer:
         else:
             for n, name in enumerate(authors):
                 university, department, city = places[n % 2]
-                add(name, "author", size, new=True, weight=self.random.random() < 0.2)
-                if style < 0.85:
-                    for part in (department, university, city)[: self.random.randint(1, 3)]:
-                        add(part, "affiliation", size - 1)
+                same = size if self.random.random() < 0.5 else size - 1
+                rows = [(part, "affiliation") for part in (department, university, city)[: self.random.randint(1, 3)]]
+                rows = rows if style < 0.85 else []
                 if self.random.random() < 0.6:
-                    add(self.email(name), "email", size - 1)
+                    rows.insert(self.random.choice([0, len(rows)]), (self.email(name), "email"))
+                add(name, "author", size, new=True, weight=self.random.random() < 0.2)
+                for text, label in rows:
+                    add(text, label, same)
         if self.random.random() < 0.25:
             add(f"{self.random.randint(1, 28)} de mayo de {self.random.randint(1990, 2025)}", "date", size, new=True)
         if self.random.random() < 0.7:

@@ -59,7 +59,7 @@ class Place(Struct):
 
 def role_of(text: str) -> tuple[Role | None, str]:
     """The role that a label at the beginning of a line gives, and what stands after the label."""
-    stripped = plain(text).strip(" •·-–—")
+    stripped = plain(text).strip(" •·-–—()")
     folded = fold(stripped)
     for role, pattern in _ROLE:
         found = pattern.match(folded)
@@ -101,9 +101,11 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 people += [
                     Named(name, role, line, marks, _confidence(name, 0.92), f"label: {role}", order) for name, marks in names
                 ]
-                if not rest and _is_label_below(lines, order):
-                    above = people[-1]
-                    people[-1] = Named(above.name, role, above.line, above.marks, above.score, f"label below: {role}", above.order)
+                if not rest and people and _is_label_below(lines, order):
+                    several = bool(re.search(r"e?s\)?$", folded))
+                    for above in people:
+                        if above.line is lines[order - 1] or several and above.line.block == line.block:
+                            above.role, above.rule = role, f"label below: {role}"
                     pending = None
                 else:
                     pending, plural = role, 0
@@ -124,7 +126,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
                 places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
                 continue
-            if INSTITUTION.search(folded) and len(folded) < 120 and not _is_prose(lines, order):
+            if INSTITUTION.search(folded) and len(folded) < 120 and not _is_prose(lines, order) and not _is_sentence(text):
                 places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
             if len(folded.split()) > 2:
                 pending = None
@@ -140,6 +142,12 @@ def _is_label_below(lines: list[Line], order: int) -> bool:
     named = above.block == line.block and bool(_names_and_places(above.text)[0])
     follows = below is not None and below.block == line.block and bool(_names_and_places(below.text)[0])
     return named and not follows and ":" not in line.text
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether words are of a sentence and not of a name: most of them are small."""
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    return len(words) > 9 and sum(word.islower() for word in words) > 0.6 * len(words)
 
 
 def _is_prose(lines: list[Line], order: int) -> bool:
@@ -213,6 +221,9 @@ def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict
         whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
         names, rests = _names_and_places(whole)
         enough = 0.25 if not began else 0.75
+        starts = order == 0 or lines[order - 1].block != line.block
+        if names and author < enough and starts and not began and order > top and min(name_score(n) for n, _ in names) > 0.5:
+            author = max(author, 0.3)  # a block that begins with a name
         if names and author >= enough and (not INSTITUTION.search(folded) or rests or author > 0.8) and not DEGREE.match(folded):
             who: Role = pending or "author"
             base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
@@ -223,6 +234,8 @@ def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict
             broken = (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
             continue
         pending = None
+        if _is_sentence(text) and not _leading_mark(line.text)[0] and not re.match(r"^\W*(?:del? |d[ao] |y |e |and )", folded):
+            continue
         if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
             _add_place(places, lines, order, place)
         elif places and places[-1].order == order - 1 and len(text) < 90 and (
@@ -230,7 +243,22 @@ def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict
         ):  # fmt: skip
             places[-1].text = _tidy_place(f"{places[-1].text} {plain(text)}")
             places[-1].order = order
-    return people, [one for one in places if INSTITUTION.search(fold(one.text)) or len(one.text) > 12]
+    return people, [one for one in places if _is_place(one)]
+
+
+def _is_place(place: Place) -> bool:
+    folded = fold(place.text)
+    letters = sum(letter.isalpha() for letter in folded)
+    if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350 or re.match(r"^correspond", folded):
+        return False
+    return bool(INSTITUTION.search(folded)) or len(folded) > 12 and place.score > 0.8
+
+
+#: An institution that stands by itself; a second one after it is another.
+_WHOLE = re.compile(
+    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|conicet|csic|inria|cnrs|corporation|"
+    r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
+)
 
 
 def _add_place(places: list[Place], lines: list[Line], order: int, chance: float) -> None:
@@ -239,7 +267,8 @@ def _add_place(places: list[Place], lines: list[Line], order: int, chance: float
     marks, body = _leading_mark(line.text)
     goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
     for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
-        if nth == 0 and goes_on and not part_marks:
+        whole = goes_on and _WHOLE.search(fold(places[-1].text)) and _WHOLE.search(fold(part))
+        if nth == 0 and goes_on and not part_marks and not whole:
             joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
             places[-1].text = _tidy_place(joined)
             places[-1].order = order
@@ -285,8 +314,12 @@ def _has_names(text: str) -> bool:
     return any(name_score(name) > 0.6 for name, _ in split_names(text))
 
 
+_ADDRESSES = re.compile(r"\S+@\S+|https?:\S+|\{[^}]*\}@\S+|\S+\s?[\[(](?:at|arroba)[\])]\s?\S+", re.I)
+
+
 def _names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[str]]:
     """The names of a line that is made of names, and what follows the last of them: "Ana Pérez (Universidad de X)"."""
+    text = _ADDRESSES.sub(" ", text).strip(" |,;·()<>")
     inner = re.match(r"^([^()]{4,60})\s*\(([^()]{2,80})\)\s*$", text)
     if inner and name_score(tidy_name(inner[1])) > 0.5:
         rest = [inner[2]] if INSTITUTION.search(fold(inner[2])) or inner[2].isupper() else []

@@ -46,7 +46,7 @@ DEGREE = re.compile(
     r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio|"
     r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
     r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director|tutor|orientador|"
-    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|departamento|department|preprint|manuscript|draft|version|"
+    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|preprint|manuscript|draft|version|"
     r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|"
     r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|mathematics subject|msc \d)\b"
 )
@@ -73,7 +73,7 @@ NOT_NAMES = re.compile(
     r"departments|center|centro|centre|group|grupo|area|seccion|systems?|sistemas?|data|datos|dados|model\w*|learning|aprendizaje|"
     r"aprendizado|methods?|theory|teoria|study|estudio|estudo|design|applications?|aplicacion\w*|software|figure|figura|table|tabla|"
     r"nombre|apellidos|fecha|date|data de|titulo|title|year|ano|version|draft|borrador|edicion|edition|isbn|issn|doi|"
-    r"contents|indice|sumario|agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference|"
+    r"concepts|original\w*|articles?|artigos?|articulos?|survey|health|contents|indice|sumario|agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference|"
     r"cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms)\b"
 )
 #: Titles before and after a name.

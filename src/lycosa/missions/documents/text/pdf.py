@@ -31,6 +31,9 @@ PAGE_CHARS_MAX = 40_000
 TAIL_PAGES = 10
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|ecbx|lmbx|\bbx\d|cmssbx|[-,_ ]bd\b|medi\b", re.I)
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|sfti|ecti|-it\b", re.I)
+#: A first page with fewer words is a cover: only then the next pages' letters are measured as well.
+COVER_WORDS = 150
+_ADDRESS_SIGN = re.compile(r"@|\barroba\b|[\[({]\s?at\s?[\])}]", re.I)
 _BLANK = frozenset(" \t\r\n\x00\u00a0\u3000\u2002\u2003\u2009")
 
 
@@ -171,10 +174,12 @@ class PdfReader:
         left, right, base, height, font = measure(start)
         if end - start > 1:
             _, last_right, last_base, last_height, _ = measure(end - 1, fonts=False)
-            level = abs(last_base - base) < 0.12 * font.size and last_right > left
-            if font.angle == 0 and len(piece) == end - start < 200 and not (
-                level and 0.8 * height < last_height < 1.25 * height
-            ):  # fmt: skip
+            uniform = abs(last_base - base) < 0.12 * font.size and last_right > left
+            uniform = uniform and 0.8 * height < last_height < 1.25 * height
+            if uniform and end - start > 2 and piece[-1] in ",;." and not piece[-2].isalpha():
+                _, _, inner_base, _, _ = measure(end - 2, fonts=False)
+                uniform = abs(inner_base - base) < 0.12 * font.size
+            if font.angle == 0 and len(piece) == end - start < 200 and not uniform:
                 yield from _parts(piece, start, measure=measure, newline=newline)
                 return
             right = max(right, last_right)
@@ -384,10 +389,17 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
     count = min(reader.count, PAGES_MAX)
     chosen = sorted({*range(min(FIRST_PAGES, count)), *range(max(0, count - LAST_PAGES), count)})
     pages: dict[int, list[Segment]] = {}
+    cover = True
     for nth in chosen:
+        if nth and not (cover and nth < FIRST_PAGES):
+            text = reader.plain_text(nth)
+            if not _ADDRESS_SIGN.search(text):
+                pages[nth] = [Segment(text=line.strip()) for line in text.split("\n") if line.strip()]
+                continue
         segments, picture, width, height = reader.page(nth)
         if nth == 0:
             layout.page_width, layout.page_height = width, height
+            cover = sum(segment.text.count(" ") + 1 for segment in segments) < COVER_WORDS
         layout.image_pages += picture
         pages[nth] = order_page(segments, width=width, height=height)
     layout.lines = _lines(pages, height=layout.page_height)
@@ -420,7 +432,7 @@ def _is_gibberish(text: str) -> bool:
 def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
     """The lines of the pages without running heads (kept on the first page) and page numbers."""
     heads = Counter(
-        key for segments in pages.values() for key in {_head_key(segment) for segment in _edges_of(segments, height)}
+        key for segments in pages.values() for key in {_head_key(one) for one in _edges_of(segments, height)}
     )
     lines: list[Line] = []
     for nth, segments in pages.items():
@@ -431,12 +443,14 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
                     continue
                 if nth and heads[_head_key(segment)] > 1:
                     continue
-            box = Box(
-                left=round(segment.left, 1),
-                top=round(segment.base - 0.8 * segment.size, 1),
-                right=round(segment.right, 1),
-                bottom=round(segment.base + 0.2 * segment.size, 1),
-            )
+            box = None
+            if segment.size:
+                box = Box(
+                    left=round(segment.left, 1),
+                    top=round(segment.base - 0.8 * segment.size, 1),
+                    right=round(segment.right, 1),
+                    bottom=round(segment.base + 0.2 * segment.size, 1),
+                )
             lines.append(
                 Line(
                     text=segment.text,
@@ -453,6 +467,8 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
 
 
 def _edges_of(segments: list[Segment], height: float) -> list[Segment]:
+    if segments and not segments[0].size:  # not measured: the first and the last lines of the page
+        return [*segments[:2], *segments[-2:]]
     return [segment for segment in segments if not 0.09 * height < segment.base < 0.91 * height]
 
 
