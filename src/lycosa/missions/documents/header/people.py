@@ -99,7 +99,8 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 rest, place = _name_part(rest)
                 names = split_names(rest)
                 people += [
-                    Named(name, role, line, marks, _confidence(name, 0.92), f"label: {role}", order) for name, marks in names
+                    Named(name, role, line, marks, _confidence(name, 0.92), f"label: {role}", order)
+                    for name, marks in names
                 ]
                 if not rest and people and _is_label_below(lines, order):
                     several = bool(re.search(r"e?s\)?$", folded))
@@ -126,7 +127,12 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
                 places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
                 continue
-            if INSTITUTION.search(folded) and len(folded) < 120 and not _is_prose(lines, order) and not _is_sentence(text):
+            if (
+                INSTITUTION.search(folded)
+                and len(folded) < 120
+                and not _is_prose(lines, order)
+                and not _is_sentence(text)
+            ):
                 places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
             if len(folded.split()) > 2:
                 pending = None
@@ -154,7 +160,11 @@ def _is_prose(lines: list[Line], order: int) -> bool:
     """Whether a line is of a running sentence: "… presented to the University of X as …"."""
     text = lines[order].text
     above = lines[order - 1].text if order and lines[order - 1].block == lines[order].block else ""
-    return text[:1].islower() or above.endswith("-") or bool(re.search(r"\b(?:de|da|do|of|the|la|el|en|em|ao|a|para)$", fold(above)))
+    return (
+        text[:1].islower()
+        or above.endswith("-")
+        or bool(re.search(r"\b(?:de|da|do|of|the|la|el|en|em|ao|a|para)$", fold(above)))
+    )
 
 
 _WITHIN = re.compile(
@@ -186,7 +196,9 @@ def _name_part(rest: str) -> tuple[str, str]:
     return rest, ""
 
 
-def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]]) -> tuple[list[Named], list[Place]]:
+def read_header(
+    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]]
+) -> tuple[list[Named], list[Place]]:
     """The people and institutions that the first page of a text names, by what the line model says of each line."""
     people: list[Named] = []
     places: list[Place] = []
@@ -212,7 +224,10 @@ def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict
         role, rest = role_of(text)
         if role is not None and (author > 0.3 or place > 0.3 or not began):
             names = split_names(rest)
-            people += [Named(name, role, line, marks, _confidence(name, 0.85), f"label: {role}", order) for name, marks in names]
+            people += [
+                Named(name, role, line, marks, _confidence(name, 0.85), f"label: {role}", order)
+                for name, marks in names
+            ]
             pending = role if not rest else None
             if names or not rest:
                 continue
@@ -222,19 +237,37 @@ def read_header(lines: list[Line], *, title: list[Line], chances: dict[int, dict
         names, rests = _names_and_places(whole)
         enough = 0.25 if not began else 0.75
         starts = order == 0 or lines[order - 1].block != line.block
-        if names and author < enough and starts and not began and order > top and min(name_score(n) for n, _ in names) > 0.5:
+        if (
+            names
+            and author < enough
+            and starts
+            and not began
+            and order > top
+            and min(name_score(n) for n, _ in names) > 0.5
+        ):
             author = max(author, 0.3)  # a block that begins with a name
-        if names and author >= enough and (not INSTITUTION.search(folded) or rests or author > 0.8) and not DEGREE.match(folded):
+        if (
+            names
+            and author >= enough
+            and (not INSTITUTION.search(folded) or rests or author > 0.8)
+            and not DEGREE.match(folded)
+        ):
             who: Role = pending or "author"
             base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
             for name, marks in names:
                 people.append(Named(name, who, line, marks, _confidence(name, base), "line model", order))
             places += [Place(_tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
-            broken = (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
+            broken = (
+                (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
+            )
             continue
         pending = None
-        if _is_sentence(text) and not _leading_mark(line.text)[0] and not re.match(r"^\W*(?:del? |d[ao] |y |e |and )", folded):
+        if (
+            _is_sentence(text)
+            and not _leading_mark(line.text)[0]
+            and not re.match(r"^\W*(?:del? |d[ao] |y |e |and )", folded)
+        ):
             continue
         if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
             _add_place(places, lines, order, place)
@@ -352,7 +385,10 @@ def _leading_mark(text: str) -> tuple[tuple[str, ...], str]:
 
 def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
     """The institutions of one line, each after its mark: "1 University of A 2 University of B"."""
-    parts = re.split(rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][a-zé])", text)
+    parts = re.split(
+        rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][a-zé])",
+        text,
+    )
     if len(parts) < 3:
         return []
     found = [((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()]

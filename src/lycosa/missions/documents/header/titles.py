@@ -19,7 +19,9 @@ _FURNITURE = re.compile(
     r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|^page \d|^pag\.? \d|licen[cs]e|"
     r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|advances in|international journal)\b"
 )
-_COLLECTED = re.compile(r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|orgs?\.)\W*$")
+_COLLECTED = re.compile(
+    r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|orgs?\.)\W*$"
+)
 _FILE_TITLE = re.compile(
     r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|^\W*$|^template",
     re.I,
@@ -118,7 +120,11 @@ def _extend(found: list[Candidate], *, cover: bool) -> None:
             continue
         gap = first.box.top - last.box.top
         alike = abs(last.size - first.size) <= 0.06 * last.size and first.column == last.column
-        if 0 < gap < 3.6 * last.size and (alike and cover or best.text.endswith(":")) and len(best.text) + len(other.text) < 250:
+        if (
+            0 < gap < 3.6 * last.size
+            and (alike and cover or best.text.endswith(":"))
+            and len(best.text) + len(other.text) < 250
+        ):
             best.text = tidy_title(f"{best.text} {other.text}")
             best.lines = best.lines + other.lines
             found.remove(other)

@@ -28,7 +28,12 @@ ABSTRACT = re.compile(
 )
 KEYWORDS = re.compile(
     r"^(?:key ?-?words?(?: and phrases)?|palabras? claves?|palavras?[- ]chaves?|index terms|descriptores|descritores|"
-    r"general terms|categories and subject descriptors|terminos clave|unitermos|author keywords)\b\s*[:.—–-]*\s*"
+    r"terminos clave|unitermos|author keywords)\b\s*[:.—–-]*\s*"
+)
+#: Headings of lists beside the keywords.
+OTHER_TERMS = re.compile(
+    r"^(?:general terms|categories and subject descriptors|ccs concepts|mathematics subject classification|"
+    r"(?:\d{4} )?msc\b|jel\b|pacs\b|acm reference format)"
 )
 REFERENCES = re.compile(
     r"^(?:\d+\.?\s+|[ivx]+\.\s+)?(?:references?(?: cited)?|bibliograf\w+|bibliography|referencias?(?: bibliogr\w+)?|"
@@ -982,4 +987,22 @@ PARTICLES = frozenset(
         "mac",
         "della",
     ]
+)
+
+#: Words that say nothing of a text's subject.
+STOP_WORDS = frozenset(
+    """
+    about above after again against also although among because been before being below between both cannot could does doing during each either first
+    from further given have having here however into itself just later like made make many more most much must only other ours over same second several shall should
+    since some such than that their them then there therefore these they this those three through thus under until used using very well were what when where which
+    while whose will with within without would your paper results section figure table example theorem proof lemma
+    ademas ahora algo alguna algunas alguno algunos ambos ante antes aquel aquella aquellos aqui aunque bajo bien cada casi caso como con contra cual cuales cualquier cuando
+    cuanto cuyo debe decir dentro desde despues dice dicha dicho donde durante ejemplo ella ellas ellos entonces entre esa esas ese eso esos esta estaba estamos estan estar estas
+    este esto estos fue fueron hace hacer hacia hasta hay igual incluso luego mayor mediante menos mientras misma mismo mismos mucho muchos nada ninguna nosotros nuestra nuestro
+    otra otras otro otros para parte pero poco podemos poder porque posible primer primera puede pueden pues que quien segun segunda segundo sera siempre sino sobre solo
+    sido siendo tambien tanto tener tenemos tiene tienen toda todas todo todos tras trata vez veces tipo forma figura tabla capitulo seccion trabajo
+    ainda alem algumas alguns antes apenas aquele assim atraves cada como contudo dele depois dessa desse desta deste disso disto dois duas ela elas ele eles embora essa essas esse
+    esses esta estao estas estes foi foram isso isto mais mas mesma mesmo muito muitos nao nas neste nesta nos nossa nosso onde outra outras outro outros para pela pelas pelo pelos
+    pode podem porque portanto qual quais quando quem seja sendo seu seus sido sobre sua suas tambem tanto tendo todas todos trabalho uma umas apresentada apresentado
+    """.split()
 )
