@@ -50,7 +50,8 @@ def name_score(text: str) -> float:
     if NOT_NAMES.search(folded) or INSTITUTION.search(folded):
         return 0.0
     capitals = initials = full = known = 0
-    shouted = text.isupper() or sum(word.isupper() and len(word) > 2 for word in words) == 1 and words[-1].isupper()
+    loud = [word.isupper() and len(word) > 3 for word in words]
+    shouted = text.isupper() or loud[-1] and loud == sorted(loud)  # "Ana PÉREZ"
     for word in words:
         plain = fold(word).strip(".")
         if plain in PARTICLES and word.lower() == word:

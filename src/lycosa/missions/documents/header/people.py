@@ -24,6 +24,7 @@ _LABELS: tuple[tuple[Role, str], ...] = (
     ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a)?s?|lecturer|teacher|professor(?:a|es)?|jtp|jefe de trabajos practicos|ayudantes?|"
      r"(?:teaching )?assistants?|responsables?|equipo docente"),
     ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|compilador(?:a|es)?|handling editor"),
+    ("other", r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+"),
     ("author", r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
      r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|submitted by|speakers?|presenters?|escrito por"),
 )  # fmt: skip
@@ -133,10 +134,29 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 and not _is_prose(lines, order)
                 and not _is_sentence(text)
             ):
-                places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
+                if (
+                    places
+                    and places[-1].order == order - 1
+                    and re.search(r"\b(?:de|da|do|of|la|del|y|e|and)$", places[-1].text)
+                ):
+                    places[-1].text = _tidy_place(f"{places[-1].text} {text}")
+                else:
+                    places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
             if len(folded.split()) > 2:
                 pending = None
     return people, places
+
+
+def acronyms(text: str) -> list[str]:
+    """The institutions of a line that names them by letters alone: "UTalca – PUC – UChile", "UBA/UNGS"."""
+    parts = [part for part in re.split(r"\s*[–—/,;|·-]\s*|\s+y\s+", plain(text).strip(" ().")) if part]
+    if not 2 <= len(parts) <= 5:
+        return []
+    return (
+        parts
+        if all(re.fullmatch(r"(?=[^\W\d_]*[A-ZÁÉÍÓÚ][^\W\d_]*[A-ZÁÉÍÓÚ])[A-Z][^\W\d_]{1,9}", part) for part in parts)
+        else []
+    )
 
 
 def _is_label_below(lines: list[Line], order: int) -> bool:
@@ -236,6 +256,8 @@ def read_header(
         whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
         names, rests = _names_and_places(whole)
         enough = 0.25 if not began else 0.75
+        if names and max(name_score(name) for name, _ in names) < 0.6:
+            enough = max(enough, 0.5)
         starts = order == 0 or lines[order - 1].block != line.block
         if (
             names
@@ -284,7 +306,14 @@ def _is_place(place: Place) -> bool:
     letters = sum(letter.isalpha() for letter in folded)
     if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350 or re.match(r"^correspond", folded):
         return False
-    return bool(INSTITUTION.search(folded)) or len(folded) > 12 and place.score > 0.8
+    near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
+    return (
+        bool(INSTITUTION.search(folded))
+        or len(folded) > 12
+        and place.score > 0.8
+        and near
+        or bool(acronyms(place.text))
+    )
 
 
 #: An institution that stands by itself; a second one after it is another.
@@ -391,7 +420,9 @@ def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
     )
     if len(parts) < 3:
         return []
-    found = [((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()]
+    found: list[tuple[tuple[str, ...], str]] = [
+        ((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()
+    ]
     return [((), parts[0].strip(" ,;")), *found] if parts[0].strip() else found
 
 

@@ -23,6 +23,7 @@ from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
+EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
 
 def read_facts(body: bytes, *, format: str = "pdf") -> DocumentFacts:
@@ -61,7 +62,7 @@ def facts_of(layout: Layout) -> DocumentFacts:
     ]
     doi = DOI.search(head)
     places = _places_once(places)
-    early = [line for line in layout.lines if line.page <= 3]
+    early = [line for line in layout.lines if line.page <= EARLY_PAGES]
     return DocumentFacts(
         format=layout.format,
         kind=kind,
@@ -178,7 +179,8 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     pages: dict[int, list[Line]] = {}
     for line in layout.lines:
-        pages.setdefault(line.page, []).append(line)
+        if line.page <= 3 or line.page > layout.page_count - 2:
+            pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
         text = "\n".join(plain(line.text) for line in lines)
         for address in find_emails(text):

@@ -50,13 +50,14 @@ def body_size(lines: list[Line]) -> float:
     """The size of most letters."""
     sizes: Counter[float] = Counter()
     for line in lines:
-        sizes[line.size] += len(line.text)
+        if line.size:
+            sizes[line.size] += len(line.text)
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
     """Candidates, best first. `weights`: what the line model says, by a line's id: the probability that it is of a title."""
-    lines = [line for line in layout.lines if line.page <= 3]
+    lines = [line for line in layout.lines if line.page <= 3 and line.size]
     body = body_size(layout.lines)
     found: list[Candidate] = []
     largest = {page: max((line.size for line in lines if line.page == page), default=0.0) for page in (1, 2, 3)}
@@ -65,6 +66,8 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
     known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
     for group in _groups(lines):
+        if sum(len(line.text) for line in group) > 450:
+            continue  # running text
         text = tidy_title(join_lines([line.text for line in group], known=known))
         score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
         page = group[0].page
@@ -193,7 +196,7 @@ def _score(group: list[Line], text: str, *, body: float, largest: float, height:
         score -= 5.0
     if role_of(text)[0] is not None:
         score -= 3.0
-    names = split_names(text)
+    names = split_names(text) if score > 0 else []
     if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
         score -= 1.0 + 2.5 * max(name_score(name) for name, _ in names)
     if text[:1].islower() and len(group) == 1:

@@ -9,12 +9,12 @@ INSTITUTION = re.compile(
     r"\b(?:universi(?:dad|dade|ty|tat|te|ta|tario|taria|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|departament\w*|department|"
     r"departments|dept|dpto|depto|dep\.|escuela|escola|school|instituto?s?\b|institute?s?\b|institut|institution|college|colegio|"
     r"laboratori\w*|laboratory|laboratories|labs?\b|centro|centre|center|academia|academy|hospital|clinic\w*|catedra|carrera de|"
-    r"licenciatura en|grado en ing|politecnic\w*|polytechnic\w*|technion|politecnico|eth z|mit csail|csail|conicet|csic|inria|cnrs|uned\b|fundacao|"
+    r"politecnic\w*|polytechnic\w*|technion|politecnico|eth zurich|mit csail|csail|conicet|csic|inria|cnrs|uned\b|fundacao|"
     r"fundacion|foundation|research group|grupo de investigacion|area de|seccion de|division of|section of|unidad de|unidade de|"
-    r"programa de pos|programa de post|secretaria d|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
+    r"programa de pos\w*|secretaria de|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
     r"s\.a\.|microsoft|google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca|sociedad|society|associa\w+|asociacion|"
     r"national lab\w*|research center|coordenacao|coordinacion|nucleo de|embrapa|fiocruz|gerencia|servicio de|servico de|campus|"
-    r"\beupm\b|\betsi\w*|telecom|telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in)"
+    r"\beupm\b|\betsi\w*|telecom|telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in)(?!\w)"
 )
 #: A place or postal address.
 ADDRESS = re.compile(
