@@ -25,6 +25,7 @@ _DOT_WORD = re.compile(
 _TOP = re.compile(
     r"\.(?:[a-z]{2}|com|edu|org|net|gov|mil|int|info|cat|gal|eus|name|biz|pro|tech|ai|io|dev|science|museum|online|email|cloud)$"
 )
+_ANY_TOP = re.compile(r"\.[a-z]{2,12}$")
 #: Mail boxes that belong to a publisher, a journal or an office, not to an author.
 _OFFICE = re.compile(
     r"^(?:permissions?|reprints?|rights|copyright|editor(?:ial|es|s)?|revista|journal|subscri\w+|suscri\w+|info(?:rmation)?|contacto?|contato|admin|"
@@ -62,7 +63,7 @@ def find_emails(text: str) -> list[Address]:
                 continue
             domain = match[2].lower() if how != "disguised" else _DOT_WORD.sub(".", match[2]).lower()
             domain = domain.strip(".-")
-            if not _TOP.search(domain):
+            if not (_TOP if how == "disguised" and " " in match[0] else _ANY_TOP).search(domain):
                 shorter = re.match(r"(.*\.(?:com|edu|org|net|es|ar|br|pt|mx|cl|co|uk|de|fr|it))[A-Z0-9.].*$", match[2])
                 if how != "printed" or shorter is None:
                     continue

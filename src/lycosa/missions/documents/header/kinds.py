@@ -25,8 +25,8 @@ _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
     ("slides", 3.0, r"\b(?:slides|diapositivas|transparencias)\b"),
     ("notes", 3.0, r"\b(?:apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila|material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet|dicas|formulario de|teaching notes|resumen de|guia de estudio|tutorial)\b"),
     ("poster", 3.0, r"\b(?:poster|cartel)\b"),
-    ("cv", 5.0, r"(?:curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b|datos personales)"),
-    ("programme", 5.0, r"(?:programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|guia docente|plan (?:docente|de estudios|de trabajo de la catedra)|syllabus|course (?:outline|programme|description|guide)|ementa|plano de ensino|ficha de (?:la )?asignatura|planificacion (?:docente|anual)|"
+    ("cv", 5.0, r"\b(?:curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b|datos personales)"),
+    ("programme", 5.0, r"\b(?:programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|guia docente|plan (?:docente|de estudios|de trabajo de la catedra)|syllabus|course (?:outline|programme|description|guide)|ementa\b|plano de ensino|ficha de (?:la )?asignatura|planificacion (?:docente|anual)|"
      r"sistema de evaluacion|carga horaria|creditos ects|competencias (?:generales|especificas)|bibliografia (?:obligatoria|basica|recomendada))"),
     ("report", 4.0, r"\b(?:informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)|reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper|documento de trabajo|report no|tr-\d)"),
     ("proposal", 4.0, r"\b(?:propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto|(?:research|project|thesis) proposal|proposta de|plan de (?:tesis|investigacion)|proyecto de (?:tesis|investigacion)|projeto de pesquisa)\b"),
@@ -72,7 +72,8 @@ def recognise_kind(layout: Layout) -> Finding:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     (best, score), (_, second) = ranked[0], ranked[1]
     if score < 1.0:
-        best, score = ("notes", 0.5) if layout.page_count > 4 else ("other", 0.5)
+        cited = any(REFERENCES.match(fold(line.strip())) for line in layout.text.split("\n"))
+        best, score = ("article" if cited else "notes" if layout.page_count > 4 else "other", 0.5)
     confidence = min(0.97, 0.35 + 0.12 * score + 0.08 * (score - second))
     evidence = Evidence(source="text", rule=f"kind: {reasons.get(best, 'form of the pages')}", page=1)
     return Finding(value=best, confidence=round(max(0.2, confidence), 2), evidence=(evidence,))
@@ -80,10 +81,18 @@ def recognise_kind(layout: Layout) -> Finding:
 
 def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
     top_size = max((line.size for line in head), default=0.0)
-    early = fold("\n".join(line.text for line in head[:14]))
-    large = fold("\n".join(line.text for line in head if line.size >= 0.85 * top_size)[:600])
     page_words = sum(len(line.text.split()) for line in head)
-    cover = fold("\n".join(line.text for line in layout.lines if line.page <= 3)) if page_words < 150 else early
+    short = [
+        line for line in head[:20] if len(line.text.split()) <= 10 or page_words < 150
+    ]  # prose speaks of all kinds
+    early = fold("\n".join(line.text for line in short[:14]))
+    large = fold(
+        "\n".join(line.text for line in head if line.size >= 0.85 * top_size and len(line.text.split()) <= 14)[:600]
+    )
+    cover = early
+    if page_words < 150:
+        pages = [line.text for line in layout.lines if line.page <= 3]
+        cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
     for kind, weight, pattern in _COMPILED:
         for place, share in ((large, 1.2), (early, 1.0), (cover[:4000], 0.7), (subject, 0.5)):

@@ -21,7 +21,7 @@ _LABELS: tuple[tuple[Role, str], ...] = (
      r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente"),
     ("jury", r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|committee(?: members?)?|president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader|"
      r"members?|miembros?|revisor(?:a|es)?|evaluador(?:a|es)?|opponent|referees?|reviewers?"),
-    ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a)?s?|lecturer|teacher|professor(?:a|es)?|jtp|jefe de trabajos practicos|ayudantes?|"
+    ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a|es)?s?|lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?|"
      r"(?:teaching )?assistants?|responsables?|equipo docente"),
     ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|compilador(?:a|es)?|handling editor"),
     ("other", r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+"),
@@ -66,7 +66,7 @@ def role_of(text: str) -> tuple[Role | None, str]:
         found = pattern.match(folded)
         if found:
             rest = stripped[found.end() :].strip() if len(folded) == len(stripped) else ""
-            explicit = ":" in found[0] or not rest
+            explicit = found[0].rstrip().endswith((":", "-")) or not rest
             if not explicit and not split_names(rest):
                 continue
             if role == "author" and not explicit and found[0].strip() in ("por", "by") and not split_names(rest):
@@ -128,9 +128,12 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
                 places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
                 continue
+            if nth == 0 and people:
+                places += [Place(part, line, (), 0.6, order) for part in acronyms(text)]
             if (
                 INSTITUTION.search(folded)
                 and len(folded) < 120
+                and role is None
                 and not _is_prose(lines, order)
                 and not _is_sentence(text)
             ):
@@ -142,8 +145,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     places[-1].text = _tidy_place(f"{places[-1].text} {text}")
                 else:
                     places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
-            if len(folded.split()) > 2:
-                pending = None
+            pending = None
     return people, places
 
 
@@ -189,7 +191,7 @@ def _is_prose(lines: list[Line], order: int) -> bool:
 
 _WITHIN = re.compile(
     r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|supervised|advised|written|"
-    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?\s+(?:(?:d|dna|don|dona|el|la|alumn[oa])\.?\s+)*",
+    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?(?:\s+|$)(?:(?:d|dna|don|dona|el|la|alumn[oa])\.?\s+)*",
     re.I,
 )
 
@@ -198,14 +200,12 @@ def _role_within(text: str) -> tuple[Role | None, str]:
     """The role within a line: "Tesis presentada por Ana Pérez"."""
     stripped = plain(text)
     folded = fold(stripped)
-    found = _WITHIN.search(folded)
-    if not found or len(folded) != len(stripped):
-        return None, text
-    rest = stripped[found.end() :]
-    if rest and not split_names(rest):
-        return None, text
-    director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])
-    return ("director" if director else "author"), rest
+    for found in _WITHIN.finditer(folded) if len(folded) == len(stripped) else ():
+        rest = stripped[found.end() :]
+        if split_names(rest) if rest else re.search(r"(?:por|by)\s*:?\s*$", found[0]):
+            director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])
+            return ("director" if director else "author"), rest
+    return None, text
 
 
 def _name_part(rest: str) -> tuple[str, str]:
@@ -217,9 +217,12 @@ def _name_part(rest: str) -> tuple[str, str]:
 
 
 def read_header(
-    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]]
+    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]], levels: bool = False
 ) -> tuple[list[Named], list[Place]]:
-    """The people and institutions that the first page of a text names, by what the line model says of each line."""
+    """The people and institutions that the first page of a text names, by what the line model says of each line.
+
+    `levels`: each line of an institution is one of its levels, as on covers; else lines are joined, as in articles.
+    """
     people: list[Named] = []
     places: list[Place] = []
     titles = {id(line) for line in title}
@@ -236,13 +239,17 @@ def read_header(
             continue
         said = chances.get(id(line), {})
         author, place = said.get("author", 0.0), said.get("affiliation", 0.0)
-        if not folded or id(line) in titles or author + place + said.get("email", 0.0) < 0.15:
-            pending = None
-            continue
-        if _STOP.match(folded):
+        if not folded or id(line) in titles:
             continue
         role, rest = role_of(text)
-        if role is not None and (author > 0.3 or place > 0.3 or not began):
+        labelled = role is not None and not began and order < top + 12
+        below = order in (top + 1, *(person.order + 1 for person in people[-1:]))
+        if below and not began and said.get("title", 0.0) > 0.3 and _is_name(text):
+            author = max(author, 0.5)  # the model took it for another line of the title, the letters say no
+        if author + place + said.get("email", 0.0) < 0.15 and not labelled:
+            pending = None
+            continue
+        if role is not None and (author > 0.3 or place > 0.3 or labelled):
             names = split_names(rest)
             people += [
                 Named(name, role, line, marks, _confidence(name, 0.85), f"label: {role}", order)
@@ -251,6 +258,8 @@ def read_header(
             pending = role if not rest else None
             if names or not rest:
                 continue
+        if _STOP.match(folded):
+            continue
         if _CONTACT.search(folded) and not _has_names(text):
             continue
         whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
@@ -292,7 +301,7 @@ def read_header(
         ):
             continue
         if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
-            _add_place(places, lines, order, place)
+            _add_place(places, lines, order, place, levels=levels)
         elif places and places[-1].order == order - 1 and len(text) < 90 and (
             ADDRESS.search(folded) or places[-1].text.endswith((",", "-"))
         ):  # fmt: skip
@@ -323,13 +332,14 @@ _WHOLE = re.compile(
 )
 
 
-def _add_place(places: list[Place], lines: list[Line], order: int, chance: float) -> None:
+def _add_place(places: list[Place], lines: list[Line], order: int, chance: float, *, levels: bool) -> None:
     """Adds the institutions of a line, or its words to the one that the line above began."""
     line = lines[order]
     marks, body = _leading_mark(line.text)
     goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
     for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
         whole = goes_on and _WHOLE.search(fold(places[-1].text)) and _WHOLE.search(fold(part))
+        whole = whole or levels and INSTITUTION.search(fold(part))
         if nth == 0 and goes_on and not part_marks and not whole:
             joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
             places[-1].text = _tidy_place(joined)
@@ -370,6 +380,12 @@ def same_person(one: str, other: str) -> bool:
 
 def _confidence(name: str, base: float) -> float:
     return round(base * (0.55 + 0.45 * name_score(name)), 2)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a line is one name or several, of which one is surely a name."""
+    names, _ = _names_and_places(text)
+    return bool(names) and max(name_score(name) for name, _ in names) > 0.7
 
 
 def _has_names(text: str) -> bool:

@@ -23,6 +23,7 @@ from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
+COVER_WORDS = 150  # a first page with fewer is a cover
 EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
 
@@ -45,15 +46,20 @@ def facts_of(layout: Layout) -> DocumentFacts:
         )
     kind = recognise_kind(layout)
     first_page = [line for line in layout.lines if line.page == 1]
-    cover = sum(len(line.text.split()) for line in first_page) < 150
+    cover = sum(len(line.text.split()) for line in first_page) < COVER_WORDS
     chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
+    if title_lines and title_lines[0].page > 1:  # a text after a cover that is not its own
+        page = [line for line in layout.lines if line.page == title_lines[0].page]
+        if sum(len(line.text.split()) for line in page) >= COVER_WORDS:
+            first_page, cover = page, False
+            chances = {id(line): said for line, said in zip(page, label_lines(page), strict=False)}
     if cover:
         people, places = read_cover(_cover_pages(layout), title=title_lines)
     else:
-        people, places = read_header(first_page, title=title_lines, chances=chances)
+        people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
     people = once(people)
     emails = _emails(layout, [one.name for one in people])
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]

@@ -192,7 +192,7 @@ def _score(group: list[Line], text: str, *, body: float, largest: float, height:
     if _FURNITURE.search(folded):
         score -= 2.5
     institution = INSTITUTION.search(folded)
-    if institution and institution.start() < 12 and len(words) < 14:
+    if institution and institution.start() < 4 and len(words) < 14:
         score -= 5.0
     if role_of(text)[0] is not None:
         score -= 3.0
