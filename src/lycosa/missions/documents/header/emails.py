@@ -13,8 +13,14 @@ _GROUP = re.compile(rf"[{{\[(<]\s*([A-Za-z0-9._%+\-\s,;|/]{{3,300}}?)\s*[}}\])>]
 _BARE_GROUP = re.compile(
     rf"(?:(?<=^)|(?<=[\n:]))\s*((?:[a-z0-9][a-z0-9._-]{{1,30}}\s?[,;|/]\s?){{1,8}}[a-z0-9][a-z0-9._-]{{1,30}})\s?@\s?({_DOMAIN})"
 )
-_AT = r"(?:\s*[\[({<]\s*(?:at|arroba|arrob@|a|@|en|AT|ARROBA)\s*[\])}>]\s*|\s+(?:at|AT|arroba|ARROBA)\s+|\s*_(?:at|arroba)_\s*|\s*\*(?:at|arroba)\*\s*)"
-_DOT = r"(?:\s*[\[({<]\s*(?:dot|punto|ponto|DOT|\.)\s*[\])}>]\s*|\s+(?:dot|punto|ponto|DOT)\s+|\s?\.\s?|\s*_(?:dot|punto)_\s*)"
+_AT = (
+    r"(?:\s*[\[({<]\s*(?:at|arroba|arrob@|a|@|en|AT|ARROBA)\s*[\])}>]\s*|\s+(?:at|AT|arroba|ARROBA)\s+|"
+    r"\s*_(?:at|arroba)_\s*|\s*\*(?:at|arroba)\*\s*)"
+)
+_DOT = (
+    r"(?:\s*[\[({<]\s*(?:dot|punto|ponto|DOT|\.)\s*[\])}>]\s*|\s+(?:dot|punto|ponto|DOT)\s+|\s?\.\s?|"
+    r"\s*_(?:dot|punto)_\s*)"
+)
 _DISGUISED = re.compile(
     rf"(?<![\w@.-])([A-Za-z0-9][\w.+-]{{1,40}}(?:(?:\s*[\[({{]\s*(?:dot|punto|ponto)\s*[\])}}]\s*|\s+(?:dot|punto|ponto)\s+)[\w-]+){{0,3}}){_AT}"
     rf"([A-Za-z0-9-]{{1,40}}(?:{_DOT}[A-Za-z0-9-]{{2,40}}){{1,5}})"
@@ -89,7 +95,7 @@ def find_emails(text: str) -> list[Address]:
 
 
 def mend_breaks(text: str) -> str:
-    """Text in which an address broken at a line's end is whole: "jan-\\nniklas@x.de", "ana@cs.\\nuni.es", "ana\\n@uni.es"."""
+    """Text in which an address broken at a line's end is whole: "jan-", "niklas@x.de"; "ana@cs.", "uni.es"."""
     text = re.sub(r"(?<=[\w.])-\n\s*(?=[\w.-]+\s?@)", "-", text)
     text = re.sub(r"(?<=@)\s*\n\s*(?=[\w-]+\.)|(?<=\w)\s*\n\s*(?=@[\w-]+\.)", "", text)
     text = re.sub(r"(@[\w-]+(?:\.[\w-]+)*)(?:(-)\n\s*|(\.)\n\s*)(?=[a-z][\w-]*\.?[a-z])", r"\1\2\3", text)

@@ -1,4 +1,4 @@
-"""People and their institutions: lines of a header or a cover read one after another, with the roles that labels give."""
+"""People and their institutions: lines of a header or a cover, one after another, with the roles that labels give."""
 
 from __future__ import annotations
 
@@ -13,26 +13,48 @@ from lycosa.missions.documents.text.layout import Line
 from lycosa.missions.documents.text.letters import RAISED, fold, plain
 
 _LABELS: tuple[tuple[Role, str], ...] = (
-    ("head", r"rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)|director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))|coordinador(?:a)?(?: de \w+)*|"
-     r"head of department|chair(?:man|person)?|chefe de departamento|coordenador(?:a)?"),
-    ("tutor", r"co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?|co-?asesor(?:a)?|"
-     r"tutelad[oa] por|tutorizad[oa] por|bajo la tutela de"),
-    ("director", r"(?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?| del (?:tfg|tfm|trabajo))?|dirigid[oa] por|bajo la direccion de|"
-     r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente"),
-    ("jury", r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|committee(?: members?)?|president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader|"
-     r"members?|miembros?|revisor(?:a|es)?|evaluador(?:a|es)?|opponent|referees?|reviewers?"),
-    ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a|es)?s?|lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?|"
-     r"(?:teaching )?assistants?|responsables?|equipo docente"),
-    ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|compilador(?:a|es)?|handling editor"),
-    ("other", r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+"),
-    ("author", r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
-     r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|submitted by|speakers?|presenters?|escrito por"),
+    ("head",
+    (r"rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)|"
+    r"director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))|"
+    r"coordinador(?:a)?(?: de \w+)*|"
+     r"head of department|chair(?:man|person)?|chefe de departamento|coordenador(?:a)?")),
+    ("tutor",
+    (r"co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?|"
+    r"co-?asesor(?:a)?|"
+     r"tutelad[oa] por|tutorizad[oa] por|bajo la tutela de")),
+    ("director",
+    (r"(?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?|"
+    r" del (?:tfg|tfm|trabajo))?|dirigid[oa] por|bajo la direccion de|"
+     r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |"
+     r"project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|"
+     r"direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente")),
+    ("jury",
+    (r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|"
+    r"committee(?: members?)?|president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|"
+    r"ador)[ae]?s?|(?:second |first )?reader|"
+     r"members?|miembros?|revisor(?:a|es)?|evaluador(?:a|es)?|opponent|referees?|reviewers?")),
+    ("teacher",
+    (r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|"
+    r"instructor(?:a|es)?s?|lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?|"
+     r"(?:teaching )?assistants?|responsables?|equipo docente")),
+    ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|(?:compil|organiz)ador(?:a|es)?"),
+    ("other",
+    (r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|"
+    r"revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+")),
+    ("author",
+    (r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|"
+    r"tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
+     r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|"
+     r"preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|"
+     r"submitted by|speakers?|presenters?|escrito por")),
 )  # fmt: skip
 _ROLE = tuple((role, re.compile(rf"^(?:{pattern})(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I)) for role, pattern in _LABELS)
 _CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 _STOP = re.compile(
-    r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|accepted|recibido|citation|cite this|how to cite|"
-    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|licen[cs]ia\b|esta obra|this is an open)"
+    r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|"
+    r"accepted|recibido|citation|cite this|how to cite|"
+    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|"
+    r"licen[cs]ia\b|esta obra|this is an open)"
 )
 
 
@@ -190,8 +212,10 @@ def _is_prose(lines: list[Line], order: int) -> bool:
 
 
 _WITHIN = re.compile(
-    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|supervised|advised|written|"
-    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?(?:\s+|$)(?:(?:d|dna|don|dona|el|la|alumn[oa])\.?\s+)*",
+    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|"
+    r"supervised|advised|written|"
+    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?(?:\s+|$)(?:(?:d|dna|don|dona|el|la|"
+    r"alumn[oa])\.?\s+)*",
     re.I,
 )
 
@@ -327,7 +351,8 @@ def _is_place(place: Place) -> bool:
 
 #: An institution that stands by itself; a second one after it is another.
 _WHOLE = re.compile(
-    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|conicet|csic|inria|cnrs|corporation|"
+    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|"
+    r"conicet|csic|inria|cnrs|corporation|"
     r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
 )
 
@@ -365,7 +390,7 @@ def once(people: list[Named]) -> list[Named]:
 
 
 def same_person(one: str, other: str) -> bool:
-    """Whether two names on one document are of one person: the words of the shorter are in the longer, or its initials."""
+    """Whether two names are of one person: the words of the shorter, or their initials, are in the longer."""
     first, second = sorted((fold(one).replace(".", " ").split(), fold(other).replace(".", " ").split()), key=len)
     left = list(second)
     for word in first:

@@ -15,7 +15,7 @@ _ORCID = re.compile(r"\b(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\b")
 
 
 def tie_places(people: Sequence[Named], places: Sequence[Place]) -> dict[int, tuple[str, ...]]:
-    """The institutions of each person, by the person's place in the list: by marks, by what follows the name, or all."""
+    """The institutions of each person, by their place in the list: by marks, by what follows the name, or all."""
     tied: dict[int, tuple[str, ...]] = {}
     marked = any(place.marks for place in places)
     orders = sorted({person.order for person in people})
