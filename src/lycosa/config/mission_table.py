@@ -15,6 +15,8 @@ from lycosa.errors import UsageError
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+    from msgspec import Struct
+
 _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 
 
@@ -29,6 +31,9 @@ class MissionTable(Protocol):
 
     def settings(self, name: str) -> Traversable | None:
         """The TOML file with the settings of its crawls; None where it has none."""
+
+    def own_settings(self, name: str) -> type[Struct] | None:
+        """The struct of the settings that it brings itself; None where there is no such mission, or none in it."""
 
     def quarry(self, name: str) -> str:
         """The class that it hunts with; empty where it hunts nothing."""
@@ -50,6 +55,9 @@ class _NoMissions:
         return False
 
     def settings(self, name: str) -> Traversable | None:
+        return None
+
+    def own_settings(self, name: str) -> type[Struct] | None:
         return None
 
     def quarry(self, name: str) -> str:

@@ -7,7 +7,7 @@ after `--set` (`limits.pages=100`). The docstring under each field is what `docs
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -339,6 +339,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     extract: ExtractSettings = ExtractSettings()
     hosts: dict[str, HostRule] = {}
     """settings for single hosts, by name, *.name or *"""
+    own: dict[str, dict[str, Any]] = {}
+    """settings that missions bring themselves, by mission and name: what stands in a table [MISSION] of a file"""
 
     @property
     def hunted(self) -> str:

@@ -94,6 +94,12 @@ class MissionPlugin(Protocol):
     #: Import paths by which collections of earlier versions name its quarry.
     former_quarries: tuple[str, ...]
 
+    def own_settings(self) -> type[Struct] | None:
+        """Its own settings, which stand in the table [NAME] of a mission file: a frozen struct with a default for each.
+
+        The text under each field is its meaning. `lycosa.config.mission_settings.read_own` reads them of a mission.
+        """
+
     def quarry(self) -> Quarry | None:
         """What it hunts: a class at the top of a module, made without arguments, as worker processes make their own."""
 
@@ -129,6 +135,9 @@ class PlainMission:
     summary: str = ""
     defaults: Traversable | None = None
     former_quarries: tuple[str, ...] = ()
+
+    def own_settings(self) -> type[Struct] | None:
+        return None
 
     def quarry(self) -> Quarry | None:
         return None

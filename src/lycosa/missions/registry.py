@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from importlib.resources.abc import Traversable
 
+    from msgspec import Struct
+
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.config.settings import Mission
 
@@ -32,6 +34,7 @@ BUILT_IN = {
     "mirror": "lycosa.missions.mirror.plugin:plugin",
     "geo": "lycosa.missions.geo.plugin:plugin",
     "xml": "lycosa.missions.xml.plugin:plugin",
+    "documents": "lycosa.missions.documents.plugin:plugin",
 }
 
 
@@ -172,6 +175,9 @@ class Registry:
 
     def settings(self, name: str) -> Traversable | None:
         return find(name).defaults
+
+    def own_settings(self, name: str) -> type[Struct] | None:
+        return find(name).own_settings() if self.has(name) else None
 
     def quarry(self, name: str) -> str:
         found = find(name).quarry()
