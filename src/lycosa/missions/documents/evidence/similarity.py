@@ -19,7 +19,7 @@ TITLES = frozenset(
     " ingeniera mag mg msc mtro mtra phd md mr mrs ms sr sra srta sir arq cpn doctor doctora professor professora esp"
     " bsc ma ba est alumno alumna autor autora author ph bac sc titular asociado asociada adjunto adjunta".split()
 )
-PARTICLES = frozenset("de del la las los da das do dos di du van von der den y e i san santa mac mc al el bin ben ter".split())
+PARTICLES = frozenset("de del la las los da das do dos di du van von der den san santa mac mc al el bin ben ter".split())
 
 MATCH, MISMATCH, GAP = 2, -1, -1
 
@@ -55,8 +55,8 @@ def name_parts(name: str) -> tuple[str, ...]:
     if comma and len(before.split()) <= 4 and after.strip() and "," not in after:
         name = f"{after} {before}"
     spread = re.sub(r"(?<=[A-ZÁÉÍÓÚÑÇ])\.(?=\S)", ". ", name)
-    parts = [part for part in fold(spread).split() if part not in TITLES]
-    return tuple(parts)
+    words = [word for word in spread.split() if word not in ("y", "e", "i", "and", "&")]
+    return tuple(part for part in fold(" ".join(words)).split() if part not in TITLES or len(part) == 1)
 
 
 def surname_keys(name: str) -> frozenset[str]:
