@@ -1,0 +1,147 @@
+"""Names of people: whether words are one, and lists of them taken apart."""
+
+from __future__ import annotations
+
+import re
+
+from lycosa.missions.documents.header.vocabulary import (
+    ADDRESS,
+    GIVEN_NAMES,
+    HONORIFIC,
+    INSTITUTION,
+    NOT_NAMES,
+    PARTICLES,
+)
+from lycosa.missions.documents.text.letters import RAISED, fold
+
+#: Marks that tie a name to a footnote or an affiliation.
+MARK = re.compile(
+    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[^\s{RAISED},;]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
+)
+_DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;]|$)")
+_AND = r"(?:and|y|e|u|et|und|i)"
+_SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
+_INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
+_SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
+
+
+def strip_titles(text: str) -> str:
+    """A name without the titles before and after it."""
+    previous = None
+    while previous != text:
+        previous = text
+        text = HONORIFIC.sub("", text, count=1) if HONORIFIC.match(text.strip()) else text
+        text = text.strip(" ,;.:") if not re.search(r"\b[A-Z]\.$", text.strip()) else text.strip(" ,;:")
+    return re.sub(r",\s*(?:ph\.?\s?d|m\.?sc|md|m\.d|mba|frs|bsc|dr|jr)\b\.?.*$", "", text, flags=re.I)
+
+
+def name_score(text: str) -> float:
+    """How much words look like one person's name, 0 to 1."""
+    text = strip_titles(re.sub(r"\s+", " ", MARK.sub(" ", text)).strip(" ,;:."))
+    words = text.split()
+    if (
+        not 2 <= len(words) <= 7
+        or len(text) > 60
+        or any(letter.isdigit() or letter in '@/\\=+<>{}[]()?¿!¡:"“”' for letter in text)
+    ):
+        return 0.0
+    folded = fold(text)
+    if NOT_NAMES.search(folded) or INSTITUTION.search(folded):
+        return 0.0
+    capitals = initials = full = known = 0
+    for word in words:
+        plain = fold(word).strip(".")
+        if plain in PARTICLES and word.lower() == word:
+            continue
+        if not word[0].isupper():
+            return 0.0
+        if len(word) <= 4 and _INITIAL.match(word) and (len(word) <= 2 or "." in word):
+            initials += 1
+        elif _SIMPLE_WORD.match(word):
+            full += 1
+        else:
+            return 0.0
+        capitals += 1
+        known += any(part in GIVEN_NAMES for part in plain.split("-"))
+    if not full or capitals < 2 or (words[-1].lower() in PARTICLES and words[-1].islower()):
+        return 0.0
+    score = 0.45
+    if known:
+        score += 0.4
+    if initials and full:
+        score += 0.3
+    if 2 <= capitals <= 4:
+        score += 0.1
+    elif capitals > 5:
+        score -= 0.2
+    if ADDRESS.search(folded):
+        score -= 0.25
+    return max(0.0, min(1.0, score))
+
+
+def tidy_name(text: str) -> str:
+    """A name as it is written down: without marks and titles, "SURNAME, Given" turned round, capitals made ordinary."""
+    text = re.sub(r"\s+", " ", MARK.sub(" ", text)).replace(RAISED, "").strip(" ,;:·•|-–—*")
+    text = strip_titles(_DIGITS_AFTER.sub("", text))
+    if text.count(",") == 1:
+        surname, given = (part.strip() for part in text.split(","))
+        text = f"{given} {surname}" if surname and given else text
+    if text.isupper() and len(text) > 4:
+        text = " ".join(
+            word.lower()
+            if fold(word) in PARTICLES
+            else word
+            if "." in word
+            else "-".join(p.capitalize() for p in word.split("-"))
+            for word in text.split()
+        )
+    return text
+
+
+def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
+    text = re.sub(r"(?i)^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", "", text)
+    found: list[tuple[str, tuple[str, ...]]] = []
+    pieces = _pieces(text)
+    if (
+        len(pieces) >= 2
+        and not any(" " in piece[0].strip() for piece in pieces[::2])
+        and all(_SIMPLE_WORD.match(piece[0]) for piece in pieces if piece[0])
+    ):  # "Zdrojewski, Pablo; Saab, Andrés"
+        if len(pieces) % 2 == 0:
+            pieces = [(f"{pieces[n + 1][0]} {pieces[n][0]}", pieces[n + 1][1]) for n in range(0, len(pieces), 2)]
+    elif len(pieces) == 2 and name_score(pieces[0][0]) < 0.5 and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.5:
+        pieces = [(f"{pieces[1][0]} {pieces[0][0]}", pieces[1][1])]
+    for name, marks in pieces:
+        if name_score(name) > 0.3:
+            found.append((tidy_name(name), marks))
+        elif not name and found and marks:
+            found[-1] = (found[-1][0], found[-1][1] + marks)
+    return found
+
+
+def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The parts of a line between commas and conjunctions, each without its marks and with them."""
+    out: list[tuple[str, tuple[str, ...]]] = []
+    marked: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        marked.append(found[0])
+        return f"\x00{len(marked) - 1}\x00,"
+
+    text = _DIGITS_AFTER.sub(keep, MARK.sub(keep, text))
+    for piece in _SEPARATOR.split(text):
+        marks = tuple(
+            mark
+            for nth in re.findall(r"\x00(\d+)\x00", piece)
+            for mark in re.findall(r"\d+|[a-z](?![a-z])|[*†‡§¶∗⋆]+", marked[int(nth)].replace(RAISED, " "))
+        )
+        name = re.sub(r"\x00\d+\x00", " ", piece).strip(" .:")
+        if re.search(r"\b[A-Z]$", name) and piece.strip().endswith("."):
+            name += "."
+        if name or marks:
+            if not name and out:
+                out[-1] = (out[-1][0], out[-1][1] + marks)
+            else:
+                out.append((name, marks))
+    return out

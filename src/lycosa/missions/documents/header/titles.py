@@ -1,0 +1,172 @@
+"""Titles: runs of lines in one letter, weighed by size, place, words, what the line model says and the embedded title."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+from msgspec import Struct
+from rapidfuzz import fuzz
+
+from lycosa.missions.documents.header.names import name_score, split_names
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, INSTITUTION, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.text.layout import Layout, Line
+from lycosa.missions.documents.text.letters import fold, join_lines, plain
+
+#: Lines on a cover that say what the document is, not what it is about.
+DEGREE = re.compile(
+    r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|memoria|trabajo (?:de )?(?:fin|final|grado|practico|titulacion|diploma)|"
+    r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio|"
+    r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
+    r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director|tutor|orientador|"
+    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|departamento|department|preprint|manuscript|draft|version|"
+    r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|"
+    r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|mathematics subject|msc \d)\b"
+)
+_FURNITURE = re.compile(
+    r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|^page \d|^pag\.? \d|licen[cs]e|"
+    r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|advances in|international journal)\b"
+)
+_FILE_TITLE = re.compile(
+    r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|^\W*$|^template",
+    re.I,
+)
+
+
+class Candidate(Struct):
+    """Lines that may be the title."""
+
+    text: str
+    lines: list[Line]
+    score: float
+    rule: str
+
+
+def embedded_title(layout: Layout) -> str:
+    """The embedded title, where it is one and not the name of a file."""
+    title = plain(layout.metadata.get("title", "")).strip()
+    title = re.sub(r"^(?:microsoft (?:word|powerpoint) - )", "", title, flags=re.I)
+    if len(title) < 8 or " " not in title or _FILE_TITLE.search(fold(title)) or len(title) > 400:
+        return ""
+    return title
+
+
+def body_size(lines: list[Line]) -> float:
+    """The size of most letters."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
+
+
+def find_titles(layout: Layout, *, kind: str, weights: dict[int, float] | None = None) -> list[Candidate]:
+    """Candidates, best first. `weights`: what the line model says, by a line's id: the probability that it is of a title."""
+    lines = [line for line in layout.lines if line.page <= 3]
+    body = body_size(layout.lines)
+    found: list[Candidate] = []
+    largest = {page: max((line.size for line in lines if line.page == page), default=0.0) for page in (1, 2, 3)}
+    cover = sum(len(line.text.split()) for line in lines if line.page == 1) < 150
+    embedded = embedded_title(layout)
+    for group in _groups(lines):
+        text = tidy_title(join_lines([line.text for line in group], known=layout.text[:20_000]))
+        score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
+        page = group[0].page
+        score -= (1.2 if cover else 2.2) * (page - 1)
+        if weights:
+            score += (
+                3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
+                if page == 1 and not cover
+                else 0.0
+            )
+        rule = "largest letters" if group[0].size >= 0.97 * largest[page] else "letters and place"
+        if embedded:
+            likeness = fuzz.ratio(fold(embedded), fold(text))
+            if likeness > 85:
+                score += 3.0
+                rule += ", embedded title"
+        found.append(Candidate(text, group, score, rule))
+    if embedded and not any("embedded" in one.rule for one in found):
+        found += _embedded_in_text(embedded, lines)
+    found.sort(key=lambda one: -one.score)
+    return found[:6]
+
+
+def _embedded_in_text(embedded: str, lines: list[Line]) -> list[Candidate]:
+    """The embedded title as a candidate where the first pages print it."""
+    letters = re.sub(r"[^a-z0-9]+", "", fold(embedded))
+    text = ""
+    starts: list[int] = []
+    for line in lines:
+        starts.append(len(text))
+        text += re.sub(r"[^a-z0-9]+", "", fold(plain(line.text)))
+    at = text.find(letters)
+    if len(letters) < 10 or at < 0:
+        return [Candidate(embedded, [], -1.0, "embedded title")]
+    group = [line for line, start in zip(lines, starts, strict=True) if at - 1 <= start < at + len(letters)]
+    return [Candidate(embedded, group, 2.5, "embedded title, printed")]
+
+
+def _groups(lines: list[Line]) -> list[list[Line]]:
+    groups: list[list[Line]] = []
+    for line in lines:
+        if groups:
+            last = groups[-1][-1]
+            size = max(last.size, line.size, 1.0)
+            near = last.box is None or line.box is None or -0.3 * size < line.box.top - last.box.top < 2.3 * size
+            beside = last.box is None or line.box is None or line.box.top - last.box.top < 0.5 * size
+            same = abs(last.size - line.size) <= 0.06 * size and (last.bold == line.bold or size > 13)
+            if last.page == line.page and near and same and not (beside and line.column != last.column):
+                groups[-1].append(line)
+                continue
+        groups.append([line])
+    return groups
+
+
+def _score(group: list[Line], text: str, *, body: float, largest: float, height: float) -> float:
+    folded = fold(text)
+    words = text.split()
+    first = group[0]
+    score = 2.2 * math.log(max(first.size, 1.0) / max(body, 1.0)) * 2 if body else 0.0
+    score = min(score, 4.0)
+    score += 1.5 if first.size >= 0.97 * largest else -1.0 * (1 - first.size / max(largest, 1.0))
+    score += 0.7 if first.bold else 0.0
+    if first.box is not None and height:
+        score += 1.0 if first.box.top < 0.5 * height else -1.0 if first.box.top > 0.75 * height else 0.0
+    letters = sum(letter.isalpha() for letter in text)
+    if len(words) > 45 or letters < 4:
+        score -= 4.0
+    elif len(words) > 28:
+        score -= 1.0
+    elif len(words) < 3:
+        score -= 1.2
+    elif len(words) < 4:
+        score -= 0.3
+    if letters < 0.6 * len(text.replace(" ", "")):
+        score -= 2.0
+    if ABSTRACT.match(folded) or SECTION.match(folded) or REFERENCES.match(folded) or KEYWORDS.match(folded):
+        score -= 5.0
+    if DEGREE.match(folded):
+        score -= 3.5
+    if _FURNITURE.search(folded):
+        score -= 2.5
+    institution = INSTITUTION.search(folded)
+    if institution and institution.start() < 12 and len(words) < 14:
+        score -= 3.0
+    names = split_names(text)
+    if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
+        score -= 1.0 + 2.5 * max(name_score(name) for name, _ in names)
+    if text[:1].islower() and len(group) == 1:
+        score -= 0.8
+    if re.match(r"^(?:[-–•▪*]|\(?\d+[.)]\s|[a-z]\))", folded):
+        score -= 1.2
+    if text.endswith((".", ";")) and len(words) > 14:
+        score -= 0.8
+    return score
+
+
+def tidy_title(text: str) -> str:
+    """A title without footnote marks at its end and without spaces that printing added."""
+    text = re.sub(r"\u2060\s?[^\s\u2060]{1,3}(?=\s|$)", "", text)
+    text = plain(text).strip(" *†‡∗⋆§¶|")
+    return re.sub(r"\s+", " ", text)
