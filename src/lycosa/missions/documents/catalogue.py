@@ -157,7 +157,8 @@ def _store(database: apsw.Connection, n: int, fusion: Fusion, description: Descr
         entry = found or fusion.directory.get_or_add(author.name)
         entry.documents[description.url] = None
         for address in author.addresses:
-            entry.addresses.setdefault(address.email, address)
+            if not address.is_current:
+                entry.printed.setdefault(address.email, address)
         for name in author.affiliations:
             entry.add_affiliation(name, author.confidence, author.evidence)
         authors.append(msgspec.structs.replace(author, person=entry.number))

@@ -35,9 +35,6 @@ class DocumentsMission(PlainMission):
     def verbs(self) -> Mapping[str, str]:
         return {
             "documents": "lycosa.missions.documents.cli.documents:documents",
-            "contacts": "lycosa.missions.documents.cli.contacts:contacts",
-            "correct": "lycosa.missions.documents.cli.correct:correct",
-            "decide": "lycosa.missions.documents.cli.decide:decide",
             "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
         }
 

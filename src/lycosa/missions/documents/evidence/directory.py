@@ -31,13 +31,14 @@ class Mention(Struct, frozen=True):
 class Entry:
     """One person, while the directory is being made."""
 
-    __slots__ = ("addresses", "affiliations", "documents", "name", "names", "number", "orcid", "owned", "pages")
+    __slots__ = ("addresses", "affiliations", "documents", "name", "names", "number", "orcid", "owned", "pages", "printed")
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
         self.name = name
         self.names: dict[str, int] = {name: 0}
-        self.addresses: dict[str, Address] = {}
+        self.addresses: dict[str, Address] = {}  # as pages give them
+        self.printed: dict[str, Address] = {}  # as documents print them
         self.affiliations: dict[str, Finding] = {}
         self.orcid = ""
         self.pages: dict[str, None] = {}
@@ -87,7 +88,9 @@ class Entry:
             number=self.number,
             name=self.name,
             names=tuple(sorted(self.names, key=lambda name: (-self.names[name], name)))[:_MAX_LISTED],
-            addresses=tuple(sorted(self.addresses.values(), key=lambda each: -each.confidence)),
+            addresses=tuple(
+                sorted({**self.printed, **self.addresses}.values(), key=lambda each: (not each.is_current, -each.confidence))
+            ),
             affiliations=tuple(self.affiliations.values()),
             orcid=self.orcid,
             pages=tuple({**self.owned, **self.pages})[:_MAX_LISTED],

@@ -220,13 +220,14 @@ class Fusion:
         words = set(fold(head[:_HEADER_CHARS]).split())
         for page in above:
             decay = self.settings.decay ** (page.distance - 1)
+            has_owner = any(person.role == "owner" for person in page.facts.people)
             for person in page.facts.people:
                 if person.confidence < 0.6:
                     continue
                 proof = tuple(replace(each, distance=page.distance) for each in person.evidence[:2])
                 if surname_keys(person.name) & words and self._stands_in(person.name, head[:_HEADER_CHARS]):
                     yield replace(person, confidence=round(0.85 * decay, 3), role="author", evidence=proof), True
-                elif person.role == "teacher" and kind in _TEACHING and page.distance <= 2:
+                elif person.role == "teacher" and kind in _TEACHING and page.distance <= 2 and not has_owner:
                     yield replace(person, confidence=round(0.75 * decay, 3), role="author", evidence=proof), False
                 elif person.role == "owner" and page.distance <= 2:
                     yield replace(person, confidence=round(0.65 * decay, 3), role="author", evidence=proof), False
