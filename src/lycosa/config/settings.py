@@ -189,6 +189,8 @@ class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """sort the parameters of a query"""
     drop: tuple[str, ...] = ()
     """further query parameters to remove"""
+    www_is_domain: bool = False
+    """with scope domain, a seed on www.example.org opens example.org and all hosts below it"""
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -137,7 +137,12 @@ class Fusion:
         votes: dict[str, float] = defaultdict(float)
         evidence: dict[str, Evidence] = {}
         for url, link in links[:20]:
-            for words, weight, rule in ((link.anchor, 0.65, "words of the link"), (link.item, 0.5, "words around the link"), (link.heading, 0.4, "heading above the link")):
+            places = (
+                (link.anchor, 0.65, "words of the link"),
+                (link.item, 0.5, "words around the link"),
+                (link.heading.rpartition(" / ")[2], 0.4, "heading above the link"),
+            )
+            for words, weight, rule in places:
                 if (kind := kind_of_words(words)) and weight > votes[kind]:
                     votes[kind] = weight
                     evidence[kind] = Evidence(source="link", rule=rule, url=url, quote=words[:200], distance=1)
@@ -182,6 +187,11 @@ class Fusion:
         facts = document.facts
         printed = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
         others = [person for person in facts.people if person.role != "author"]
+        if kind in _TEACHING and not any(person.confidence >= _SURE for person in printed):
+            # Who teaches the course wrote its exercises, unless the sheet says who did.
+            teachers = [person for person in others if person.role == "teacher"]
+            printed += [replace(person, role="author", confidence=round(person.confidence * 0.85, 3)) for person in teachers]
+            others = [person for person in others if person.role != "teacher"]
         pool = _Pool(self.settings)
         for person in printed:
             pool.add(person)

@@ -26,7 +26,12 @@ _KINDS: tuple[tuple[str, str], ...] = (
 _PATTERNS = [(kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KINDS]
 
 
+#: Further words are those of a title, which speaks of its subject.
+_FIRST_WORDS = 4
+
+
 def kind_of_words(text: str) -> str:
-    """The kind that a few words speak of; empty where they speak of none."""
-    folded = fold(text[:300])
-    return next((kind for kind, pattern in _PATTERNS if pattern.search(folded)), "")
+    """The kind that a few words begin with; empty where they speak of none."""
+    first = " ".join(fold(text[:200]).split()[:_FIRST_WORDS])
+    found = [(match.start(), at, kind) for at, (kind, pattern) in enumerate(_PATTERNS) if (match := pattern.search(first))]
+    return min(found)[2] if found else ""

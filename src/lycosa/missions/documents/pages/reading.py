@@ -168,10 +168,10 @@ def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
     for text, rule in [*((text, "heading") for text in headings[:1]), *((text, "title") for text in titles), *((text, "heading") for text in headings[1:])]:
         name = _strip_home(_clean(text))
         sure = judge_name(name)
-        if login and fits_address(name, f"{login}@x") >= 0.5:
-            sure = max(sure, 0.9) if sure else 0.0
-        elif sure and rule == "heading" and _clean(titles[0] if titles else "").startswith(name):
-            sure = min(0.95, sure + 0.2)
+        if sure and login and fits_address(name, f"{login}@x") >= 0.5:
+            sure = max(sure, 0.9)
+        elif sure and any(fits_address(name, email) >= 0.8 for block in blocks for email in _emails_of(block)):
+            sure = max(sure, 0.9)
         if sure >= 0.6:
             return _person(name, sure, doc.url, rule=f"{rule} of the page", role="owner")
     return None
@@ -230,8 +230,8 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
 
 def _names_of(block: Block, *, with_role: bool) -> list[FoundName]:
     """The names in a block; words of a link that are a name, and lists of names, count as surer."""
-    found = find_names(block.text)
-    anchors = {" ".join(link.text.split()) for link in block.links}
+    anchors = {link.text for link in block.links if judge_name(link.text)}
+    found = _find_linked(block.text, anchors)
     whole = _clean(block.text)
     sure = []
     for name in found:
@@ -243,6 +243,18 @@ def _names_of(block: Block, *, with_role: bool) -> list[FoundName]:
             confidence = max(confidence, 0.9)
         sure.append(name._replace(confidence=confidence))
     return sure
+
+
+def _find_linked(text: str, anchors: set[str]) -> list[FoundName]:
+    """The names in a text; two links side by side are two names."""
+    found = []
+    for anchor in anchors:
+        start = text.find(anchor)
+        if start >= 0:
+            found.append(FoundName(anchor, start, start + len(anchor), judge_name(anchor)))
+    taken = [(name.start, name.end) for name in found]
+    found += [name for name in find_names(text) if not any(start < name.end and name.start < end for start, end in taken)]
+    return sorted(found, key=lambda name: name.start)
 
 
 def _role_in(text: str, name: FoundName) -> Role | None:

@@ -57,6 +57,8 @@ _NAME = re.compile(
     rf"(?P<name>(?:{_MIXED}|{_PART}|{_INITIAL}|{_UPPER})(?:[ \u00a0]+(?:{_PARTICLE}[ \u00a0]+)?(?:{_MIXED}|{_PART}|{_INITIAL}|{_UPPER})){{1,5}})"
 )
 
+#: Courses and volumes are numbered so, people are not.
+_ROMAN = re.compile(r"(?=[IVX])(?:X{0,2})(?:IX|IV|V?I{0,3})")
 _JOINED = re.compile(r"(?<=\b[A-ZÀ-ÖØ-Þ]\.)(?=[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ])")
 
 
@@ -81,7 +83,7 @@ def judge_name(text: str) -> float:
     words = fold(text).split()
     if not 2 <= len(words) <= 8 or len(text) > 80 or any(char.isdigit() for char in text):
         return 0.0
-    if any(word in _NO_NAME for word in words):
+    if any(word in _NO_NAME for word in words) or _ROMAN.fullmatch(text.split()[-1]):
         return 0.0
     if not _NAME.fullmatch(text.strip()):
         return 0.0
