@@ -74,20 +74,28 @@ def role_of(text: str) -> tuple[Role | None, str]:
     return None, text
 
 
-def read_people(lines: list[Line], *, cover: bool) -> tuple[list[Named], list[Place]]:
+def read_people(
+    lines: list[Line], *, cover: bool, chances: dict[int, dict[str, float]] | None = None
+) -> tuple[list[Named], list[Place]]:
     """The people and institutions that header lines name, in their order.
 
     `cover`: each line of an institution is one of its levels; else lines that follow each other are one institution.
+    `chances`: what the line model says of each line, by its id.
     """
     people: list[Named] = []
     places: list[Place] = []
     pending: Role | None = None
     pending_age = 0
+    broken: tuple[int, str] = (-9, "")  # the end of a line of authors that is no name yet
     for order, line in enumerate(lines):
         text = line.text.strip()
         folded = fold(plain(text))
         if not folded or SECTION.match(folded):
             pending = None
+            continue
+        said = (chances or {}).get(id(line), {})
+        author, place = said.get("author", 0.5), said.get("affiliation", 0.5)
+        if said and author + place + said.get("email", 0.0) < 0.12:
             continue
         role, rest = role_of(text)
         if role is not None:
@@ -101,43 +109,44 @@ def read_people(lines: list[Line], *, cover: bool) -> tuple[list[Named], list[Pl
                 continue
         if _CONTACT.search(folded) and not _has_names(text):
             continue
-        found = _names_and_places(text)
-        names, rests = found
-        if names and (not INSTITUTION.search(folded) or rests):
+        if broken[0] == order - 1 and broken[1]:
+            text = f"{broken[1]} {text}"
+        names, rests = _names_and_places(text)
+        if names and (not INSTITUTION.search(folded) or rests or author > 0.8) and author >= 0.1:
             who: Role = pending if pending is not None and pending_age < 3 else "author"
             labelled = pending is not None and pending_age < 3
             pending_age += 1
+            base = 0.9 if labelled else 0.75 if not said else 0.45 + 0.5 * author
             for name, marks in names:
-                rule = f"label: {who}" if labelled else "name near the title"
-                people.append(Named(name, who, line, marks, _confidence(name, 0.9 if labelled else 0.75), rule, order))
+                rule = f"label: {who}" if labelled else "line model" if said else "name near the title"
+                people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
             for rest_text in rests:
                 places.append(Place(_tidy_place(rest_text), line, (), 0.75, order))
+            tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
+            broken = (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
             continue
-        if INSTITUTION.search(folded):
+        if INSTITUTION.search(folded) and place >= 0.15 or said and place > 0.7 and author < 0.2:
             if pending_age or not cover:
                 pending = None
             marks, body = _leading_mark(text)
-            joined = (
-                not cover
-                and places
-                and places[-1].order == order - 1
-                and not marks
-                and _goes_on(places[-1].text, line, lines[order - 1])
-            )
-            if joined:
+            joined = not cover and places and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
+            if joined and not _marked_parts(text):
                 places[-1].text = _tidy_place(f"{places[-1].text} {body}")
                 places[-1].order = order
             else:
                 for part_marks, part in _marked_parts(text) or [(marks, body)]:
-                    if INSTITUTION.search(fold(part)):
-                        places.append(Place(_tidy_place(part), line, part_marks, 0.8, order))
+                    if part_marks or part == body:
+                        score = 0.8 if not said else 0.4 + 0.5 * place
+                        places.append(Place(_tidy_place(part), line, part_marks, round(score, 2), order))
+                    elif joined:
+                        places[-1].text = _tidy_place(f"{places[-1].text} {part}")
         elif not cover and places and places[-1].order == order - 1 and len(text) < 90 and not _CONTACT.search(folded):
             if ADDRESS.search(folded) or places[-1].text.endswith((",", "-")) or re.search(r"\d{4}", text):
                 places[-1].text = _tidy_place(f"{places[-1].text} {plain(text)}")
                 places[-1].order = order
         elif len(folded.split()) > 3:
             pending = None
-    return people, places
+    return people, [one for one in places if INSTITUTION.search(fold(one.text)) or len(one.text) > 12]
 
 
 def _confidence(name: str, base: float) -> float:
@@ -185,10 +194,11 @@ def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
     parts = re.split(rf"(?:^|(?<=[\s,;.])){RAISED}?\s*(\d{{1,2}}|[a-z](?=\s?[A-Z])|[†‡§¶∗*])\s*(?=[A-Z][a-z])", text)
     if len(parts) < 3:
         return []
-    return [((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()]
+    found = [((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()]
+    return [((), parts[0].strip(" ,;")), *found] if parts[0].strip() else found
 
 
-def _goes_on(before: str, line: Line, above: Line) -> bool:
+def _goes_on(line: Line, above: Line) -> bool:
     """Whether a line of an institution belongs to the one above it."""
     return line.block == above.block and abs(line.size - above.size) < 0.6
 

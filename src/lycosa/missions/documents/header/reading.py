@@ -7,6 +7,7 @@ import re
 from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
+from lycosa.missions.documents.header.line_model import label_lines
 from lycosa.missions.documents.header.people import Named, Place, header_lines, read_people
 from lycosa.missions.documents.header.titles import Candidate, find_titles
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
@@ -36,11 +37,13 @@ def facts_of(layout: Layout) -> DocumentFacts:
             problem=layout.problem,
         )
     kind = recognise_kind(layout)
-    titles = find_titles(layout, kind=kind.value)
+    first_page = [line for line in layout.lines if line.page == 1]
+    cover = sum(len(line.text.split()) for line in first_page) < 150
+    chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
+    titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
-    cover = sum(len(line.text.split()) for line in layout.lines if line.page == 1) < 150
-    people, places = read_people(header_lines(layout.lines, title_lines), cover=cover)
+    people, places = read_people(header_lines(layout.lines, title_lines), cover=cover, chances=chances)
     emails = _emails(layout)
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
     tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[

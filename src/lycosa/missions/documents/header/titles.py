@@ -10,20 +10,10 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, INSTITUTION, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
 
-#: Lines on a cover that say what the document is, not what it is about.
-DEGREE = re.compile(
-    r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|memoria|trabajo (?:de )?(?:fin|final|grado|practico|titulacion|diploma)|"
-    r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio|"
-    r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
-    r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director|tutor|orientador|"
-    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|departamento|department|preprint|manuscript|draft|version|"
-    r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|"
-    r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|mathematics subject|msc \d)\b"
-)
 _FURNITURE = re.compile(
     r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|^page \d|^pag\.? \d|licen[cs]e|"
     r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|advances in|international journal)\b"
@@ -60,7 +50,7 @@ def body_size(lines: list[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
-def find_titles(layout: Layout, *, kind: str, weights: dict[int, float] | None = None) -> list[Candidate]:
+def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
     """Candidates, best first. `weights`: what the line model says, by a line's id: the probability that it is of a title."""
     lines = [line for line in layout.lines if line.page <= 3]
     body = body_size(layout.lines)

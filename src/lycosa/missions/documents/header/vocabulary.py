@@ -40,6 +40,16 @@ SECTION = re.compile(
     r"agradecimientos|acknowledg\w+|agradecimentos|dedicatoria|prologo|preface|prefacio|presentacion|objetivos|statement of need|"
     r"antecedentes|background|marco teorico|lista de (?:figuras|tabelas|tablas)|list of (?:figures|tables))\s*[:.]?$"
 )
+#: Lines on a cover that say what the document is, not what it is about.
+DEGREE = re.compile(
+    r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|memoria|trabajo (?:de )?(?:fin|final|grado|practico|titulacion|diploma)|"
+    r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio|"
+    r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
+    r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director|tutor|orientador|"
+    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|departamento|department|preprint|manuscript|draft|version|"
+    r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|"
+    r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|mathematics subject|msc \d)\b"
+)
 #: Words that no person is called: a line with one of them is no list of names.
 NOT_NAMES = re.compile(
     r"\b(?:the|of|for|with|from|this|that|is|are|was|were|we|our|on|in|by|to|an|as|at|using|via|between|towards?|"
