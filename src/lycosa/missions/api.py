@@ -12,6 +12,7 @@ first use. `docs/missions.md` has an example.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
     from lycosa.output.html_page import Section
     from lycosa.quarry import Quarry
@@ -115,6 +117,9 @@ class MissionPlugin(Protocol):
     def report(self, collection: Collection) -> Report | None:
         """The page of `lycosa report NAME`."""
 
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
+        """The graph that `lycosa query --cypher` asks; None: that of the pages. It can be read within the block."""
+
     def pages(self) -> Iterable[WebPage]:
         """Pages for browsers."""
 
@@ -152,6 +157,9 @@ class PlainMission:
         return ()
 
     def report(self, collection: Collection) -> Report | None:
+        return None
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
         return None
 
     def pages(self) -> Iterable[WebPage]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from lycosa.analysis.analyzer import Analyzer
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
 
 T = TypeVar("T")
@@ -152,6 +155,19 @@ def analyzer_of(mission: Mission) -> Analyzer:
         if (found := find(name).analyzer()) is not None:
             return found
     raise UsageError("No mission that is installed can analyse a collection.")
+
+
+@contextmanager
+def graph_of(collection: Collection) -> Iterator[PropertyGraph]:
+    """The property graph of a collection: that of the first of its missions that has one, or that of its pages."""
+    for name in collection.mission.missions:
+        if Registry().has(name) and (found := find(name).graph(collection)) is not None:
+            with found as graph:
+                yield graph
+            return
+    from lycosa.collection.property_graph import web_graph
+
+    yield web_graph(collection)
 
 
 def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import apsw
 import msgspec
@@ -26,6 +27,9 @@ from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph
 from lycosa.missions.documents.model import Description, DocumentFacts, KnownPerson
 from lycosa.missions.documents.settings import DocumentSettings
+
+if TYPE_CHECKING:
+    from lycosa.collection.property_graph import PropertyGraph
 
 #: The version of the tables and of the rules of fusion.
 _VERSION = 1
@@ -73,6 +77,11 @@ class Catalogue:
         row = self._database.execute("SELECT data FROM document WHERE url = ?", (urls.normalise(url) or url,)).get
         return None if row is None else apply_corrections(_decode(row), self._corrections)
 
+    @property
+    def corrected(self) -> str:
+        """What was corrected, as a short text that changes with it."""
+        return hashlib.sha256(_encode(self._corrections)).hexdigest()[:16]
+
     def count(self, *, unwanted: bool = False) -> int:
         """How many documents there are."""
         return int(self._database.execute(f"SELECT count(*) FROM document {'' if unwanted else 'WHERE wanted'}").get)
@@ -97,6 +106,17 @@ def open_catalogue(collection: Collection, *, tell: Callable[[int, int], object]
         if database.execute("SELECT value FROM meta WHERE key = 'state'").get != state:
             _make(collection, settings, database, state, tell)
     return Catalogue(path, database)
+
+
+@contextmanager
+def open_graph(collection: Collection) -> Iterator[PropertyGraph]:
+    """The graph of a collection's documents, as it is now."""
+    from lycosa.missions.documents.graph import document_graph
+
+    settings = read_own(collection.mission, "documents", DocumentSettings)
+    with open_catalogue(collection) as catalogue:
+        state = f"{_state_of(collection, settings)} {catalogue.corrected}"
+        yield document_graph(collection, catalogue, state=state)
 
 
 def _state_of(collection: Collection, settings: DocumentSettings) -> str:

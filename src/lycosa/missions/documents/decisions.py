@@ -6,7 +6,7 @@ extracted value, and counts as gold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from lycosa import clock
 from lycosa.collection.side_database import translated
-from lycosa.errors import CollectionError
+from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
+from lycosa.missions.documents.text.emails import is_address
 from lycosa.missions.documents.model import Address, Author, Description, Evidence, Finding
 
 NAME = "decisions.db"
@@ -39,8 +40,8 @@ State = Literal["asked", "granted", "refused"]
 STATES: tuple[State, ...] = ("asked", "granted", "refused")
 
 #: Fields that can be corrected; those of the second row hold several values.
-SINGLE = ("title", "language", "category", "subcategory", "abstract", "rights", "year", "doi", "wanted")
-SEVERAL = ("authors", "affiliations", "emails", "keywords")
+SINGLE = ("title", "language", "category", "subcategory", "abstract", "year", "doi", "wanted")
+SEVERAL = ("authors", "affiliations", "emails", "keywords", "rights")
 
 #: By URL and field, the values: one, or several.
 Corrections = dict[str, dict[str, list[str]]]
@@ -96,6 +97,16 @@ def correct(folder: Path, url: str, field: str, values: list[str] | None) -> Non
         else:
             row = (url, field, msgspec.json.encode(values).decode(), clock.now())
             database.execute("INSERT OR REPLACE INTO correction VALUES (?, ?, ?, ?)", row)
+
+
+def check_values(field: str, values: Sequence[str]) -> None:
+    """Refuse values that a field cannot have."""
+    if field in SINGLE and len(values) > 1:
+        raise UsageError(f"{field} has one value, and {len(values)} were given: put it in quotes.")
+    if field == "wanted" and values and values[0] not in ("true", "false"):
+        raise UsageError(f"wanted is {values[0]!r}; allowed: true, false.")
+    if field == "emails" and (wrong := [value for value in values if not is_address(value)]):
+        raise UsageError(f"{wrong[0]!r} is no e-mail address.")
 
 
 def decide(folder: Path, url: str, author: str, state: State, note: str = "") -> None:
@@ -162,6 +173,7 @@ def apply_corrections(description: Description, corrections: Corrections) -> Des
             changes[field] = Finding(first, 1.0, proof) if first else None
         elif field == "category":
             changes[field] = first
+            changes.setdefault("subcategory", "")
             changes["kind"] = Finding(first, 1.0, proof)
         elif field == "wanted":
             changes[field] = first != "false"

@@ -177,7 +177,7 @@ class Description(Struct, frozen=True, omit_defaults=True):
     rights: tuple[Finding, ...] = ()
     linked_from: tuple[str, ...] = ()
     fetched: str = ""  # when, in ISO form
-    size: int = 0
+    head: str = ""  # the beginning of its text
     confidence: float = 0.0  # of title and authors, the lower of both
     problem: str = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.quarry import Quarry
 
 
@@ -35,6 +37,9 @@ class DocumentsMission(PlainMission):
     def verbs(self) -> Mapping[str, str]:
         return {
             "documents": "lycosa.missions.documents.cli.documents:documents",
+            "contacts": "lycosa.missions.documents.cli.contacts:contacts",
+            "correct": "lycosa.missions.documents.cli.correct:correct",
+            "decide": "lycosa.missions.documents.cli.decide:decide",
             "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
         }
 
@@ -47,6 +52,11 @@ class DocumentsMission(PlainMission):
         from lycosa.missions.documents.report import make_report
 
         return make_report(collection)
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph]:
+        from lycosa.missions.documents.catalogue import open_graph
+
+        return open_graph(collection)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return [

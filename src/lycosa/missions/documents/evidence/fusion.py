@@ -128,6 +128,7 @@ class Fusion:
             rights=facts.rights,
             linked_from=tuple(dict.fromkeys(url for address in document.addresses for url in self._graph.parents(address)))[:20],
             fetched=document.fetched,
+            head=facts.head[:4_000],
             confidence=round(min(title.confidence if title else 0.0, max((a.confidence for a in authors), default=0.0)), 3),
             problem=facts.problem,
         )
