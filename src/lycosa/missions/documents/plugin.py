@@ -40,6 +40,7 @@ class DocumentsMission(PlainMission):
             "contacts": "lycosa.missions.documents.cli.contacts:contacts",
             "correct": "lycosa.missions.documents.cli.correct:correct",
             "decide": "lycosa.missions.documents.cli.decide:decide",
+            "oai": "lycosa.missions.documents.cli.oai:oai",
             "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
         }
 

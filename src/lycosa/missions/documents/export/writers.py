@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
-from lycosa.export.definition import Written
-from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
+from lycosa.export.definition import NoOptions, Written
+from lycosa.missions.documents.catalogue import Catalogue, open_catalogue, open_graph
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.export.kinds import DocumentListOptions, DocumentOptions
 from lycosa.missions.documents.export.rows import row_of, write_rows
 from lycosa.missions.documents.model import Description
-from lycosa.output.destination import opened
+from lycosa.output.destination import opened, opened_bytes
+from lycosa.output.export_folder import write_folder
 from lycosa.output.wording import counted
 
 
@@ -58,3 +60,70 @@ def write_documents(collection: Collection, target: str, options: DocumentListOp
         rows = (row_of(each, permission=documents.permissions.get(each.url, "")) for each in documents)
         count = write_rows(rows, out, form=form, raw=options.raw)
     return Written(counted(count, "document"))
+
+
+def write_dublin_core(collection: Collection, target: str, options: DocumentOptions) -> Written:
+    from lycosa.missions.documents.export import dublin_core
+
+    with chosen(collection, options) as documents:
+        count = _write_parts(target, dublin_core.write_all(iter(documents))) - 2
+    return Written(counted(count, "record"))
+
+
+def write_dspace(collection: Collection, target: str, options: DocumentOptions) -> Written:
+    from lycosa.missions.documents.export import dspace
+
+    lost: list[str] = []
+    with chosen(collection, options) as documents:
+        files = dspace.list_files(collection, documents, lost)
+        count = write_folder(Path(target), files, kind="dspace") // 3
+    lack = f"; the bytes of {counted(len(lost), 'document')} cannot be read: {lost[0]}" if lost else ""
+    return Written(f"{counted(count, 'item')}{lack}", partial=bool(lost))
+
+
+def write_bibtex(collection: Collection, target: str, options: DocumentOptions) -> Written:
+    from lycosa.missions.documents.export.citations import list_bibtex
+
+    with chosen(collection, options) as documents:
+        return Written(counted(_write_parts(target, list_bibtex(documents)), "entry"))
+
+
+def write_ris(collection: Collection, target: str, options: DocumentOptions) -> Written:
+    from lycosa.missions.documents.export.citations import list_ris
+
+    with chosen(collection, options) as documents:
+        return Written(counted(_write_parts(target, list_ris(documents)), "record"))
+
+
+def write_document_graph(collection: Collection, target: str, options: NoOptions) -> Written:
+    from lycosa.missions.documents.export.graph_files import write_graphml
+
+    with open_graph(collection) as graph:
+        _write_parts(target, write_graphml(graph))
+    return Written("the graph of documents, authors and affiliations")
+
+
+def write_neo4j(collection: Collection, target: str, options: NoOptions) -> Written:
+    from lycosa.missions.documents.export.graph_files import list_neo4j
+
+    with open_graph(collection) as graph:
+        count = write_folder(Path(target), list_neo4j(graph), kind="neo4j")
+    return Written(f"{counted(count, 'file')}; import.sh has the command")
+
+
+def write_rdf(collection: Collection, target: str, options: DocumentOptions) -> Written:
+    from lycosa.missions.documents.export.graph_files import write_turtle
+
+    with chosen(collection, options) as documents:
+        _write_parts(target, write_turtle(documents))
+    return Written("documents, authors and affiliations")
+
+
+def _write_parts(target: str, parts: Iterable[bytes]) -> int:
+    """Write parts of a file, whole or not at all, or to a pipe; returns how many there were."""
+    count = 0
+    with opened_bytes(target) as out:
+        for part in parts:
+            out.write(part)
+            count += 1
+    return count
