@@ -7,8 +7,8 @@ are, and which classes it brings. It is empty until a registry is loaded.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lycosa.errors import UsageError
 
@@ -35,6 +35,9 @@ class MissionTable(Protocol):
     def own_settings(self, name: str) -> type[Struct] | None:
         """The struct of the settings that it brings itself; None where there is no such mission, or none in it."""
 
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        """The settings in a file of a form that only a mission knows; None where none does."""
+
     def quarry(self, name: str) -> str:
         """The class that it hunts with; empty where it hunts nothing."""
 
@@ -58,6 +61,9 @@ class _NoMissions:
         return None
 
     def own_settings(self, name: str) -> type[Struct] | None:
+        return None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None
 
     def quarry(self, name: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -102,6 +102,9 @@ class MissionPlugin(Protocol):
         The text under each field is its meaning. `lycosa.config.mission_settings.read_own` reads them of a mission.
         """
 
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        """The settings in a file of a form of its own, as the tables of a mission file; None where it is no such file."""
+
     def quarry(self) -> Quarry | None:
         """What it hunts: a class at the top of a module, made without arguments, as worker processes make their own."""
 
@@ -142,6 +145,9 @@ class PlainMission:
     former_quarries: tuple[str, ...] = ()
 
     def own_settings(self) -> type[Struct] | None:
+        return None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None
 
     def quarry(self) -> Quarry | None:

@@ -8,7 +8,7 @@ no command but its own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -194,6 +194,10 @@ class Registry:
 
     def own_settings(self, name: str) -> type[Struct] | None:
         return find(name).own_settings() if self.has(name) else None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        readers = (plugin for plugin in ours() if brings(plugin, "read_settings"))
+        return next((found for plugin in readers if (found := plugin.read_settings(text)) is not None), None)
 
     def quarry(self, name: str) -> str:
         found = find(name).quarry()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.api import Export, PlainMission, Report, SideDatabase
 
@@ -28,6 +28,11 @@ class DocumentsMission(PlainMission):
         from lycosa.missions.documents.settings import DocumentSettings
 
         return DocumentSettings
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        from lycosa.missions.documents.parameters import read_parameters
+
+        return read_parameters(text)
 
     def quarry(self) -> Quarry:
         from lycosa.missions.documents.quarry import Documents
