@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from lycosa.parse import Doc
 
-_BY_MIME = {
-    "application/msword": "doc",
-    "application/vnd.ms-powerpoint": "ppt",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
-    "application/vnd.oasis.opendocument.text": "odt",
-    "application/vnd.oasis.opendocument.presentation": "odp",
-    "application/rtf": "rtf",
-    "text/rtf": "rtf",
-    "application/epub+zip": "epub",
-    "application/postscript": "ps",
+MIMES = {
+    "pdf": "application/pdf",
+    "doc": "application/msword",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "ppt": "application/vnd.ms-powerpoint",
+    "pps": "application/vnd.ms-powerpoint",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "odt": "application/vnd.oasis.opendocument.text",
+    "odp": "application/vnd.oasis.opendocument.presentation",
+    "rtf": "application/rtf",
+    "epub": "application/epub+zip",
+    "ps": "application/postscript",
 }
-_SUFFIXES = frozenset({"pdf", "doc", "docx", "ppt", "pptx", "pps", "odt", "odp", "rtf", "epub", "ps"})
+_BY_MIME = {mime: name for name, mime in MIMES.items() if name != "pps"} | {"text/rtf": "rtf"}
+_SUFFIXES = frozenset(MIMES)
 #: An old Office file says only that it is one; its address or announced type says which.
 _OLE = "application/x-ole-storage"
 

@@ -65,7 +65,7 @@ class Fusion:
         self.directory = Directory()
         self._graph = graph
         self._labels: list[Label] = parse_labels(settings.labels)
-        self._written: dict[str, set[str]] = defaultdict(set)  # authors of documents by their surnames
+        self._written: dict[str, dict[str, list[str]]] = defaultdict(dict)  # by surname: authors, and what they wrote
         self._affiliations: dict[str, tuple[Finding, str]] = {}
         self._stop_authors = [fold(word) for word in settings.author_stop_words]
         self._stop_affiliations = [fold(word) for word in settings.affiliation_stop_words]
@@ -88,7 +88,9 @@ class Fusion:
         for person in document.facts.people:
             if person.role == "author" and person.confidence >= 0.6:
                 for part in surname_keys(person.name):
-                    self._written[part].add(person.name)
+                    written = self._written[part].setdefault(person.name, [])
+                    if len(written) < 2:  # one of them is another document
+                        written.append(document.url)
         for found in document.facts.affiliations:
             if found.confidence >= 0.6 and len(self._affiliations) < 20_000:
                 self._affiliations.setdefault(fold(found.value), (found, document.url))
@@ -250,11 +252,13 @@ class Fusion:
         beginning = head[:_HEADER_CHARS]
         seen: set[str] = set()
         for word in dict.fromkeys(fold(beginning).split()):
-            for name in self._written.get(word, ()):
-                if name not in seen and len(seen) < 200:
+            for name, written in self._written.get(word, {}).items():
+                other = next((url for url in written if url != document.url), "")
+                if other and name not in seen and len(seen) < 200:
                     seen.add(name)
                     if self._stands_in(name, beginning):
-                        yield Person(name=name, confidence=0.7, evidence=(Evidence(source="document", rule="author of other documents"),)), True
+                        evidence = Evidence(source="document", rule="author of another document", url=other)
+                        yield Person(name=name, confidence=0.7, evidence=(evidence,)), True
 
     def _stands_in(self, name: str, text: str) -> bool:
         """Whether a name, in one of its spellings, stands in a text."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.model import Description
 
 NAMESPACES = (
@@ -20,18 +21,6 @@ TYPES = {
     "article": "article", "thesis": "thesis", "report": "report", "slides": "lecture", "notes": "lecture",
     "exercises": "learning object", "exam": "learning object", "poster": "conference object", "proposal": "report",
 }  # fmt: skip
-MIMES = {
-    "pdf": "application/pdf",
-    "doc": "application/msword",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "ppt": "application/vnd.ms-powerpoint",
-    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    "odt": "application/vnd.oasis.opendocument.text",
-    "odp": "application/vnd.oasis.opendocument.presentation",
-    "rtf": "application/rtf",
-    "epub": "application/epub+zip",
-    "ps": "application/postscript",
-}
 
 
 def fit_xml(text: str) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 from lycosa.collection.property_graph import Cell, ColumnType, PropertyGraph
-from lycosa.missions.documents.export.dublin_core import MIMES, fit_xml
+from lycosa.missions.documents.export.dublin_core import fit_xml
+from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
 from lycosa.missions.documents.model import Description
 from lycosa.missions.documents.text.words import fold
