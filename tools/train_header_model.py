@@ -245,7 +245,10 @@ class Composer:
         style = self.random.random()
         marks = self.random.random() < 0.5
         size = self.random.choice([10.0, 11.0, 12.0])
-        places = [(self.pick(PLACES[language][0]), self.pick(PLACES[language][2]), self.pick(PLACES[language][3])) for _ in range(2)]
+        places = [
+            (self.pick(PLACES[language][0]), self.pick(PLACES[language][2]), self.pick(PLACES[language][3]))
+            for _ in range(2)
+        ]
         if style < 0.45:
             line = ", ".join(name + (f"{RAISED}{n % 2 + 1}" if marks else "") for n, name in enumerate(authors[:-1]))
             last = authors[-1] + (f"{RAISED}{len(authors) % 2 + 1}" if marks else "")
@@ -264,12 +267,14 @@ class Composer:
         else:
             for n, name in enumerate(authors):
                 university, department, city = places[n % 2]
-                add(name, "author", size, new=True, weight=self.random.random() < 0.2)
-                if style < 0.85:
-                    for part in (department, university, city)[: self.random.randint(1, 3)]:
-                        add(part, "affiliation", size - 1)
+                same = size if self.random.random() < 0.5 else size - 1
+                rows = [(part, "affiliation") for part in (department, university, city)[: self.random.randint(1, 3)]]
+                rows = rows if style < 0.85 else []
                 if self.random.random() < 0.6:
-                    add(self.email(name), "email", size - 1)
+                    rows.insert(self.random.choice([0, len(rows)]), (self.email(name), "email"))
+                add(name, "author", size, new=True, weight=self.random.random() < 0.2)
+                for text, label in rows:
+                    add(text, label, same)
         if self.random.random() < 0.25:
             add(f"{self.random.randint(1, 28)} de mayo de {self.random.randint(1990, 2025)}", "date", size, new=True)
         if self.random.random() < 0.7:
@@ -278,7 +283,12 @@ class Composer:
             for nth, line in enumerate(self.prose(language, self.random.randint(4, 12))):
                 add(line, "abstract", 9.5, new=nth == 0)
             if self.random.random() < 0.6:
-                add(f"{keywords}: {self.pick(TOPICS[language][1])}, {self.pick(TOPICS[language][1])}", "keyword", 9.5, new=True)
+                add(
+                    f"{keywords}: {self.pick(TOPICS[language][1])}, {self.pick(TOPICS[language][1])}",
+                    "keyword",
+                    9.5,
+                    new=True,
+                )
         add(f"{self.random.choice(['1 ', '1. ', 'I. ', ''])}{introduction}", "body", 12.0, weight=True, new=True)
         for nth, line in enumerate(self.prose(language, self.random.randint(5, 25))):
             add(line, "body", 10.0, new=nth == 0)
@@ -336,7 +346,9 @@ def with_body(page: Page, others: list[Page], chooser: random.Random) -> Page:
     donor = [line.text for line, label in chooser.choice(others) if label == "abstract"]
     if not donor:
         return page
-    heading = chooser.choice(["1 Introduction", "Introduction", "1. Introduction", "INTRODUCTION", "I. INTRODUCTION", ""])
+    heading = chooser.choice(
+        ["1 Introduction", "Introduction", "1. Introduction", "INTRODUCTION", "I. INTRODUCTION", ""]
+    )
     block = page[-1][0].block + 1
     extra: Page = [(Line(text=heading, page=1, size=12, bold=True, block=block), "body")] if heading else []
     extra += [(Line(text=text, page=1, size=10, block=block + 1), "body") for text in donor]
@@ -367,12 +379,22 @@ def measure(name: str, pages: list[Page]) -> None:
             right[label] += best == label
     print(name, len(pages), "pages")
     for label in wanted:
-        print(f"  {label:12} P {right[label] / max(1, given[label]):.3f}  R {right[label] / wanted[label]:.3f}  lines {wanted[label]}")
+        print(
+            f"  {label:12} P {right[label] / max(1, given[label]):.3f}  R {right[label] / wanted[label]:.3f}  lines {wanted[label]}"
+        )
 
 
 def read_cora(path: Path) -> list[Page]:
     """Lines of the Cora headers, to measure with."""
-    labels = {"address": "affiliation", "intro": "body", "pubnum": "note", "phone": "note", "degree": "note", "web": "note", "page": "note"}
+    labels = {
+        "address": "affiliation",
+        "intro": "body",
+        "pubnum": "note",
+        "phone": "note",
+        "degree": "note",
+        "web": "note",
+        "page": "note",
+    }
     pages: list[Page] = []
     with gzip.open(path, "rt", encoding="utf-8") as handle:
         for row in handle:
@@ -401,7 +423,11 @@ def main() -> None:
     learned = [page for nth, page in enumerate(grobid) if nth % 10]
     composer = Composer(seed=2)
     articles = [json.loads(row) for row in io.StringIO(find("scielo.jsonl").read_text(encoding="utf-8"))]
-    free = [one for one in articles if re.search(r"/by/|^CC BY(?!-)|by/[34]", str(one.get("licence") or one.get("license") or ""), re.I)]
+    free = [
+        one
+        for one in articles
+        if re.search(r"/by/|^CC BY(?!-)|by/[34]", str(one.get("licence") or one.get("license") or ""), re.I)
+    ]
     composed = [composer.page() for _ in range(700)] + [composer.scielo_page(one) for one in free]
     if options.evaluate:
         train([with_body(page, grobid, chooser) for page in learned] + composed, MODEL_FILE)

@@ -136,6 +136,8 @@ def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], r
     elif 3 < pages <= 45 and not landscape:
         scores["article"] += 0.7 * (has_abstract + has_keywords + has_references) + min(1.5, 0.5 * journal)
     questions = len(_QUESTION.findall(text))
+    if questions < 2 and pages > 8:
+        scores["exercises"] *= 0.4
     points = len(_POINTS.findall(text))
     if points >= 2:
         scores["exam"] += min(3.0, 0.8 * points)

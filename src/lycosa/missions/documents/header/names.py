@@ -16,12 +16,13 @@ from lycosa.missions.documents.text.letters import RAISED, fold
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(
-    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[^\s{RAISED},;]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
+    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[0-9a-z*†‡§¶∗]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
 )
-_DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;]|$)")
+_DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|y|e|u|et|und|i)"
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
 _INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
+_ACRONYM = re.compile(r"^[^\W\d_a-z]{3,}|^[^\W\d_a-z]{2}[a-z]$|[A-Z]{2}[a-z]$")
 _SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
 
 
@@ -49,11 +50,13 @@ def name_score(text: str) -> float:
     if NOT_NAMES.search(folded) or INSTITUTION.search(folded):
         return 0.0
     capitals = initials = full = known = 0
+    loud = [word.isupper() and len(word) > 3 for word in words]
+    shouted = text.isupper() or loud[-1] and loud == sorted(loud)  # "Ana PÉREZ"
     for word in words:
         plain = fold(word).strip(".")
         if plain in PARTICLES and word.lower() == word:
             continue
-        if not word[0].isupper():
+        if not word[0].isupper() or (not shouted and _ACRONYM.search(word)):
             return 0.0
         if len(word) <= 4 and _INITIAL.match(word) and (len(word) <= 2 or "." in word):
             initials += 1

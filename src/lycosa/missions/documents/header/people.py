@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from lycosa.missions.documents.header.names import MARK, name_score, split_names, tidy_name
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, ADDRESS, INSTITUTION, KEYWORDS, SECTION
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, ADDRESS, DEGREE, INSTITUTION, KEYWORDS, SECTION
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.text.layout import Line
 from lycosa.missions.documents.text.letters import RAISED, fold, plain
@@ -24,6 +24,7 @@ _LABELS: tuple[tuple[Role, str], ...] = (
     ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a)?s?|lecturer|teacher|professor(?:a|es)?|jtp|jefe de trabajos practicos|ayudantes?|"
      r"(?:teaching )?assistants?|responsables?|equipo docente"),
     ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|compilador(?:a|es)?|handling editor"),
+    ("other", r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+"),
     ("author", r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
      r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|submitted by|speakers?|presenters?|escrito por"),
 )  # fmt: skip
@@ -31,7 +32,7 @@ _ROLE = tuple((role, re.compile(rf"^(?:{pattern})(?:\s*[:.：-]\s*|\s+(?=\S)|$)"
 _CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 _STOP = re.compile(
     r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|accepted|recibido|citation|cite this|how to cite|"
-    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|licen[cs]ia|esta obra|this is an open)"
+    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|licen[cs]ia\b|esta obra|this is an open)"
 )
 
 
@@ -59,7 +60,7 @@ class Place(Struct):
 
 def role_of(text: str) -> tuple[Role | None, str]:
     """The role that a label at the beginning of a line gives, and what stands after the label."""
-    stripped = plain(text).strip(" •·-–—")
+    stripped = plain(text).strip(" •·-–—()")
     folded = fold(stripped)
     for role, pattern in _ROLE:
         found = pattern.match(folded)
@@ -74,79 +75,297 @@ def role_of(text: str) -> tuple[Role | None, str]:
     return None, text
 
 
-def read_people(
-    lines: list[Line], *, cover: bool, chances: dict[int, dict[str, float]] | None = None
-) -> tuple[list[Named], list[Place]]:
-    """The people and institutions that header lines name, in their order.
+def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Place]]:
+    """The people and institutions of covers: one institution a line, names with the roles that labels give.
 
-    `cover`: each line of an institution is one of its levels; else lines that follow each other are one institution.
-    `chances`: what the line model says of each line, by its id.
+    A label stands before its names, on their line or above them, or below one name. A name without a label on the
+    first of the pages is the author's; on later ones it is somebody's of whom nothing is said.
     """
     people: list[Named] = []
     places: list[Place] = []
+    titles = {id(line) for line in title}
+    for nth, lines in enumerate(pages):
+        pending: Role | None = None
+        plural = 0
+        for order, line in enumerate(lines):
+            text = line.text.strip()
+            folded = fold(plain(text))
+            if not folded or id(line) in titles or SECTION.match(folded) or _STOP.match(folded):
+                pending = None
+                continue
+            role, rest = role_of(text)
+            if role is None:
+                role, rest = _role_within(text)
+            if role is not None:
+                rest, place = _name_part(rest)
+                names = split_names(rest)
+                people += [
+                    Named(name, role, line, marks, _confidence(name, 0.92), f"label: {role}", order)
+                    for name, marks in names
+                ]
+                if not rest and people and _is_label_below(lines, order):
+                    several = bool(re.search(r"e?s\)?$", folded))
+                    for above in people:
+                        if above.line is lines[order - 1] or several and above.line.block == line.block:
+                            above.role, above.rule = role, f"label below: {role}"
+                    pending = None
+                else:
+                    pending, plural = role, 0
+                if names or not rest:
+                    continue
+                pending = None
+            if DEGREE.match(folded) or _CONTACT.search(folded) and not _has_names(text):
+                pending = None if DEGREE.match(folded) else pending
+                continue
+            names, rests = _names_and_places(text)
+            if names and not INSTITUTION.search(folded):
+                near = pending is not None and plural < 4
+                who: Role = pending if near and pending is not None else "author" if nth == 0 else "other"
+                plural += 1
+                for name, marks in names:
+                    rule = f"label: {who}" if near else "name on the cover"
+                    base = 0.9 if near else 0.8 if nth == 0 else 0.4
+                    people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
+                places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
+                continue
+            if (
+                INSTITUTION.search(folded)
+                and len(folded) < 120
+                and not _is_prose(lines, order)
+                and not _is_sentence(text)
+            ):
+                if (
+                    places
+                    and places[-1].order == order - 1
+                    and re.search(r"\b(?:de|da|do|of|la|del|y|e|and)$", places[-1].text)
+                ):
+                    places[-1].text = _tidy_place(f"{places[-1].text} {text}")
+                else:
+                    places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
+            if len(folded.split()) > 2:
+                pending = None
+    return people, places
+
+
+def acronyms(text: str) -> list[str]:
+    """The institutions of a line that names them by letters alone: "UTalca – PUC – UChile", "UBA/UNGS"."""
+    parts = [part for part in re.split(r"\s*[–—/,;|·-]\s*|\s+y\s+", plain(text).strip(" ().")) if part]
+    if not 2 <= len(parts) <= 5:
+        return []
+    return (
+        parts
+        if all(re.fullmatch(r"(?=[^\W\d_]*[A-ZÁÉÍÓÚ][^\W\d_]*[A-ZÁÉÍÓÚ])[A-Z][^\W\d_]{1,9}", part) for part in parts)
+        else []
+    )
+
+
+def _is_label_below(lines: list[Line], order: int) -> bool:
+    """Whether a line that is only a label speaks of the name above it, and not of names below it."""
+    if order == 0:
+        return False
+    line, above = lines[order], lines[order - 1]
+    below = lines[order + 1] if order + 1 < len(lines) else None
+    named = above.block == line.block and bool(_names_and_places(above.text)[0])
+    follows = below is not None and below.block == line.block and bool(_names_and_places(below.text)[0])
+    return named and not follows and ":" not in line.text
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether words are of a sentence and not of a name: most of them are small."""
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    return len(words) > 9 and sum(word.islower() for word in words) > 0.6 * len(words)
+
+
+def _is_prose(lines: list[Line], order: int) -> bool:
+    """Whether a line is of a running sentence: "… presented to the University of X as …"."""
+    text = lines[order].text
+    above = lines[order - 1].text if order and lines[order - 1].block == lines[order].block else ""
+    return (
+        text[:1].islower()
+        or above.endswith("-")
+        or bool(re.search(r"\b(?:de|da|do|of|the|la|el|en|em|ao|a|para)$", fold(above)))
+    )
+
+
+_WITHIN = re.compile(
+    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|supervised|advised|written|"
+    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?\s+(?:(?:d|dna|don|dona|el|la|alumn[oa])\.?\s+)*",
+    re.I,
+)
+
+
+def _role_within(text: str) -> tuple[Role | None, str]:
+    """The role within a line: "Tesis presentada por Ana Pérez"."""
+    stripped = plain(text)
+    folded = fold(stripped)
+    found = _WITHIN.search(folded)
+    if not found or len(folded) != len(stripped):
+        return None, text
+    rest = stripped[found.end() :]
+    if rest and not split_names(rest):
+        return None, text
+    director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])
+    return ("director" if director else "author"), rest
+
+
+def _name_part(rest: str) -> tuple[str, str]:
+    """A name and the institution after it: "Ana Pérez (Universidad de X)", "Ana Pérez, Universidad de X"."""
+    found = re.match(r"^([^(,]+)(?:\(([^)]*)\)?|,\s*(.*))$", rest)
+    if found and INSTITUTION.search(fold(found[2] or found[3] or "")):
+        return found[1].strip(), (found[2] or found[3]).strip()
+    return rest, ""
+
+
+def read_header(
+    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]]
+) -> tuple[list[Named], list[Place]]:
+    """The people and institutions that the first page of a text names, by what the line model says of each line."""
+    people: list[Named] = []
+    places: list[Place] = []
+    titles = {id(line) for line in title}
+    began = False  # the text: after the heading of the abstract or the introduction
+    top = max((nth for nth, line in enumerate(lines) if id(line) in titles), default=0)
     pending: Role | None = None
-    pending_age = 0
     broken: tuple[int, str] = (-9, "")  # the end of a line of authors that is no name yet
     for order, line in enumerate(lines):
         text = line.text.strip()
         folded = fold(plain(text))
-        if not folded or SECTION.match(folded):
+        if ABSTRACT.match(folded) or SECTION.match(folded) or KEYWORDS.match(folded):
+            began = True
             pending = None
             continue
-        said = (chances or {}).get(id(line), {})
-        author, place = said.get("author", 0.5), said.get("affiliation", 0.5)
-        if said and author + place + said.get("email", 0.0) < 0.12:
+        said = chances.get(id(line), {})
+        author, place = said.get("author", 0.0), said.get("affiliation", 0.0)
+        if not folded or id(line) in titles or author + place + said.get("email", 0.0) < 0.15:
+            pending = None
+            continue
+        if _STOP.match(folded):
             continue
         role, rest = role_of(text)
-        if role is not None:
-            names = split_names(rest) if rest else []
-            for name, marks in names:
-                people.append(Named(name, role, line, marks, _confidence(name, 0.9), f"label: {role}", order))
-            pending, pending_age = (role, 0)
-            if rest and not names:
-                pending = None
+        if role is not None and (author > 0.3 or place > 0.3 or not began):
+            names = split_names(rest)
+            people += [
+                Named(name, role, line, marks, _confidence(name, 0.85), f"label: {role}", order)
+                for name, marks in names
+            ]
+            pending = role if not rest else None
             if names or not rest:
                 continue
         if _CONTACT.search(folded) and not _has_names(text):
             continue
-        if broken[0] == order - 1 and broken[1]:
-            text = f"{broken[1]} {text}"
-        names, rests = _names_and_places(text)
-        if names and (not INSTITUTION.search(folded) or rests or author > 0.8) and author >= 0.1:
-            who: Role = pending if pending is not None and pending_age < 3 else "author"
-            labelled = pending is not None and pending_age < 3
-            pending_age += 1
-            base = 0.9 if labelled else 0.75 if not said else 0.45 + 0.5 * author
+        whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
+        names, rests = _names_and_places(whole)
+        enough = 0.25 if not began else 0.75
+        if names and max(name_score(name) for name, _ in names) < 0.6:
+            enough = max(enough, 0.5)
+        starts = order == 0 or lines[order - 1].block != line.block
+        if (
+            names
+            and author < enough
+            and starts
+            and not began
+            and order > top
+            and min(name_score(n) for n, _ in names) > 0.5
+        ):
+            author = max(author, 0.3)  # a block that begins with a name
+        if (
+            names
+            and author >= enough
+            and (not INSTITUTION.search(folded) or rests or author > 0.8)
+            and not DEGREE.match(folded)
+        ):
+            who: Role = pending or "author"
+            base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
             for name, marks in names:
-                rule = f"label: {who}" if labelled else "line model" if said else "name near the title"
-                people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
-            for rest_text in rests:
-                places.append(Place(_tidy_place(rest_text), line, (), 0.75, order))
+                people.append(Named(name, who, line, marks, _confidence(name, base), "line model", order))
+            places += [Place(_tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
-            broken = (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
+            broken = (
+                (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
+            )
             continue
-        if INSTITUTION.search(folded) and place >= 0.15 or said and place > 0.7 and author < 0.2:
-            if pending_age or not cover:
-                pending = None
-            marks, body = _leading_mark(text)
-            joined = not cover and places and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
-            if joined and not _marked_parts(text):
-                places[-1].text = _tidy_place(f"{places[-1].text} {body}")
-                places[-1].order = order
-            else:
-                for part_marks, part in _marked_parts(text) or [(marks, body)]:
-                    if part_marks or part == body:
-                        score = 0.8 if not said else 0.4 + 0.5 * place
-                        places.append(Place(_tidy_place(part), line, part_marks, round(score, 2), order))
-                    elif joined:
-                        places[-1].text = _tidy_place(f"{places[-1].text} {part}")
-        elif not cover and places and places[-1].order == order - 1 and len(text) < 90 and not _CONTACT.search(folded):
-            if ADDRESS.search(folded) or places[-1].text.endswith((",", "-")) or re.search(r"\d{4}", text):
-                places[-1].text = _tidy_place(f"{places[-1].text} {plain(text)}")
-                places[-1].order = order
-        elif len(folded.split()) > 3:
-            pending = None
-    return people, [one for one in places if INSTITUTION.search(fold(one.text)) or len(one.text) > 12]
+        pending = None
+        if (
+            _is_sentence(text)
+            and not _leading_mark(line.text)[0]
+            and not re.match(r"^\W*(?:del? |d[ao] |y |e |and )", folded)
+        ):
+            continue
+        if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
+            _add_place(places, lines, order, place)
+        elif places and places[-1].order == order - 1 and len(text) < 90 and (
+            ADDRESS.search(folded) or places[-1].text.endswith((",", "-"))
+        ):  # fmt: skip
+            places[-1].text = _tidy_place(f"{places[-1].text} {plain(text)}")
+            places[-1].order = order
+    return people, [one for one in places if _is_place(one)]
+
+
+def _is_place(place: Place) -> bool:
+    folded = fold(place.text)
+    letters = sum(letter.isalpha() for letter in folded)
+    if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350 or re.match(r"^correspond", folded):
+        return False
+    near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
+    return (
+        bool(INSTITUTION.search(folded))
+        or len(folded) > 12
+        and place.score > 0.8
+        and near
+        or bool(acronyms(place.text))
+    )
+
+
+#: An institution that stands by itself; a second one after it is another.
+_WHOLE = re.compile(
+    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|conicet|csic|inria|cnrs|corporation|"
+    r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
+)
+
+
+def _add_place(places: list[Place], lines: list[Line], order: int, chance: float) -> None:
+    """Adds the institutions of a line, or its words to the one that the line above began."""
+    line = lines[order]
+    marks, body = _leading_mark(line.text)
+    goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
+    for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
+        whole = goes_on and _WHOLE.search(fold(places[-1].text)) and _WHOLE.search(fold(part))
+        if nth == 0 and goes_on and not part_marks and not whole:
+            joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
+            places[-1].text = _tidy_place(joined)
+            places[-1].order = order
+        else:
+            places.append(Place(_tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
+
+
+def once(people: list[Named]) -> list[Named]:
+    """Each person once: under the longest name, in the role that a label gave, with all marks."""
+    kept: list[Named] = []
+    for one in people:
+        twin = next((other for other in kept if same_person(one.name, other.name)), None)
+        if twin is None:
+            kept.append(one)
+            continue
+        if twin.rule.startswith("name") and one.rule.startswith("label"):
+            twin.role, twin.rule, twin.score = one.role, one.rule, max(one.score, twin.score)
+        if twin.role == one.role:
+            twin.name = max(twin.name, one.name, key=len)
+            twin.marks += one.marks
+    return kept
+
+
+def same_person(one: str, other: str) -> bool:
+    """Whether two names on one document are of one person: the words of the shorter are in the longer, or its initials."""
+    first, second = sorted((fold(one).replace(".", " ").split(), fold(other).replace(".", " ").split()), key=len)
+    left = list(second)
+    for word in first:
+        hit = next((w for w in left if w == word), None) or next(
+            (w for w in left if (len(word) == 1 or len(w) == 1) and w[0] == word[0]), None
+        )
+        if hit is None:
+            return False
+        left.remove(hit)
+    return any(len(word) > 2 and word in second for word in first)
 
 
 def _confidence(name: str, base: float) -> float:
@@ -157,8 +376,12 @@ def _has_names(text: str) -> bool:
     return any(name_score(name) > 0.6 for name, _ in split_names(text))
 
 
+_ADDRESSES = re.compile(r"\S+@\S+|https?:\S+|\{[^}]*\}@\S+|\S+\s?[\[(](?:at|arroba)[\])]\s?\S+", re.I)
+
+
 def _names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[str]]:
     """The names of a line that is made of names, and what follows the last of them: "Ana Pérez (Universidad de X)"."""
+    text = _ADDRESSES.sub(" ", text).strip(" |,;·()<>")
     inner = re.match(r"^([^()]{4,60})\s*\(([^()]{2,80})\)\s*$", text)
     if inner and name_score(tidy_name(inner[1])) > 0.5:
         rest = [inner[2]] if INSTITUTION.search(fold(inner[2])) or inner[2].isupper() else []
@@ -191,10 +414,15 @@ def _leading_mark(text: str) -> tuple[tuple[str, ...], str]:
 
 def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
     """The institutions of one line, each after its mark: "1 University of A 2 University of B"."""
-    parts = re.split(rf"(?:^|(?<=[\s,;.])){RAISED}?\s*(\d{{1,2}}|[a-z](?=\s?[A-Z])|[†‡§¶∗*])\s*(?=[A-Z][a-z])", text)
+    parts = re.split(
+        rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][a-zé])",
+        text,
+    )
     if len(parts) < 3:
         return []
-    found = [((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()]
+    found: list[tuple[tuple[str, ...], str]] = [
+        ((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()
+    ]
     return [((), parts[0].strip(" ,;")), *found] if parts[0].strip() else found
 
 
@@ -206,31 +434,3 @@ def _goes_on(line: Line, above: Line) -> bool:
 def _tidy_place(text: str) -> str:
     text = re.sub(r"\s+", " ", plain(text)).strip(" ,;:.·•|-–—*†‡§¶∗")
     return re.sub(r"\s*(?:e-?mail|correo)\b.*$", "", text, flags=re.I)
-
-
-def header_lines(lines: list[Line], title: list[Line]) -> list[Line]:
-    """The lines between the title and the text: where authors stand; lines above the title come last."""
-    if not lines:
-        return []
-    page = title[0].page if title else 1
-    on_page = [line for line in lines if line.page == page]
-    marked = {id(line) for line in title}
-    last = max((nth for nth, line in enumerate(on_page) if id(line) in marked), default=-1)
-    first = min((nth for nth, line in enumerate(on_page) if id(line) in marked), default=0)
-    after: list[Line] = []
-    for line in on_page[last + 1 :]:
-        folded = fold(plain(line.text)).strip()
-        if (
-            ABSTRACT.match(folded)
-            or KEYWORDS.match(folded)
-            or SECTION.match(folded)
-            or re.match(r"^1\.?\s+[a-z]", folded)
-        ):
-            break
-        if _STOP.match(folded):
-            break
-        if len(folded.split()) > 14 and not INSTITUTION.search(folded) and not split_names(line.text):
-            break
-        after.append(line)
-    before = [line for line in on_page[:first] if not _STOP.match(fold(line.text))]
-    return after + before

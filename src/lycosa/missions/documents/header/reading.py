@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import re
 
+from rapidfuzz import fuzz
+
+from lycosa.missions.documents.header.abstracts import find_abstract, find_keywords
 from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Named, Place, header_lines, read_people
+from lycosa.missions.documents.header.people import Named, Place, once, read_cover, read_header
+from lycosa.missions.documents.header.references import DOI, find_references
+from lycosa.missions.documents.header.rights import find_rights
+from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
 from lycosa.missions.documents.header.titles import Candidate, find_titles
+from lycosa.missions.documents.header.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
-_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>,;)\]]+[^\s\"<>,;.)\]]")
+EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
 
 def read_facts(body: bytes, *, format: str = "pdf") -> DocumentFacts:
@@ -43,29 +50,98 @@ def facts_of(layout: Layout) -> DocumentFacts:
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
-    people, places = read_people(header_lines(layout.lines, title_lines), cover=cover, chances=chances)
-    emails = _emails(layout)
+    if cover:
+        people, places = read_cover(_cover_pages(layout), title=title_lines)
+    else:
+        people, places = read_header(first_page, title=title_lines, chances=chances)
+    people = once(people)
+    emails = _emails(layout, [one.name for one in people])
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
     tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[
         :HEAD_CHARS
     ]
-    doi = _DOI.search(head)
+    doi = DOI.search(head)
+    places = _places_once(places)
+    early = [line for line in layout.lines if line.page <= EARLY_PAGES]
     return DocumentFacts(
         format=layout.format,
         kind=kind,
         pages=layout.page_count,
-        language=Finding(value=language, confidence=round(sureness, 2)) if language else None,
+        language=_language(language, sureness),
         titles=tuple(_title(one) for one in titles if one.score > 0),
-        people=tuple(_person(one) for one in people),
+        people=_people(people, places, [one.value for one in emails], lines=early),
         affiliations=tuple(_place(one) for one in places),
         emails=emails,
+        abstract=find_abstract(early, language=language, chances=chances),
+        keywords=find_keywords(
+            early, language=language, text=layout.text, embedded=layout.metadata.get("keywords", "")
+        ),
+        references=find_references(layout.text),
         doi=doi[0] if doi else "",
+        year=_year(first_page, layout.metadata),
+        rights=find_rights(layout.lines, layout.metadata),
         metadata=layout.metadata,
         head=head,
         tail=tail,
         scanned=layout.image_pages > 0,
         problem=layout.problem,
     )
+
+
+def _language(language: str, sureness: float) -> Finding | None:
+    if not language:
+        return None
+    evidence = (Evidence(source="text", rule="letters of the text"),)
+    return Finding(value=language, confidence=round(sureness, 2), evidence=evidence)
+
+
+def _year(lines: list[Line], metadata: dict[str, str]) -> str:
+    """The year that a short line of the first page names, else the one in which the file was made."""
+    years = [
+        found[0]
+        for line in lines
+        if len(line.text) < 60
+        for found in re.finditer(r"\b(?:19[5-9]|20[0-4])\d\b", line.text)
+    ]
+    made = re.search(r"(?:19|20)\d\d", metadata.get("created", ""))
+    return years[0] if years else made[0] if made else ""
+
+
+def _people(people: list[Named], places: list[Place], emails: list[str], *, lines: list[Line]) -> tuple[Person, ...]:
+    """The people with what is tied to them; institutions are tied to authors only."""
+    authors = [one for one in people if one.role == "author"]
+    of_places = tie_places(authors, places)
+    of_emails = tie_emails([one.name for one in people], emails)
+    orcids = find_orcids(lines, authors)
+    out: list[Person] = []
+    for nth, one in enumerate(people):
+        place = authors.index(one) if one.role == "author" else -1
+        out.append(
+            Person(
+                name=one.name,
+                confidence=one.score,
+                role=one.role,
+                emails=of_emails.get(nth, ()),
+                affiliations=of_places.get(place, ()),
+                orcid=orcids.get(place, ""),
+                evidence=_evidence(one.line, one.rule),
+            )
+        )
+    return tuple(out)
+
+
+def _cover_pages(layout: Layout) -> list[list[Line]]:
+    """The covers: the first page, and those of the next two that have few words and are no list or thanks."""
+    pages: list[list[Line]] = []
+    for page in (1, 2, 3):
+        lines = [line for line in layout.lines if line.page == page]
+        words = sum(len(line.text.split()) for line in lines)
+        if page > 1 and (layout.page_width > layout.page_height or words > 150):
+            break
+        if page > 1 and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
+            break
+        pages.append(lines)
+    return pages
 
 
 def _evidence(line: Line | None, rule: str) -> tuple[Evidence, ...]:
@@ -83,26 +159,38 @@ def _title(one: Candidate) -> Finding:
     )
 
 
-def _person(one: Named) -> Person:
-    return Person(name=one.name, confidence=one.score, role=one.role, evidence=_evidence(one.line, one.rule))
-
-
 def _place(one: Place) -> Finding:
     return Finding(value=one.text, confidence=one.score, evidence=_evidence(one.line, "institution's words"))
 
 
-def _emails(layout: Layout) -> tuple[Finding, ...]:
+def _places_once(places: list[Place]) -> list[Place]:
+    kept: list[Place] = []
+    for one in places:
+        twin = next((other for other in kept if fuzz.partial_ratio(fold(one.text), fold(other.text)) > 92), None)
+        if twin is None:
+            kept.append(one)
+        elif len(one.text) > len(twin.text):
+            twin.text = one.text
+    return kept
+
+
+def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
+    """The addresses of the pages read, each once; those that fit no name of the document are less sure."""
     found: dict[str, Finding] = {}
     pages: dict[int, list[Line]] = {}
     for line in layout.lines:
-        pages.setdefault(line.page, []).append(line)
+        if line.page <= 3 or line.page > layout.page_count - 2:
+            pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
-        for address in find_emails("\n".join(plain(line.text) for line in lines)):
-            local = fold(address.quote.split("@")[0])[:8].strip("{([ ")
-            line = next((line for line in lines if local and local in fold(line.text)), lines[0])
+        text = "\n".join(plain(line.text) for line in lines)
+        for address in find_emails(text):
+            email = mend_underscore(text, address.email, names)
+            sign = address.quote.replace("\n", "")[-12:].lower()
+            line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
+            fits = max((address_fits(email, name) for name in names), default=0.0)
+            confidence = min(0.98, (0.85 if page <= 3 else 0.7) + 0.15 * fits)
             evidence = Evidence(
                 source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]
             )
-            confidence = 0.95 if page <= 3 else 0.8
-            found.setdefault(address.email, Finding(value=address.email, confidence=confidence, evidence=(evidence,)))
+            found.setdefault(email, Finding(value=email, confidence=round(confidence, 2), evidence=(evidence,)))
     return tuple(found.values())

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.names import name_score, split_names
+from lycosa.missions.documents.header.people import role_of
 from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
@@ -17,6 +18,9 @@ from lycosa.missions.documents.text.letters import fold, join_lines, plain
 _FURNITURE = re.compile(
     r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|^page \d|^pag\.? \d|licen[cs]e|"
     r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|advances in|international journal)\b"
+)
+_COLLECTED = re.compile(
+    r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|orgs?\.)\W*$"
 )
 _FILE_TITLE = re.compile(
     r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|^\W*$|^template",
@@ -46,23 +50,30 @@ def body_size(lines: list[Line]) -> float:
     """The size of most letters."""
     sizes: Counter[float] = Counter()
     for line in lines:
-        sizes[line.size] += len(line.text)
+        if line.size:
+            sizes[line.size] += len(line.text)
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
     """Candidates, best first. `weights`: what the line model says, by a line's id: the probability that it is of a title."""
-    lines = [line for line in layout.lines if line.page <= 3]
+    lines = [line for line in layout.lines if line.page <= 3 and line.size]
     body = body_size(layout.lines)
     found: list[Candidate] = []
     largest = {page: max((line.size for line in lines if line.page == page), default=0.0) for page in (1, 2, 3)}
     cover = sum(len(line.text.split()) for line in lines if line.page == 1) < 150
+    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == 1) and cover
+    known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
     for group in _groups(lines):
-        text = tidy_title(join_lines([line.text for line in group], known=layout.text[:20_000]))
+        if sum(len(line.text) for line in group) > 450:
+            continue  # running text
+        text = tidy_title(join_lines([line.text for line in group], known=known))
         score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
         page = group[0].page
         score -= (1.2 if cover else 2.2) * (page - 1)
+        if collected and page > 1 and group[0].size > 1.2 * body:
+            score += 4.5  # a chapter after the cover of its book
         if weights:
             score += (
                 3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
@@ -79,7 +90,47 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
     if embedded and not any("embedded" in one.rule for one in found):
         found += _embedded_in_text(embedded, lines)
     found.sort(key=lambda one: -one.score)
+    if found:
+        _prefer_first(found)
+        _extend(found, cover=cover)
     return found[:6]
+
+
+def _prefer_first(found: list[Candidate]) -> None:
+    """Of two titles in the same letter, one a translation of the other, the first printed comes first."""
+    best = found[0]
+    for nth, other in enumerate(found[1:4], 1):
+        if not best.lines or not other.lines or "embedded" in best.rule or best.score - other.score > 1.2:
+            continue
+        one, two = best.lines[0], other.lines[0]
+        if one.page == two.page and abs(one.size - two.size) < 0.3 and one.bold == two.bold and one.box and two.box and (
+            0 < one.box.top - two.box.top < 6 * one.size and one.column == two.column
+        ):  # fmt: skip
+            found.insert(0, found.pop(nth))
+            return
+
+
+def _extend(found: list[Candidate], *, cover: bool) -> None:
+    """Joins the best candidate with runs in the same letter just below it, as covers set a title and its subtitle apart."""
+    best = found[0]
+    if not best.lines or "embedded" in best.rule:
+        return
+    for other in sorted(found[1:], key=lambda one: one.lines[0].box.top if one.lines and one.lines[0].box else 0.0):
+        if not other.lines or other.lines[0].page != best.lines[0].page or other.score < 1.0:
+            continue
+        last, first = best.lines[-1], other.lines[0]
+        if last.box is None or first.box is None or last.bold != first.bold:
+            continue
+        gap = first.box.top - last.box.top
+        alike = abs(last.size - first.size) <= 0.06 * last.size and first.column == last.column
+        if (
+            0 < gap < 3.6 * last.size
+            and (alike and cover or best.text.endswith(":"))
+            and len(best.text) + len(other.text) < 250
+        ):
+            best.text = tidy_title(f"{best.text} {other.text}")
+            best.lines = best.lines + other.lines
+            found.remove(other)
 
 
 def _embedded_in_text(embedded: str, lines: list[Line]) -> list[Candidate]:
@@ -142,8 +193,10 @@ def _score(group: list[Line], text: str, *, body: float, largest: float, height:
         score -= 2.5
     institution = INSTITUTION.search(folded)
     if institution and institution.start() < 12 and len(words) < 14:
+        score -= 5.0
+    if role_of(text)[0] is not None:
         score -= 3.0
-    names = split_names(text)
+    names = split_names(text) if score > 0 else []
     if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
         score -= 1.0 + 2.5 * max(name_score(name) for name, _ in names)
     if text[:1].islower() and len(group) == 1:
@@ -159,4 +212,5 @@ def tidy_title(text: str) -> str:
     """A title without footnote marks at its end and without spaces that printing added."""
     text = re.sub(r"\u2060\s?[^\s\u2060]{1,3}(?=\s|$)", "", text)
     text = plain(text).strip(" *†‡∗⋆§¶|")
+    text = re.sub(r"\s*\((?:versi[oó]n|vers[aã]o|version|draft|borrador|v\.)[^()]*\)$", "", text, flags=re.I)
     return re.sub(r"\s+", " ", text)

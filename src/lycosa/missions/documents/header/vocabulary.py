@@ -9,12 +9,12 @@ INSTITUTION = re.compile(
     r"\b(?:universi(?:dad|dade|ty|tat|te|ta|tario|taria|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|departament\w*|department|"
     r"departments|dept|dpto|depto|dep\.|escuela|escola|school|instituto?s?\b|institute?s?\b|institut|institution|college|colegio|"
     r"laboratori\w*|laboratory|laboratories|labs?\b|centro|centre|center|academia|academy|hospital|clinic\w*|catedra|carrera de|"
-    r"licenciatura en|grado en ing|politecnic\w*|polytechnic\w*|technion|politecnico|eth z|mit csail|csail|conicet|csic|inria|cnrs|uned\b|fundacao|"
+    r"politecnic\w*|polytechnic\w*|technion|politecnico|eth zurich|mit csail|csail|conicet|csic|inria|cnrs|uned\b|fundacao|"
     r"fundacion|foundation|research group|grupo de investigacion|area de|seccion de|division of|section of|unidad de|unidade de|"
-    r"programa de pos|programa de post|secretaria d|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
+    r"programa de pos\w*|secretaria de|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
     r"s\.a\.|microsoft|google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca|sociedad|society|associa\w+|asociacion|"
     r"national lab\w*|research center|coordenacao|coordinacion|nucleo de|embrapa|fiocruz|gerencia|servicio de|servico de|campus|"
-    r"\beupm\b|\betsi\w*|telecom|telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in)"
+    r"\beupm\b|\betsi\w*|telecom|telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in)(?!\w)"
 )
 #: A place or postal address.
 ADDRESS = re.compile(
@@ -28,7 +28,12 @@ ABSTRACT = re.compile(
 )
 KEYWORDS = re.compile(
     r"^(?:key ?-?words?(?: and phrases)?|palabras? claves?|palavras?[- ]chaves?|index terms|descriptores|descritores|"
-    r"general terms|categories and subject descriptors|terminos clave|unitermos|author keywords)\b\s*[:.—–-]*\s*"
+    r"terminos clave|unitermos|author keywords)\b\s*[:.—–-]*\s*"
+)
+#: Headings of lists beside the keywords.
+OTHER_TERMS = re.compile(
+    r"^(?:general terms|categories and subject descriptors|ccs concepts|mathematics subject classification|"
+    r"(?:\d{4} )?msc\b|jel\b|pacs\b|acm reference format)"
 )
 REFERENCES = re.compile(
     r"^(?:\d+\.?\s+|[ivx]+\.\s+)?(?:references?(?: cited)?|bibliograf\w+|bibliography|referencias?(?: bibliogr\w+)?|"
@@ -46,7 +51,7 @@ DEGREE = re.compile(
     r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio|"
     r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
     r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director|tutor|orientador|"
-    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|departamento|department|preprint|manuscript|draft|version|"
+    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|preprint|manuscript|draft|version|"
     r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|"
     r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|mathematics subject|msc \d)\b"
 )
@@ -73,7 +78,7 @@ NOT_NAMES = re.compile(
     r"departments|center|centro|centre|group|grupo|area|seccion|systems?|sistemas?|data|datos|dados|model\w*|learning|aprendizaje|"
     r"aprendizado|methods?|theory|teoria|study|estudio|estudo|design|applications?|aplicacion\w*|software|figure|figura|table|tabla|"
     r"nombre|apellidos|fecha|date|data de|titulo|title|year|ano|version|draft|borrador|edicion|edition|isbn|issn|doi|"
-    r"contents|indice|sumario|agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference|"
+    r"concepts|original\w*|articles?|artigos?|articulos?|survey|health|contents|indice|sumario|agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference|"
     r"cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms)\b"
 )
 #: Titles before and after a name.
@@ -982,4 +987,22 @@ PARTICLES = frozenset(
         "mac",
         "della",
     ]
+)
+
+#: Words that say nothing of a text's subject.
+STOP_WORDS = frozenset(
+    """
+    about above after again against also although among because been before being below between both cannot could does doing during each either first
+    from further given have having here however into itself just later like made make many more most much must only other ours over same second several shall should
+    since some such than that their them then there therefore these they this those three through thus under until used using very well were what when where which
+    while whose will with within without would your paper results section figure table example theorem proof lemma
+    ademas ahora algo alguna algunas alguno algunos ambos ante antes aquel aquella aquellos aqui aunque bajo bien cada casi caso como con contra cual cuales cualquier cuando
+    cuanto cuyo debe decir dentro desde despues dice dicha dicho donde durante ejemplo ella ellas ellos entonces entre esa esas ese eso esos esta estaba estamos estan estar estas
+    este esto estos fue fueron hace hacer hacia hasta hay igual incluso luego mayor mediante menos mientras misma mismo mismos mucho muchos nada ninguna nosotros nuestra nuestro
+    otra otras otro otros para parte pero poco podemos poder porque posible primer primera puede pueden pues que quien segun segunda segundo sera siempre sino sobre solo
+    sido siendo tambien tanto tener tenemos tiene tienen toda todas todo todos tras trata vez veces tipo forma figura tabla capitulo seccion trabajo
+    ainda alem algumas alguns antes apenas aquele assim atraves cada como contudo dele depois dessa desse desta deste disso disto dois duas ela elas ele eles embora essa essas esse
+    esses esta estao estas estes foi foram isso isto mais mas mesma mesmo muito muitos nao nas neste nesta nos nossa nosso onde outra outras outro outros para pela pelas pelo pelos
+    pode podem porque portanto qual quais quando quem seja sendo seu seus sido sobre sua suas tambem tanto tendo todas todos trabalho uma umas apresentada apresentado
+    """.split()
 )

@@ -49,7 +49,8 @@ _LIGATURES = {
     "\u00b2": f"{RAISED}2",
     "\u00b3": f"{RAISED}3",
 } | {chr(0x2070 + n): f"{RAISED}{n}" for n in (0, 4, 5, 6, 7, 8, 9)}
-_TABLE = str.maketrans(_LIGATURES | {chr(n): "" for n in range(32) if n not in (2, 9, 10, 13)})
+_NOTHING = [*(n for n in range(32) if n not in (2, 9, 10, 13)), *range(0xE000, 0xF900)]  # control, private use: icons
+_TABLE = str.maketrans(_LIGATURES | {chr(n): "" for n in _NOTHING})
 _ACCENT_BEFORE = re.compile(r"([´`¨ˆ˜¸ˇ˚˘˙˝˛]) ?([A-Za-zıȷ])")
 
 
@@ -72,12 +73,16 @@ def plain(text: str) -> str:
     return text.replace(RAISED, "")
 
 
+_FOLDED = {
+    code: base
+    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+    if len(base := "".join(c for c in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(c))) == 1
+}
+
+
 def fold(text: str) -> str:
-    """Lower case without accents, as words are compared."""
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower()
+    """Lower case without accents, as words are compared; as long as the text itself."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED).lower()
 
 
 _BROKEN = re.compile(r"([^\W\d_]{2,})-$")
@@ -87,7 +92,7 @@ _GOES_ON = re.compile(r"^([^\W\d_]+)")
 def join_lines(lines: list[str], *, known: str = "") -> str:
     """Lines as one text: a word broken at a line's end becomes whole again.
 
-    A hyphen stays where `known`, the text around, has the word with it, or where it stands before a capital or a figure.
+    A hyphen stays where `known`, the text around in lower case, has the word with it, or before a capital or a figure.
     """
     out = ""
     for line in lines:
@@ -98,7 +103,7 @@ def join_lines(lines: list[str], *, known: str = "") -> str:
         left, right = _BROKEN.search(out), _GOES_ON.match(line)
         if left and right and right[1][0].islower():
             hyphened = f"{left[1]}-{right[1]}".lower()
-            out = out + line if hyphened in known.lower() else out[:-1] + line
+            out = out + line if hyphened in known else out[:-1] + line
         elif out.endswith("-") and not out.endswith((" -", "--")):
             out += line
         else:

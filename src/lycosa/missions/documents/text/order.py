@@ -17,10 +17,10 @@ class Segment(Struct):
     """Words on one base line without a wide gap between them; places in points from the upper left corner."""
 
     text: str
-    left: float
-    right: float
-    base: float
-    size: float
+    left: float = 0.0
+    right: float = 0.0
+    base: float = 0.0
+    size: float = 0.0  # 0: not measured
     bold: bool = False
     italic: bool = False
     column: int = 0

@@ -25,12 +25,20 @@ from lycosa.parse.pdf import CHARS_MAX, PAGES_MAX
 
 FIRST_PAGES = 3
 LAST_PAGES = 2
+#: After a cover, the abstract stands behind dedications and thanks: so many pages are looked through for it.
+EARLY_PAGES = 9
 #: Characters of a page that are measured; a page of print has about 5,000.
 PAGE_CHARS_MAX = 40_000
 #: Pages before the last two whose plain text is read for the bibliography, and characters of it.
-TAIL_PAGES = 10
+TAIL_PAGES = 6
+_BIBLIOGRAPHY = re.compile(
+    r"^(?:\W*\d*\.?\s*)(?:references|bibliograf\w+|bibliography|referencias)\b.{0,25}$", re.I | re.M
+)
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|ecbx|lmbx|\bbx\d|cmssbx|[-,_ ]bd\b|medi\b", re.I)
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|sfti|ecti|-it\b", re.I)
+#: A first page with fewer words is a cover: only then the next pages' letters are measured as well.
+COVER_WORDS = 150
+_ADDRESS_SIGN = re.compile(r"@|\barroba\b|[\[({]\s?at\s?[\])}]", re.I)
 _BLANK = frozenset(" \t\r\n\x00\u00a0\u3000\u2002\u2003\u2009")
 
 
@@ -171,10 +179,12 @@ class PdfReader:
         left, right, base, height, font = measure(start)
         if end - start > 1:
             _, last_right, last_base, last_height, _ = measure(end - 1, fonts=False)
-            level = abs(last_base - base) < 0.12 * font.size and last_right > left
-            if font.angle == 0 and len(piece) == end - start < 200 and not (
-                level and 0.8 * height < last_height < 1.25 * height
-            ):  # fmt: skip
+            uniform = abs(last_base - base) < 0.12 * font.size and last_right > left
+            uniform = uniform and 0.8 * height < last_height < 1.25 * height
+            if uniform and end - start > 2 and piece[-1] in ",;." and not piece[-2].isalpha():
+                _, _, inner_base, _, _ = measure(end - 2, fonts=False)
+                uniform = abs(inner_base - base) < 0.12 * font.size
+            if font.angle == 0 and len(piece) == end - start < 200 and not uniform:
                 yield from _parts(piece, start, measure=measure, newline=newline)
                 return
             right = max(right, last_right)
@@ -382,16 +392,25 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
         return layout
     layout.metadata = read_embedded(reader.info, body)
     count = min(reader.count, PAGES_MAX)
-    chosen = sorted({*range(min(FIRST_PAGES, count)), *range(max(0, count - LAST_PAGES), count)})
+    chosen = sorted({*range(min(EARLY_PAGES, count)), *range(max(0, count - LAST_PAGES), count)})
     pages: dict[int, list[Segment]] = {}
+    cover = True
     for nth in chosen:
+        if FIRST_PAGES <= nth < count - LAST_PAGES and (not cover or layout.page_width > layout.page_height):
+            continue
+        if nth and not (cover and nth < FIRST_PAGES):
+            text = reader.plain_text(nth)
+            if not _ADDRESS_SIGN.search(text) or FIRST_PAGES <= nth < count - LAST_PAGES:
+                pages[nth] = [Segment(text=line.strip()) for line in text.split("\n") if line.strip()]
+                continue
         segments, picture, width, height = reader.page(nth)
         if nth == 0:
             layout.page_width, layout.page_height = width, height
+            cover = sum(segment.text.count(" ") + 1 for segment in segments) < COVER_WORDS
         layout.image_pages += picture
         pages[nth] = order_page(segments, width=width, height=height)
     layout.lines = _lines(pages, height=layout.page_height)
-    layout.text = _texts(reader, layout, chosen=chosen, count=count, whole=whole)
+    layout.text = _texts(reader, layout, chosen=list(pages), count=count, whole=whole)
     layout.problem = layout.problem or reader.problem
     if reader.count > PAGES_MAX:
         layout.problem = layout.problem or f"pdf: only the first {PAGES_MAX} of {reader.count} pages were read"
@@ -420,7 +439,7 @@ def _is_gibberish(text: str) -> bool:
 def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
     """The lines of the pages without running heads (kept on the first page) and page numbers."""
     heads = Counter(
-        key for segments in pages.values() for key in {_head_key(segment) for segment in _edges_of(segments, height)}
+        key for segments in pages.values() for key in {_head_key(one) for one in _edges_of(segments, height)}
     )
     lines: list[Line] = []
     for nth, segments in pages.items():
@@ -431,12 +450,14 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
                     continue
                 if nth and heads[_head_key(segment)] > 1:
                     continue
-            box = Box(
-                left=round(segment.left, 1),
-                top=round(segment.base - 0.8 * segment.size, 1),
-                right=round(segment.right, 1),
-                bottom=round(segment.base + 0.2 * segment.size, 1),
-            )
+            box = None
+            if segment.size:
+                box = Box(
+                    left=round(segment.left, 1),
+                    top=round(segment.base - 0.8 * segment.size, 1),
+                    right=round(segment.right, 1),
+                    bottom=round(segment.base + 0.2 * segment.size, 1),
+                )
             lines.append(
                 Line(
                     text=segment.text,
@@ -453,6 +474,8 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
 
 
 def _edges_of(segments: list[Segment], height: float) -> list[Segment]:
+    if segments and not segments[0].size:  # not measured: the first and the last lines of the page
+        return [*segments[:2], *segments[-2:]]
     return [segment for segment in segments if not 0.09 * height < segment.base < 0.91 * height]
 
 
@@ -464,11 +487,16 @@ def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int, 
     by_page: dict[int, list[str]] = {}
     for line in layout.lines:
         by_page.setdefault(line.page - 1, []).append(line.text.replace(RAISED, ""))
-    wanted = range(count) if whole else sorted({*chosen, *range(max(0, count - LAST_PAGES - TAIL_PAGES), count)})
+    known = {nth: "\n".join(by_page.get(nth, [])) for nth in chosen}
+    if not whole:  # the bibliography may begin before the last pages
+        for nth in range(count - LAST_PAGES - 1, max(count - LAST_PAGES - 1 - TAIL_PAGES, FIRST_PAGES - 1), -1):
+            if any(_BIBLIOGRAPHY.search(known[later]) for later in known if later > nth):
+                break
+            known.setdefault(nth, reader.plain_text(nth))
     texts: list[str] = []
     left = CHARS_MAX
-    for nth in wanted:
-        text = "\n".join(by_page.get(nth, [])) if nth in chosen else reader.plain_text(nth)
+    for nth in range(count) if whole else sorted(known):
+        text = known[nth] if nth in known else reader.plain_text(nth)
         texts.append(text[:left])
         left -= len(text)
         if left <= 0:
