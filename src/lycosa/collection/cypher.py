@@ -29,7 +29,9 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|//[^\n]*|/
 _POOL_BYTES = 512 << 20
 
 
-def ask(folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 0.0) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+def ask(
+    folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 0.0
+) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
     """The columns and rows of a statement over the graph of a collection; `seconds` ends one that takes longer."""
     ladybug = _load()
     bare = _QUOTED.sub(" ", statement)
@@ -45,9 +47,15 @@ def ask(folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 
     except RuntimeError as error:
         text = str(error).strip()
         if "nterrupt" in text:
-            raise UsageError(f"The query takes longer than {seconds:g} s and was ended: narrow it, or raise --timeout.") from None
-        tables = ", ".join([*(table.label for table in graph.nodes), *dict.fromkeys(table.type for table in graph.relations)])
-        raise UsageError(f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'} (the graph has {tables}).") from None
+            raise UsageError(
+                f"The query takes longer than {seconds:g} s and was ended: narrow it, or raise --timeout."
+            ) from None
+        tables = ", ".join(
+            [*(table.label for table in graph.nodes), *dict.fromkeys(table.type for table in graph.relations)]
+        )
+        raise UsageError(
+            f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'} (the graph has {tables})."
+        ) from None
     if isinstance(result, list):
         result = result[-1]
     return tuple(result.get_column_names()), _rows(result, connection, database)
@@ -74,7 +82,11 @@ def _plain(value: Any) -> Any:
 
 def _without_ids(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_ids(item) for key, item in value.items() if key not in ("_ID", "_SRC", "_DST") and item is not None}
+        return {
+            key: _without_ids(item)
+            for key, item in value.items()
+            if key not in ("_ID", "_SRC", "_DST") and item is not None
+        }
     return [_without_ids(item) for item in value] if isinstance(value, list | tuple) else value
 
 
@@ -138,7 +150,9 @@ def _copy(connection: Any, table: NodeTable | RelationTable, scratch: Path, *, e
     if count:
         name = table.label if isinstance(table, NodeTable) else table.type
         between = f", from='{table.source}', to='{table.target}'" if isinstance(table, RelationTable) and ends else ""
-        connection.execute(f"COPY `{name}` FROM '{file}' (header=false, parallel=false, escape='\"', null_strings=['\\\\N']{between})")
+        connection.execute(
+            f"COPY `{name}` FROM '{file}' (header=false, parallel=false, escape='\"', null_strings=['\\\\N']{between})"
+        )
 
 
 def _cell(value: object) -> str:

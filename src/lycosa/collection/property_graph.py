@@ -62,7 +62,14 @@ def web_graph(collection: Collection) -> PropertyGraph:
         nodes=(
             NodeTable(
                 "Page",
-                {"url": "STRING", "title": "STRING", "mime": "STRING", "language": "STRING", "depth": "INT64", "size": "INT64"},
+                {
+                    "url": "STRING",
+                    "title": "STRING",
+                    "mime": "STRING",
+                    "language": "STRING",
+                    "depth": "INT64",
+                    "size": "INT64",
+                },
                 pages,
             ),
         ),

@@ -17,6 +17,7 @@ from msgspec.structs import fields as struct_fields
 
 from lycosa.config import mission_table
 from lycosa.config.settings import HostRule, Mission
+from lycosa.config.spelling import nearest as nearest
 
 Path = tuple[str, ...]
 
@@ -186,19 +187,6 @@ def names_at(path: Path) -> list[str]:
 def env_name(path: Path) -> str:
     """The environment variable of a setting."""
     return "LYCOSA_" + "_".join(path).upper()
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The choice that was most likely meant, or nothing."""
-    known = {choice.lower(): choice for choice in choices}
-    word = word.lower()
-    longer = [name for name in known if name.startswith(word)] if len(word) > 2 else []
-    if len(longer) == 1:
-        return known[longer[0]]
-    from difflib import get_close_matches  # 10 ms that only a mistake has to pay
-
-    close = get_close_matches(word[:100], list(known), n=1, cutoff=0.6)
-    return known[close[0]] if close else ""
 
 
 def nearest_key(path: Path) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lycosa.config.spelling import nearest
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,8 +115,6 @@ def hunting(quarry: str) -> dict[str, object]:
 
 def complain(name: str, *, within: str = "") -> str:
     """The error text for a mission that does not exist."""
-    from lycosa.config.fields import nearest
-
     names = _table.names()
     meant = nearest(name, names)
     guess = f" (did you mean {meant}?)" if meant else ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import apsw
 import msgspec
@@ -25,11 +24,8 @@ from lycosa.errors import CollectionError
 from lycosa.missions.documents.decisions import Corrections, apply_corrections, read_corrections
 from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph
-from lycosa.missions.documents.model import Description, DocumentFacts, KnownPerson
+from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, KnownPerson
 from lycosa.missions.documents.settings import DocumentSettings
-
-if TYPE_CHECKING:
-    from lycosa.collection.property_graph import PropertyGraph
 
 #: The version of the tables and of the rules of fusion.
 _VERSION = 1
@@ -44,7 +40,7 @@ CREATE TABLE person (number INTEGER PRIMARY KEY, name TEXT, data TEXT);
 CREATE TABLE authorship (document INTEGER, position INTEGER, person INTEGER, PRIMARY KEY (document, position)) WITHOUT ROWID;
 CREATE INDEX authorship_person ON authorship (person);
 """
-_decode = msgspec.json.Decoder(Description).decode
+_decode = msgspec.json.Decoder(DocumentDescription).decode
 _decode_person = msgspec.json.Decoder(KnownPerson).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -52,10 +48,10 @@ _encode = msgspec.json.Encoder().encode
 class Catalogue:
     """The documents of a collection and their authors; can be used with `with`."""
 
-    def __init__(self, path: Path, database: apsw.Connection) -> None:
-        self._path = path
+    def __init__(self, path: Path, database: apsw.Connection, *, state: str) -> None:
         self._database = database
         self._corrections: Corrections = read_corrections(path.parent)
+        self._state = state
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +59,7 @@ class Catalogue:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def documents(self, *, unwanted: bool = False, corrected: bool = True) -> Iterator[Description]:
+    def documents(self, *, unwanted: bool = False, corrected: bool = True) -> Iterator[DocumentDescription]:
         """Every document in the order of its finding; with those of unwanted kinds, or without."""
         for (data,) in self._database.execute("SELECT data FROM document ORDER BY n"):
             document = _decode(data)
@@ -72,15 +68,15 @@ class Catalogue:
             if document.wanted or unwanted:
                 yield document
 
-    def document(self, url: str) -> Description | None:
+    def document(self, url: str) -> DocumentDescription | None:
         """One document, or None."""
         row = self._database.execute("SELECT data FROM document WHERE url = ?", (urls.normalise(url) or url,)).get
         return None if row is None else apply_corrections(_decode(row), self._corrections)
 
     @property
-    def corrected(self) -> str:
-        """What was corrected, as a short text that changes with it."""
-        return hashlib.sha256(_encode(self._corrections)).hexdigest()[:16]
+    def state(self) -> str:
+        """A short text that is another one when anything in the catalogue has changed."""
+        return f"{self._state} {hashlib.sha256(_encode(self._corrections)).hexdigest()[:16]}"
 
     def count(self, *, unwanted: bool = False) -> int:
         """How many documents there are."""
@@ -105,18 +101,7 @@ def open_catalogue(collection: Collection, *, tell: Callable[[int, int], object]
     with translated(path):
         if database.execute("SELECT value FROM meta WHERE key = 'state'").get != state:
             _make(collection, settings, database, state, tell)
-    return Catalogue(path, database)
-
-
-@contextmanager
-def open_graph(collection: Collection) -> Iterator[PropertyGraph]:
-    """The graph of a collection's documents, as it is now."""
-    from lycosa.missions.documents.graph import document_graph
-
-    settings = read_own(collection.mission, "documents", DocumentSettings)
-    with open_catalogue(collection) as catalogue:
-        state = f"{_state_of(collection, settings)} {catalogue.corrected}"
-        yield document_graph(collection, catalogue, state=state)
+    return Catalogue(path, database, state=state)
 
 
 def _state_of(collection: Collection, settings: DocumentSettings) -> str:
@@ -155,7 +140,9 @@ def _make(
         for entry in fusion.directory.entries:
             if entry.documents:
                 person = entry.freeze()
-                database.execute("INSERT INTO person VALUES (?, ?, ?)", (person.number, person.name, _encode(person).decode()))
+                database.execute(
+                    "INSERT INTO person VALUES (?, ?, ?)", (person.number, person.name, _encode(person).decode())
+                )
         database.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (state,))
 
 
@@ -169,7 +156,7 @@ def _read(record: RecordInfo) -> SiteDocument:
     )
 
 
-def _store(database: apsw.Connection, n: int, fusion: Fusion, description: Description) -> None:
+def _store(database: apsw.Connection, n: int, fusion: Fusion, description: DocumentDescription) -> None:
     """Keep a description, its authors tied to the people of the collection."""
     authors = []
     for position, author in enumerate(description.authors):

@@ -16,7 +16,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.evidence.similarity import same_person
-from lycosa.missions.documents.model import Address, Description, KnownPerson
+from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.missions.documents.text.words import fold
 from lycosa.output.destination import opened
@@ -24,7 +24,18 @@ from lycosa.output.export_folder import write_folder
 from lycosa.output.table import write
 from lycosa.output.wording import counted
 
-COLUMNS = ("author", "email", "confidence", "source", "other_emails", "affiliations", "documents", "titles", "permission", "urls")
+COLUMNS = (
+    "author",
+    "email",
+    "confidence",
+    "source",
+    "other_emails",
+    "affiliations",
+    "documents",
+    "titles",
+    "permission",
+    "urls",
+)
 _SHORT = ("author", "email", "confidence", "source", "documents", "permission")
 
 _LETTERS = {
@@ -80,9 +91,9 @@ class ContactSheet(Struct, frozen=True):
 
     person: KnownPerson
     name: str
-    address: Address | None
+    address: MailAddress | None
     others: tuple[str, ...]
-    documents: tuple[Description, ...]
+    documents: tuple[DocumentDescription, ...]
     permission: str  # asked, granted, refused; empty: open
 
     @property
@@ -97,9 +108,9 @@ def contact_sheets(collection: Collection, *, author: str = "", everything: bool
     states = permissions(collection.path)
     with open_catalogue(collection) as catalogue:
         people = {person.number: person for person in catalogue.people()}
-        written: dict[int, list[Description]] = {}
+        written: dict[int, list[DocumentDescription]] = {}
         names: dict[int, str] = {}
-        loose: dict[str, list[Description]] = {}
+        loose: dict[str, list[DocumentDescription]] = {}
         for document in catalogue.documents():
             for each in document.authors:
                 if each.person in people:
@@ -112,15 +123,19 @@ def contact_sheets(collection: Collection, *, author: str = "", everything: bool
     if author:
         sheets = [sheet for sheet in sheets if same_person(sheet.name, author) >= 0.75]
         if not sheets:
-            raise UsageError(f"No wanted document of this collection has the author {author}; lycosa contacts lists them all.")
+            raise UsageError(
+                f"No wanted document of this collection has the author {author}; lycosa contacts lists them all."
+            )
     elif not everything:
         sheets = [sheet for sheet in sheets if sheet.permission not in ("granted", "refused")]
     return sorted(sheets, key=lambda sheet: (-len(sheet.documents), fold(sheet.name)))
 
 
-def _sheet(person: KnownPerson, name: str, documents: list[Description], states: dict[str, str]) -> ContactSheet:
+def _sheet(
+    person: KnownPerson, name: str, documents: list[DocumentDescription], states: dict[str, str]
+) -> ContactSheet:
     """The sheet of one author; the best address is the one that the site gives today, then the surest printed one."""
-    found: dict[str, Address] = {}
+    found: dict[str, MailAddress] = {}
     for document in documents:
         for author in document.authors:
             if author.person == person.number and (person.number or author.name == name):
@@ -145,7 +160,9 @@ def write_sheets(sheets: Iterable[ContactSheet], output: str, *, form: str | Non
     """Write the list of authors; returns what was written."""
     with opened(output, form) as (out, chosen):
         columns = _SHORT if chosen == "table" else COLUMNS
-        count = write(([row[name] for name in columns] for row in map(_row, sheets)), columns, out, form=chosen, raw=raw)
+        count = write(
+            ([row[name] for name in columns] for row in map(_row, sheets)), columns, out, form=chosen, raw=raw
+        )
     return counted(count, "author")
 
 
@@ -197,7 +214,9 @@ def _read_template(path: str) -> str:
     except (OSError, ValueError) as error:
         raise UsageError(f"documents.letter: {path} cannot be read as a letter ({error}).") from None
     if unknown := names - _FIELDS:
-        raise UsageError(f"documents.letter: {path} has {{{sorted(unknown)[0]}}}; allowed: {{name}}, {{email}}, {{documents}}, {{count}}.")
+        raise UsageError(
+            f"documents.letter: {path} has {{{sorted(unknown)[0]}}}; allowed: {{name}}, {{email}}, {{documents}}, {{count}}."
+        )
     return text
 
 
@@ -205,7 +224,9 @@ def fill_letter(sheet: ContactSheet, template: str = "") -> str:
     """The letter to an author, in the language of their documents unless a template is given."""
     language = sheet.language if sheet.language in _LETTERS else "en"
     one, many = _COUNTS[language]
-    listed = "\n".join(f"  - {each.title.value if each.title else each.url}\n    {each.url}" for each in sheet.documents)
+    listed = "\n".join(
+        f"  - {each.title.value if each.title else each.url}\n    {each.url}" for each in sheet.documents
+    )
     count = f"{len(sheet.documents)} {one if len(sheet.documents) == 1 else many}"
     email = sheet.address.email if sheet.address else ""
     body = (template or _LETTERS[language]).format(name=sheet.name, email=email, documents=listed, count=count)

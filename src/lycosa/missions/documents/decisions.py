@@ -20,8 +20,8 @@ from lycosa import clock
 from lycosa.collection.side_database import translated
 from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
+from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, Finding, MailAddress
 from lycosa.missions.documents.text.emails import is_address
-from lycosa.missions.documents.model import Address, Author, Description, Evidence, Finding
 
 NAME = "decisions.db"
 _VERSION = 1
@@ -154,13 +154,16 @@ def merge_decisions(into: Path, source: Path, *, name: str) -> list[str]:
                 ours.execute("INSERT OR REPLACE INTO correction VALUES (?, ?, ?, ?)", row)
                 count += 1
         for row in theirs.execute("SELECT url, author, state, note, at FROM decision"):
-            if ours.execute("SELECT 1 FROM decision WHERE (url, author, state, note, at) = (?, ?, ?, ?, ?)", row).get is None:
+            if (
+                ours.execute("SELECT 1 FROM decision WHERE (url, author, state, note, at) = (?, ?, ?, ?, ?)", row).get
+                is None
+            ):
                 ours.execute("INSERT INTO decision (url, author, state, note, at) VALUES (?, ?, ?, ?, ?)", row)
                 count += 1
     return [f"{count} corrections and decisions of {name} were brought along."] if count else []
 
 
-def apply_corrections(description: Description, corrections: Corrections) -> Description:
+def apply_corrections(description: DocumentDescription, corrections: Corrections) -> DocumentDescription:
     """A description with what a person said in the place of what was extracted."""
     given = corrections.get(description.url)
     if not given:
@@ -190,7 +193,7 @@ def apply_corrections(description: Description, corrections: Corrections) -> Des
     return corrected
 
 
-def _keep_author(name: str, description: Description, proof: tuple[Evidence, ...]) -> Author:
+def _keep_author(name: str, description: DocumentDescription, proof: tuple[Evidence, ...]) -> Author:
     """An author whom a person named, with the addresses that are known of them."""
     known = next((author for author in description.authors if same_person(author.name, name) >= 0.75), None)
     if known is None:
@@ -199,5 +202,5 @@ def _keep_author(name: str, description: Description, proof: tuple[Evidence, ...
 
 
 def _limit_addresses(author: Author, emails: set[str]) -> Author:
-    kept: list[Address] = [address for address in author.addresses if address.email in emails]
+    kept: list[MailAddress] = [address for address in author.addresses if address.email in emails]
     return replace(author, addresses=tuple(kept))

@@ -30,7 +30,7 @@ FIELDS = (*SINGLE[:1], *SEVERAL, *SINGLE[1:])
 _MAX_BYTES = 64 << 20
 
 
-class Tally(Struct):
+class FieldTally(Struct):
     """Counts of one field: values that are right, that were answered, that are in the gold; and documents judged."""
 
     right: int = 0
@@ -79,9 +79,9 @@ class Mistake(Struct, frozen=True):
 class Evaluation(Struct):
     """The result of an evaluation."""
 
-    fields: dict[str, Tally]
-    by_kind: dict[str, dict[str, Tally]]
-    by_source: dict[str, dict[str, Tally]]  # source → field: of the values with such evidence, how many are right
+    fields: dict[str, FieldTally]
+    by_kind: dict[str, dict[str, FieldTally]]
+    by_source: dict[str, dict[str, FieldTally]]  # source → field: of the values with such evidence, how many are right
     mistakes: list[Mistake]
     missing: list[str]  # of the gold that the collection does not have
     judged: int = 0
@@ -109,7 +109,9 @@ def read_gold(path: Path) -> list[dict[str, Any]]:
     rows = _read_csv(text) if path.suffix.lower() in (".csv", ".tsv") else _read_json(text, path)
     for nth, row in enumerate(rows, 1):
         if not any(isinstance(row.get(key), str) and row[key] for key in ("url", "path", "file")):
-            raise UsageError(f"{path}: row {nth} names no document; allowed: a column url (or path, the end of an address).")
+            raise UsageError(
+                f"{path}: row {nth} names no document; allowed: a column url (or path, the end of an address)."
+            )
     if not rows:
         raise UsageError(f"{path}: there are no rows in it.")
     return rows
@@ -133,7 +135,11 @@ def _read_csv(text: str) -> list[dict[str, Any]]:
 def _read_json(text: str, path: Path) -> list[dict[str, Any]]:
     try:
         lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines[:2]) and lines[0].rstrip().endswith("}"):
+        if (
+            len(lines) > 1
+            and all(line.lstrip().startswith("{") for line in lines[:2])
+            and lines[0].rstrip().endswith("}")
+        ):
             data: Any = [msgspec.json.decode(line) for line in lines]
         else:
             data = msgspec.json.decode(text)
@@ -187,13 +193,17 @@ def _judge(result: Evaluation, field: str, wanted: Mapping[str, Any], row: Mappi
             right.append(value)
     kind = str(wanted.get("category") or row.get("category") or "unknown")
     for tallies in (result.fields, result.by_kind.setdefault(kind, {})):
-        tallies.setdefault(field, Tally()).add(len(right), len(found), len(expected))
+        tallies.setdefault(field, FieldTally()).add(len(right), len(found), len(expected))
     if rest or len(right) < len(found):
         result.mistakes.append(Mistake(str(row.get("url")), field, tuple(found), tuple(expected)))
     name = {"authors": "author", "emails": "email", "affiliations": "affiliation"}.get(field, field)
     for value in found:
-        for source in {str(each["source"]) for each in row.get("evidence", ()) if each["field"] == name and each["value"] == value[:120]}:
-            result.by_source.setdefault(source, {}).setdefault(field, Tally()).add(value in right, 1, 0)
+        for source in {
+            str(each["source"])
+            for each in row.get("evidence", ())
+            if each["field"] == name and each["value"] == value[:120]
+        }:
+            result.by_source.setdefault(source, {}).setdefault(field, FieldTally()).add(value in right, 1, 0)
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -6,18 +6,23 @@ import sys
 
 import msgspec
 
-from lycosa.missions.documents.evaluation import FIELDS, Evaluation, Tally
+from lycosa.missions.documents.evaluation import FIELDS, Evaluation, FieldTally
 from lycosa.output.table import printable, write
 from lycosa.output.wording import counted
 
 
 def print_evaluation(result: Evaluation, *, worst: int) -> None:
     """Print the tables of an evaluation."""
-    print(f"{counted(result.judged, 'document')} of the gold; {len(result.missing)} of them are not in the collection.\n")
+    print(
+        f"{counted(result.judged, 'document')} of the gold; {len(result.missing)} of them are not in the collection.\n"
+    )
     _print_fields("field", [(name, result.fields[name]) for name in FIELDS if name in result.fields])
     for title, groups in (("kind", result.by_kind), ("source", result.by_source)):
         rows = [
-            (f"{group}: {name}", tallies[name]) for group, tallies in sorted(groups.items()) for name in FIELDS if name in tallies
+            (f"{group}: {name}", tallies[name])
+            for group, tallies in sorted(groups.items())
+            for name in FIELDS
+            if name in tallies
         ]
         if rows:
             print()
@@ -30,7 +35,7 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             print(f"  {'':{len(mistake.field)}}  wanted {printable('; '.join(mistake.wanted) or 'nothing')[:150]}")
 
 
-def _print_fields(title: str, rows: list[tuple[str, Tally]], *, with_recall: bool = True) -> None:
+def _print_fields(title: str, rows: list[tuple[str, FieldTally]], *, with_recall: bool = True) -> None:
     columns = (title, "precision", "recall", "F", "right", "found", "gold", "documents")
     cells = [
         (
@@ -55,7 +60,7 @@ def _share(value: float | None) -> str:
 def figures(result: Evaluation) -> str:
     """The figures as JSON."""
 
-    def tally(each: Tally) -> dict[str, float | int | None]:
+    def tally(each: FieldTally) -> dict[str, float | int | None]:
         return {
             "precision": each.precision,
             "recall": each.recall,
@@ -71,7 +76,12 @@ def figures(result: Evaluation) -> str:
             "documents": result.judged,
             "missing": result.missing,
             "fields": {name: tally(each) for name, each in result.fields.items()},
-            "kinds": {kind: {name: tally(each) for name, each in group.items()} for kind, group in result.by_kind.items()},
-            "sources": {source: {name: tally(each) for name, each in group.items()} for source, group in result.by_source.items()},
+            "kinds": {
+                kind: {name: tally(each) for name, each in group.items()} for kind, group in result.by_kind.items()
+            },
+            "sources": {
+                source: {name: tally(each) for name, each in group.items()}
+                for source, group in result.by_source.items()
+            },
         }
     ).decode()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.property_graph import GraphRow, NodeTable, PropertyGraph, RelationTable
-from lycosa.missions.documents.catalogue import Catalogue
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
+from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.text.words import fold
 
 #: Characters of a page's or document's text that a node carries.
@@ -27,13 +28,26 @@ _PDF = {
     "emails": "STRING", "keywords": "STRING", "abstract": "STRING", "rights": "STRING", "doi": "STRING", "year": "STRING",
     "format": "STRING", "pages": "INT64", "confidence": "DOUBLE",
 }  # fmt: skip
-_AUTHOR = {"key": "STRING", "name": "STRING", "names": "STRING", "email": "STRING", "emails": "STRING", "orcid": "STRING"}
+_AUTHOR = {
+    "key": "STRING",
+    "name": "STRING",
+    "names": "STRING",
+    "email": "STRING",
+    "emails": "STRING",
+    "orcid": "STRING",
+}
 _AFFILIATION = {"key": "STRING", "name": "STRING"}
 _SURE = {"confidence": "DOUBLE"}
 
 
-def document_graph(collection: Collection, catalogue: Catalogue, *, state: str) -> PropertyGraph:
-    """The graph of a collection's documents."""
+@contextmanager
+def open_graph(collection: Collection) -> Iterator[PropertyGraph]:
+    """The graph of a collection's documents, as it is now."""
+    with open_catalogue(collection) as catalogue:
+        yield _make_graph(collection, catalogue)
+
+
+def _make_graph(collection: Collection, catalogue: Catalogue) -> PropertyGraph:
     source = _Graph(collection, catalogue)
     return PropertyGraph(
         nodes=(
@@ -49,7 +63,7 @@ def document_graph(collection: Collection, catalogue: Catalogue, *, state: str) 
             RelationTable("HasAffiliation", "Pdf", "Affiliation", _SURE, source.made_at),  # type: ignore[arg-type]
             RelationTable("HasConnection", "Author", "Affiliation", _SURE, source.works_at),  # type: ignore[arg-type]
         ),
-        state=f"documents {state}",
+        state=f"documents {catalogue.state}",
     )
 
 
@@ -58,7 +72,7 @@ def key_of(url: str) -> str:
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
 
 
-def author_key(document: Description, position: int) -> str:
+def author_key(document: DocumentDescription, position: int) -> str:
     """The key of an author: the person's number, or the name where it is not known."""
     author = document.authors[position]
     return f"p{author.person}" if author.person else f"n{fold(author.name)}"

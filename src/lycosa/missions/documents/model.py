@@ -1,7 +1,7 @@
 """The nouns of the documents mission: what one document says, what one page says, and where each value comes from.
 
 Extraction makes `DocumentFacts` and `PageFacts`, each from one file alone, and they are kept as records. Fusion reads
-the facts of a whole site and makes a `Description` of each document. Every value carries its evidence.
+the facts of a whole site and makes a `DocumentDescription` of each document. Every value carries its evidence.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class PageFacts(Struct, frozen=True, omit_defaults=True):
     documents: tuple[DocumentLink, ...] = ()  # links that may lead to documents
 
 
-class Address(Struct, frozen=True, omit_defaults=True):
+class MailAddress(Struct, frozen=True, omit_defaults=True):
     """An e-mail address of a person: as a document prints it, or as the site gives it today."""
 
     email: str
@@ -147,13 +147,13 @@ class Author(Struct, frozen=True, omit_defaults=True):
     name: str
     confidence: float
     person: int = 0  # the number of the person in the collection; 0: not yet known
-    addresses: tuple[Address, ...] = ()  # best first
+    addresses: tuple[MailAddress, ...] = ()  # best first
     affiliations: tuple[str, ...] = ()
     orcid: str = ""
     evidence: tuple[Evidence, ...] = ()
 
 
-class Description(Struct, frozen=True, omit_defaults=True):
+class DocumentDescription(Struct, frozen=True, omit_defaults=True):
     """What is known of a document after everything was weighed."""
 
     url: str
@@ -188,7 +188,7 @@ class KnownPerson(Struct, frozen=True, omit_defaults=True):
     number: int
     name: str  # the fullest spelling
     names: tuple[str, ...] = ()
-    addresses: tuple[Address, ...] = ()
+    addresses: tuple[MailAddress, ...] = ()
     affiliations: tuple[Finding, ...] = ()
     orcid: str = ""
     pages: tuple[str, ...] = ()  # about them

@@ -18,7 +18,7 @@ from msgspec import Struct
 from lycosa import clock, urls
 from lycosa.missions.documents.export.dublin_core import fit_xml, write_dc
 from lycosa.missions.documents.graph import key_of
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.model import DocumentDescription
 
 PAGE_SIZE = 100
 _HEAD = (
@@ -60,7 +60,7 @@ class _Token(Struct, frozen=True, array_like=True):
 class Repository:
     """The documents that are offered, in a fixed order."""
 
-    def __init__(self, documents: list[Description], *, name: str, contact: str) -> None:
+    def __init__(self, documents: list[DocumentDescription], *, name: str, contact: str) -> None:
         self._documents = documents
         self._by_identifier = {identifier_of(document): document for document in documents}
         self._name = name
@@ -111,7 +111,7 @@ class Repository:
             return f"<GetRecord>{_record(document)}</GetRecord>\n"
         return self._list(verb, given)
 
-    def _find(self, identifier: str) -> Description:
+    def _find(self, identifier: str) -> DocumentDescription:
         document = self._by_identifier.get(identifier)
         if document is None:
             raise OaiError("idDoesNotExist", f"There is no record {identifier}.")
@@ -142,7 +142,9 @@ class Repository:
         names = sorted({document.category for document in self._documents})
         if not names:
             raise OaiError("noSetHierarchy", "There are no documents, and so no sets.")
-        sets = "".join(f"<set><setSpec>{_spec(name)}</setSpec><setName>{fit_xml(name)}</setName></set>" for name in names)
+        sets = "".join(
+            f"<set><setSpec>{_spec(name)}</setSpec><setName>{fit_xml(name)}</setName></set>" for name in names
+        )
         return f"<ListSets>{sets}</ListSets>\n"
 
     def _list(self, verb: str, given: Mapping[str, str]) -> str:
@@ -158,10 +160,12 @@ class Repository:
         if following < len(chosen) or token.start:
             more = following < len(chosen)
             text = _write_token(msgspec.structs.replace(token, start=following)) if more else ""
-            parts.append(f'<resumptionToken completeListSize="{len(chosen)}" cursor="{token.start}">{text}</resumptionToken>')
+            parts.append(
+                f'<resumptionToken completeListSize="{len(chosen)}" cursor="{token.start}">{text}</resumptionToken>'
+            )
         return f"<{verb}>{''.join(parts)}</{verb}>\n"
 
-    def _select(self, token: _Token) -> Iterator[Description]:
+    def _select(self, token: _Token) -> Iterator[DocumentDescription]:
         for document in self._documents:
             stamp = _stamp(document)
             since_fits = not token.since or stamp >= _as_moment(token.since, end=False)
@@ -170,7 +174,7 @@ class Repository:
                 yield document
 
 
-def identifier_of(document: Description) -> str:
+def identifier_of(document: DocumentDescription) -> str:
     """The identifier of a document's record."""
     host = re.sub(r"[^A-Za-z0-9.-]", "-", urls.host_of(document.url)) or "localhost"
     name = host if host[:1].isalpha() else f"h{host}"
@@ -216,14 +220,14 @@ def _read_token(text: str, verb: str) -> _Token:
     return token
 
 
-def _header(document: Description) -> str:
+def _header(document: DocumentDescription) -> str:
     return (
         f"<header><identifier>{fit_xml(identifier_of(document))}</identifier><datestamp>{_stamp(document)}</datestamp>"
         f"<setSpec>{_spec(document.category)}</setSpec></header>"
     )
 
 
-def _record(document: Description) -> str:
+def _record(document: DocumentDescription) -> str:
     return f"<record>{_header(document)}<metadata>\n{write_dc(document)}</metadata></record>\n"
 
 
@@ -231,7 +235,7 @@ def _spec(category: str) -> str:
     return _SET.sub("-", category) or "other"
 
 
-def _stamp(document: Description) -> str:
+def _stamp(document: DocumentDescription) -> str:
     try:
         return datetime.fromisoformat(document.fetched).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except ValueError:

@@ -78,7 +78,11 @@ def serve(folder: str, *, host: str, port: int, only_granted: bool) -> None:
     except OSError as error:
         raise UsageError(f"{host}:{port} cannot be listened on ({error.strerror}): name another with --port.") from None
     with server:
-        print(f"lycosa: OAI-PMH at http://{host}:{server.server_address[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        print(
+            f"lycosa: OAI-PMH at http://{host}:{server.server_address[1]}/ (Ctrl-C ends it)",
+            file=sys.stderr,
+            flush=True,
+        )
         try:
             server.serve_forever()
         except KeyboardInterrupt:

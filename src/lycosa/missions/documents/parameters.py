@@ -54,7 +54,13 @@ def read_parameters(text: str) -> dict[str, Any] | None:
     if labels := list(_labels(root)):
         own["labels"] = labels
     scope = "path" if _first(found.get("onlysubpaths")).lower() in _TRUE else "domain"
-    return {"name": "documents", "missions": ["documents"], "seeds": _items(found["seeds"]), "scope": scope, "documents": own}
+    return {
+        "name": "documents",
+        "missions": ["documents"],
+        "seeds": _items(found["seeds"]),
+        "scope": scope,
+        "documents": own,
+    }
 
 
 def _take_number(element: Any, own: dict[str, Any]) -> None:
@@ -102,7 +108,9 @@ def _plain(tag: str) -> str:
 
 def _items(element: Any) -> list[str]:
     """The values of an element: those of the elements below it, or the words of its text between commas or lines."""
-    below = [child for child in element.iter() if child is not element and isinstance(child.tag, str) and not len(child)]
+    below = [
+        child for child in element.iter() if child is not element and isinstance(child.tag, str) and not len(child)
+    ]
     texts = [_first(child) for child in below] if below else re.split(r"[,;\n]\s*", element.text or "")
     return [text.strip() for text in texts if text and text.strip()]
 

@@ -60,7 +60,7 @@ class DocumentsMission(PlainMission):
         return make_report(collection)
 
     def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph]:
-        from lycosa.missions.documents.catalogue import open_graph
+        from lycosa.missions.documents.graph import open_graph
 
         return open_graph(collection)
 

@@ -17,11 +17,68 @@ TELLING_WORDS = 0.3
 
 #: Words of links and addresses that lead to documents or to those who wrote them.
 _TELLING = frozenset(
-    "apuntes notas practica practicas ejercicios problemas examen examenes tesis tfg tfm publicaciones articulos docencia"
-    " asignatura asignaturas material materiales investigacion profesores personal docentes departamento docente equipo"
-    " notes lecture lectures slides exercises exams exam thesis theses dissertation publications papers research teaching"
-    " course courses staff people faculty department materials preprints pubs download"
-    " artigos publicacoes docencia disciplinas aulas listas provas teses dissertacoes professores pesquisa".split()
+    [
+        "apuntes",
+        "notas",
+        "practica",
+        "practicas",
+        "ejercicios",
+        "problemas",
+        "examen",
+        "examenes",
+        "tesis",
+        "tfg",
+        "tfm",
+        "publicaciones",
+        "articulos",
+        "docencia",
+        "asignatura",
+        "asignaturas",
+        "material",
+        "materiales",
+        "investigacion",
+        "profesores",
+        "personal",
+        "docentes",
+        "departamento",
+        "docente",
+        "equipo",
+        "notes",
+        "lecture",
+        "lectures",
+        "slides",
+        "exercises",
+        "exams",
+        "exam",
+        "thesis",
+        "theses",
+        "dissertation",
+        "publications",
+        "papers",
+        "research",
+        "teaching",
+        "course",
+        "courses",
+        "staff",
+        "people",
+        "faculty",
+        "department",
+        "materials",
+        "preprints",
+        "pubs",
+        "download",
+        "artigos",
+        "publicacoes",
+        "docencia",
+        "disciplinas",
+        "aulas",
+        "listas",
+        "provas",
+        "teses",
+        "dissertacoes",
+        "professores",
+        "pesquisa",
+    ]
 )
 
 

@@ -11,7 +11,7 @@ from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.cli.story import story_lines
 from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.model import DocumentDescription
 from lycosa.output.charts import Bar, draw_bars
 from lycosa.output.html_page import Section, TableLink, clean, fold, table, text, tiles
 from lycosa.output.wording import counted
@@ -37,7 +37,9 @@ def make_report(collection: Collection) -> Report:
     )
 
 
-def _sections(documents: list[Description], sheets: list[ContactSheet], states: dict[str, str]) -> Iterator[Section]:
+def _sections(
+    documents: list[DocumentDescription], sheets: list[ContactSheet], states: dict[str, str]
+) -> Iterator[Section]:
     wanted = [document for document in documents if document.wanted]
     yield _overview(documents, wanted, sheets)
     yield _kinds(documents)
@@ -48,10 +50,18 @@ def _sections(documents: list[Description], sheets: list[ContactSheet], states: 
     unwanted = [document for document in documents if not document.wanted]
     if unwanted:
         rows = [(TableLink(each.url), each.category, _title(each), each.kind.confidence) for each in unwanted[:_ROWS]]
-        yield Section("Not wanted", [text("Kinds that are left out unless they are asked for (documents.unwanted)."), table(("document", "kind", "title", "confidence"), rows)])
+        yield Section(
+            "Not wanted",
+            [
+                text("Kinds that are left out unless they are asked for (documents.unwanted)."),
+                table(("document", "kind", "title", "confidence"), rows),
+            ],
+        )
 
 
-def _overview(documents: list[Description], wanted: list[Description], sheets: list[ContactSheet]) -> Section:
+def _overview(
+    documents: list[DocumentDescription], wanted: list[DocumentDescription], sheets: list[ContactSheet]
+) -> Section:
     reachable = [sheet for sheet in sheets if sheet.address is not None]
     unsure = [each for each in wanted if each.confidence < _UNSURE]
     figures = [
@@ -67,9 +77,11 @@ def _overview(documents: list[Description], wanted: list[Description], sheets: l
     return Section("Overview", [tiles(figures)])
 
 
-def _kinds(documents: list[Description]) -> Section:
+def _kinds(documents: list[DocumentDescription]) -> Section:
     kinds = Counter(document.category for document in documents).most_common(20)
-    tongues = Counter(document.language.value if document.language else "unknown" for document in documents).most_common(10)
+    tongues = Counter(
+        document.language.value if document.language else "unknown" for document in documents
+    ).most_common(10)
     return Section(
         "Kinds and languages",
         [
@@ -79,7 +91,7 @@ def _kinds(documents: list[Description]) -> Section:
     )
 
 
-def _list_documents(wanted: list[Description], states: dict[str, str]) -> Section:
+def _list_documents(wanted: list[DocumentDescription], states: dict[str, str]) -> Section:
     rows = [
         (
             TableLink(each.url, _title(each) or each.url.rpartition("/")[2]),
@@ -108,13 +120,23 @@ def _people(sheets: list[ContactSheet]) -> Section:
         )
         for sheet in sheets[:_ROWS]
     ]
-    return Section("People", [table(("name", "address", "confidence", "affiliations", "documents", "permission"), rows), *_more(len(sheets))])
+    return Section(
+        "People",
+        [
+            table(("name", "address", "confidence", "affiliations", "documents", "permission"), rows),
+            *_more(len(sheets)),
+        ],
+    )
 
 
-def _missing(wanted: list[Description]) -> Section:
+def _missing(wanted: list[DocumentDescription]) -> Section:
     rows = []
     for each in wanted:
-        lacks = [name for name, has in (("title", each.title), ("authors", each.authors), ("language", each.language)) if not has]
+        lacks = [
+            name
+            for name, has in (("title", each.title), ("authors", each.authors), ("language", each.language))
+            if not has
+        ]
         if each.authors and not any(author.addresses for author in each.authors):
             lacks.append("address")
         if not lacks and each.confidence < _UNSURE:
@@ -127,7 +149,7 @@ def _missing(wanted: list[Description]) -> Section:
     return Section("What is missing", [text(said), table(("document", "lacks", "confidence", "problem"), rows[:_ROWS])])
 
 
-def _evidence(wanted: list[Description]) -> Section:
+def _evidence(wanted: list[DocumentDescription]) -> Section:
     parts = [text("Each value with how sure it is, and where it comes from.")]
     for each in wanted[:_STORIES]:
         inner = "<pre>" + "\n".join(clean(line) for line in story_lines(each)) + "</pre>"
@@ -139,7 +161,7 @@ def _more(count: int, shown: int = _ROWS) -> list[str]:
     return [text(f"The first {shown:,} of {count:,}; lycosa export documents has them all.")] if count > shown else []
 
 
-def _title(document: Description) -> str:
+def _title(document: DocumentDescription) -> str:
     return document.title.value if document.title else ""
 
 

@@ -11,7 +11,9 @@ from lycosa.output.destination import report_written
 @click.command(short_help="List the authors to ask for permission, and write their letters.")
 @collection_option
 @click.option("--author", default="", metavar="NAME", help="Only this author.")
-@click.option("--letters", default="", metavar="DIR", help="Write a letter to each into this folder, instead of the list.")
+@click.option(
+    "--letters", default="", metavar="DIR", help="Write a letter to each into this folder, instead of the list."
+)
 @click.option("--all", "everything", is_flag=True, help="Also authors whose documents are all decided on.")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."

@@ -12,7 +12,9 @@ from lycosa.errors import UsageError
 @click.argument("state", type=click.Choice(["asked", "granted", "refused"]))
 @click.argument("urls", nargs=-1, metavar="[URL]…")
 @collection_option
-@click.option("--author", default="", metavar="NAME", help="Who was asked or answered; without URLs: all their documents.")
+@click.option(
+    "--author", default="", metavar="NAME", help="Who was asked or answered; without URLs: all their documents."
+)
 @click.option("--note", default="", metavar="TEXT", help="What is to be remembered of it.")
 def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note: str) -> None:
     """Record that the authors of documents were asked for permission, or what they answered.
@@ -45,7 +47,9 @@ def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note
         for document in wanted or catalogue.documents(unwanted=True):
             names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
             if author and not names and wanted:
-                raise UsageError(f"{author} is no author of {document.url}: {', '.join(a.name for a in document.authors) or 'none is known'}.")
+                raise UsageError(
+                    f"{author} is no author of {document.url}: {', '.join(a.name for a in document.authors) or 'none is known'}."
+                )
             chosen += [(document.url, name) for name in names or ([""] if not author else [])]
         if not chosen:
             raise UsageError(f"No document of this collection has the author {author}; lycosa contacts lists them.")

@@ -31,13 +31,13 @@ def documents(
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.documents.cli.story import tell_document
-    from lycosa.missions.documents.export.kinds import DocumentListOptions
+    from lycosa.missions.documents.export.kinds import CatalogueListOptions
     from lycosa.missions.documents.export.writers import write_documents
 
     with Collection(collection) as source:
         if url:
             tell_document(source, url)
             return
-        options = DocumentListOptions(kind=kind, host=host, all=everything, format=form, raw=raw)  # type: ignore[arg-type]
+        options = CatalogueListOptions(kind=kind, host=host, all=everything, format=form, raw=raw)  # type: ignore[arg-type]
         written = write_documents(source, output, options)
     report_written(output, written.said)

@@ -6,7 +6,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.model import Description, Evidence
+from lycosa.missions.documents.model import DocumentDescription, Evidence
 from lycosa.output.table import printable
 
 
@@ -15,13 +15,15 @@ def tell_document(collection: Collection, url: str) -> None:
     with open_catalogue(collection) as catalogue:
         document = catalogue.document(url)
     if document is None:
-        raise UsageError(f"{url} is no document of this collection; lycosa documents lists them, lycosa why tells of a URL.")
+        raise UsageError(
+            f"{url} is no document of this collection; lycosa documents lists them, lycosa why tells of a URL."
+        )
     state = permissions(collection.path).get(document.url, "")
     for line in story_lines(document, permission=state):
         print(printable(line))
 
 
-def story_lines(document: Description, *, permission: str = "") -> list[str]:
+def story_lines(document: DocumentDescription, *, permission: str = "") -> list[str]:
     """The story line by line."""
     lines = [document.url, f"  {document.format}, {document.pages} pages, fetched {document.fetched}"]
     if document.problem:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from lycosa.missions.documents.evidence.similarity import name_parts, same_person, surname_keys
-from lycosa.missions.documents.model import Address, Evidence, Finding, KnownPerson, Person
+from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.text.emails import is_impersonal
 from lycosa.missions.documents.text.words import fold
 
@@ -31,14 +31,25 @@ class Mention(Struct, frozen=True):
 class Entry:
     """One person, while the directory is being made."""
 
-    __slots__ = ("addresses", "affiliations", "documents", "name", "names", "number", "orcid", "owned", "pages", "printed")
+    __slots__ = (
+        "addresses",
+        "affiliations",
+        "documents",
+        "name",
+        "names",
+        "number",
+        "orcid",
+        "owned",
+        "pages",
+        "printed",
+    )
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
         self.name = name
         self.names: dict[str, int] = {name: 0}
-        self.addresses: dict[str, Address] = {}  # as pages give them
-        self.printed: dict[str, Address] = {}  # as documents print them
+        self.addresses: dict[str, MailAddress] = {}  # as pages give them
+        self.printed: dict[str, MailAddress] = {}  # as documents print them
         self.affiliations: dict[str, Finding] = {}
         self.orcid = ""
         self.pages: dict[str, None] = {}
@@ -74,7 +85,7 @@ class Entry:
         if known is not None:
             sure = min(0.99, max(known.confidence, sure) + 0.02)
         evidence = (*(known.evidence if known else ()), *person.evidence)[:3]
-        self.addresses[email] = Address(email, round(sure, 3), is_current=True, evidence=evidence)
+        self.addresses[email] = MailAddress(email, round(sure, 3), is_current=True, evidence=evidence)
 
     def add_affiliation(self, name: str, confidence: float, evidence: tuple[Evidence, ...]) -> None:
         """Note where this person works."""
@@ -89,7 +100,10 @@ class Entry:
             name=self.name,
             names=tuple(sorted(self.names, key=lambda name: (-self.names[name], name)))[:_MAX_LISTED],
             addresses=tuple(
-                sorted({**self.printed, **self.addresses}.values(), key=lambda each: (not each.is_current, -each.confidence))
+                sorted(
+                    {**self.printed, **self.addresses}.values(),
+                    key=lambda each: (not each.is_current, -each.confidence),
+                )
             ),
             affiliations=tuple(self.affiliations.values()),
             orcid=self.orcid,
@@ -164,7 +178,8 @@ def _choose(found: list[Entry], mention: Mention) -> Entry | None:
             and person.emails
             and entry.addresses
             and not set(person.emails) & set(entry.addresses)
-            and {email.partition("@")[2] for email in person.emails} & {email.partition("@")[2] for email in entry.addresses}
+            and {email.partition("@")[2] for email in person.emails}
+            & {email.partition("@")[2] for email in entry.addresses}
         )
         return None if namesake else entry
     sharing = [entry for entry in found if set(person.emails) & set(entry.addresses)]

@@ -2,7 +2,7 @@
 
 Three passes give candidates, each with a confidence and its evidence: the document's own text and embedded metadata; the
 pages that lead to it, up to a depth; the authors and affiliations of the other documents that stand in its beginning.
-Their union is the `Description`. What a document prints outweighs what others say: where it names its authors, pages
+Their union is the `DocumentDescription`. What a document prints outweighs what others say: where it names its authors, pages
 confirm them and add addresses; they name authors only where the document names none.
 """
 
@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from lycosa.missions.documents.evidence.directory import Directory, Entry, Mention
 from lycosa.missions.documents.evidence.kind_words import kind_of_words
-from lycosa.missions.documents.evidence.labels import Label, find_label, find_subcategory, parse_labels
+from lycosa.missions.documents.evidence.labels import CategoryLabel, find_label, find_subcategory, parse_labels
 from lycosa.missions.documents.evidence.similarity import (
     damerau_levenshtein,
     fits_address,
@@ -28,13 +28,13 @@ from lycosa.missions.documents.evidence.similarity import (
 )
 from lycosa.missions.documents.evidence.site_graph import Neighbour, SiteDocument, SiteGraph
 from lycosa.missions.documents.model import (
-    Address,
     Author,
-    Description,
+    DocumentDescription,
     DocumentFacts,
     DocumentLink,
     Evidence,
     Finding,
+    MailAddress,
     Person,
     Source,
 )
@@ -51,9 +51,50 @@ _SURE = 0.5
 _MOST = 0.98
 #: Words of links that say nothing of what they lead to.
 _GENERIC = frozenset(
-    "pdf download descargar descarga here aqui click ver view full text texto completo documento document archivo file"
-    " link enlace more mas informacion information leer read paper articulo article preprint slides apuntes notes hoja"
-    " practica resumen version doc docx ppt pptx ps baixar".split()
+    [
+        "pdf",
+        "download",
+        "descargar",
+        "descarga",
+        "here",
+        "aqui",
+        "click",
+        "ver",
+        "view",
+        "full",
+        "text",
+        "texto",
+        "completo",
+        "documento",
+        "document",
+        "archivo",
+        "file",
+        "link",
+        "enlace",
+        "more",
+        "mas",
+        "informacion",
+        "information",
+        "leer",
+        "read",
+        "paper",
+        "articulo",
+        "article",
+        "preprint",
+        "slides",
+        "apuntes",
+        "notes",
+        "hoja",
+        "practica",
+        "resumen",
+        "version",
+        "doc",
+        "docx",
+        "ppt",
+        "pptx",
+        "ps",
+        "baixar",
+    ]
 )
 
 
@@ -64,7 +105,7 @@ class Fusion:
         self.settings = settings
         self.directory = Directory()
         self._graph = graph
-        self._labels: list[Label] = parse_labels(settings.labels)
+        self._labels: list[CategoryLabel] = parse_labels(settings.labels)
         self._written: dict[str, dict[str, list[str]]] = defaultdict(dict)  # by surname: authors, and what they wrote
         self._affiliations: dict[str, tuple[Finding, str]] = {}
         self._stop_authors = [fold(word) for word in settings.author_stop_words]
@@ -95,7 +136,7 @@ class Fusion:
             if found.confidence >= 0.6 and len(self._affiliations) < 20_000:
                 self._affiliations.setdefault(fold(found.value), (found, document.url))
 
-    def describe(self, document: SiteDocument) -> Description:
+    def describe(self, document: SiteDocument) -> DocumentDescription:
         """Everything that is known of a document."""
         facts = document.facts
         depth = self.settings.depth if "pages" in self.settings.passes else 0
@@ -108,7 +149,7 @@ class Fusion:
         affiliations = self._weigh_affiliations(document, authors, above, head)
         emails = _list_emails(facts, authors)
         label = self._find_label(head, links, above)
-        return Description(
+        return DocumentDescription(
             url=document.url,
             format=facts.format,
             kind=kind,
@@ -128,10 +169,14 @@ class Fusion:
             doi=facts.doi,
             year=facts.year,
             rights=facts.rights,
-            linked_from=tuple(dict.fromkeys(url for address in document.addresses for url in self._graph.parents(address)))[:20],
+            linked_from=tuple(
+                dict.fromkeys(url for address in document.addresses for url in self._graph.parents(address))
+            )[:20],
             fetched=document.fetched,
             head=facts.head[:4_000],
-            confidence=round(min(title.confidence if title else 0.0, max((a.confidence for a in authors), default=0.0)), 3),
+            confidence=round(
+                min(title.confidence if title else 0.0, max((a.confidence for a in authors), default=0.0)), 3
+            ),
             problem=facts.problem,
         )
 
@@ -165,7 +210,10 @@ class Fusion:
         candidates = list(facts.titles)
         folded_head = fold(head).replace(" ", "")
         for url, link in links[:20]:
-            for words, sure, rule in ((link.anchor, 0.45, "words of the link"), *((piece, 0.35, "words around the link") for piece in _title_pieces(link))):
+            for words, sure, rule in (
+                (link.anchor, 0.45, "words of the link"),
+                *((piece, 0.35, "words around the link") for piece in _title_pieces(link)),
+            ):
                 if not _may_be_title(words):
                     continue
                 if fold(words).replace(" ", "") in folded_head:
@@ -174,18 +222,31 @@ class Fusion:
                 candidates.append(Finding(" ".join(words.split()), sure, (evidence,)))
         best: Finding | None = None
         for candidate in candidates:
-            agreeing = [other for other in candidates if other is not candidate and _same_title(candidate.value, other.value)]
-            sources = {each.evidence[0].source for each in agreeing if each.evidence} - {each.source for each in candidate.evidence}
+            agreeing = [
+                other for other in candidates if other is not candidate and _same_title(candidate.value, other.value)
+            ]
+            sources = {each.evidence[0].source for each in agreeing if each.evidence} - {
+                each.source for each in candidate.evidence
+            }
             sure = candidate.confidence
             for source in sources:
-                sure = _either(sure, 0.5 * max(each.confidence for each in agreeing if each.evidence and each.evidence[0].source == source))
+                sure = _either(
+                    sure,
+                    0.5
+                    * max(each.confidence for each in agreeing if each.evidence and each.evidence[0].source == source),
+                )
             if best is None or sure > best.confidence:
                 proof = tuple(piece for each in agreeing for piece in each.evidence[:1])
                 best = Finding(candidate.value, round(min(sure, _MOST), 3), (*candidate.evidence, *proof)[:5])
         return best if best is not None and best.confidence >= self.settings.min_confidence * 0.5 else None
 
     def _weigh_authors(
-        self, document: SiteDocument, kind: str, above: list[Neighbour], links: list[tuple[str, DocumentLink]], head: str
+        self,
+        document: SiteDocument,
+        kind: str,
+        above: list[Neighbour],
+        links: list[tuple[str, DocumentLink]],
+        head: str,
     ) -> list[Author]:
         facts = document.facts
         printed = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
@@ -193,15 +254,23 @@ class Fusion:
         if kind in _TEACHING and not any(person.confidence >= _SURE for person in printed):
             # Who teaches the course wrote its exercises, unless the sheet says who did.
             teachers = [person for person in others if person.role == "teacher"]
-            printed += [replace(person, role="author", confidence=round(person.confidence * 0.85, 3)) for person in teachers]
+            printed += [
+                replace(person, role="author", confidence=round(person.confidence * 0.85, 3)) for person in teachers
+            ]
             others = [person for person in others if person.role != "teacher"]
         pool = _Pool(self.settings)
         for person in printed:
             pool.add(person)
-        candidates = [*self._from_links(links, kind), *self._from_pages(above, kind, head), *self._from_documents(document, head)]
+        candidates = [
+            *self._from_links(links, kind),
+            *self._from_pages(above, kind, head),
+            *self._from_documents(document, head),
+        ]
         names_itself = any(person.confidence >= _SURE for person in printed)
         for candidate, is_in_head in candidates:
-            if self._is_stopped(candidate.name) or any(same_person(candidate.name, other.name) >= 0.8 for other in others):
+            if self._is_stopped(candidate.name) or any(
+                same_person(candidate.name, other.name) >= 0.8 for other in others
+            ):
                 continue
             if pool.confirm(candidate):
                 continue
@@ -225,8 +294,17 @@ class Fusion:
                 if name.confidence < 0.6 or _in_title(name.name, link.anchor):
                     continue
                 sure = 0.75 if kind in ("article", "thesis", "report", "proposal", "poster") else 0.6
-                evidence = Evidence(source="link", rule="name beside the link", url=url, quote=link.item[:200], distance=1)
-                yield Person(name=name.name, confidence=round(sure * min(1.0, name.confidence + 0.2), 3), evidence=(evidence,)), False
+                evidence = Evidence(
+                    source="link", rule="name beside the link", url=url, quote=link.item[:200], distance=1
+                )
+                yield (
+                    Person(
+                        name=name.name,
+                        confidence=round(sure * min(1.0, name.confidence + 0.2), 3),
+                        evidence=(evidence,),
+                    ),
+                    False,
+                )
 
     def _from_pages(self, above: list[Neighbour], kind: str, head: str) -> Iterable[tuple[Person, bool]]:
         """People of the pages above: those who stand in the document's beginning, the teachers and the owner."""
@@ -272,26 +350,38 @@ class Fusion:
                     continue
                 near = window.split()
                 rest = [part for part in parts if part != key]
-                if all(any(word == part or (len(word) == 1 and word == part[0]) or (len(part) == 1 and word[:1] == part) for word in near) for part in rest[:1]):
+                if all(
+                    any(
+                        word == part or (len(word) == 1 and word == part[0]) or (len(part) == 1 and word[:1] == part)
+                        for word in near
+                    )
+                    for part in rest[:1]
+                ):
                     return True
         return False
 
     def _with_addresses(self, person: Person, document: SiteDocument, above: list[Neighbour]) -> Author:
         """The author with the addresses that the document prints and those that the site gives today."""
         facts = document.facts
-        printed: dict[str, Address] = {}
+        printed: dict[str, MailAddress] = {}
         for found in facts.emails:
             if found.value in person.emails:
-                printed[found.value] = Address(found.value, found.confidence, evidence=found.evidence)
+                printed[found.value] = MailAddress(found.value, found.confidence, evidence=found.evidence)
         for email in person.emails:
-            printed.setdefault(email, Address(email, 0.8, evidence=person.evidence[:1]))
-        free = [found for found in facts.emails if found.value not in printed and not any(found.value in other.emails for other in facts.people)]
+            printed.setdefault(email, MailAddress(email, 0.8, evidence=person.evidence[:1]))
+        free = [
+            found
+            for found in facts.emails
+            if found.value not in printed and not any(found.value in other.emails for other in facts.people)
+        ]
         for found in free:
             if fits_address(person.name, found.value) >= 0.6:
-                printed[found.value] = Address(found.value, round(found.confidence * 0.9, 3), evidence=found.evidence)
+                printed[found.value] = MailAddress(
+                    found.value, round(found.confidence * 0.9, 3), evidence=found.evidence
+                )
         entries = self.directory.find(person.name)
         entry = self._nearest(entries, above)
-        current: list[Address] = []
+        current: list[MailAddress] = []
         affiliations = list(person.affiliations)
         orcid = person.orcid
         number = 0
@@ -302,7 +392,14 @@ class Fusion:
                 sure = round(address.confidence * (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 else 0.7), 3)
                 if address.email in printed:
                     known = printed.pop(address.email)
-                    current.append(Address(address.email, _either(known.confidence, sure * 0.5), is_current=True, evidence=(*known.evidence, *address.evidence)))
+                    current.append(
+                        MailAddress(
+                            address.email,
+                            _either(known.confidence, sure * 0.5),
+                            is_current=True,
+                            evidence=(*known.evidence, *address.evidence),
+                        )
+                    )
                 elif sure >= 0.5:
                     current.append(replace(address, confidence=sure))
             affiliations += [each.value for each in entry.affiliations.values()] if not affiliations else []
@@ -323,10 +420,14 @@ class Fusion:
         if len(entries) <= 1:
             return entries[0] if entries else None
         distances = {page.url: page.distance for page in above}
-        ranked = sorted((min((distances.get(url, 99) for url in entry.pages), default=99), entry.number, entry) for entry in entries)
+        ranked = sorted(
+            (min((distances.get(url, 99) for url in entry.pages), default=99), entry.number, entry) for entry in entries
+        )
         return ranked[0][2] if ranked[0][0] < ranked[1][0] else None
 
-    def _weigh_affiliations(self, document: SiteDocument, authors: list[Author], above: list[Neighbour], head: str) -> list[Finding]:
+    def _weigh_affiliations(
+        self, document: SiteDocument, authors: list[Author], above: list[Neighbour], head: str
+    ) -> list[Finding]:
         facts = document.facts
         found = [each for each in facts.affiliations if each.confidence >= self.settings.min_confidence]
         beginning = fold(head[:_HEADER_CHARS])
@@ -335,7 +436,9 @@ class Fusion:
                 if _contains(beginning, fold(each.value), self.settings.affiliation_match):
                     proof = tuple(replace(piece, distance=page.distance) for piece in each.evidence[:1])
                     sure = round(0.8 * self.settings.decay ** (page.distance - 1), 3)
-                    found = self._add_affiliation(found, Finding(each.value, sure, proof), only_new=bool(facts.affiliations))
+                    found = self._add_affiliation(
+                        found, Finding(each.value, sure, proof), only_new=bool(facts.affiliations)
+                    )
         if "documents" in self.settings.passes and not facts.affiliations:
             for key, (each, url) in self._affiliations.items():
                 if url != document.url and len(key) > 8 and f" {key} " in f" {beginning} ":
@@ -346,7 +449,9 @@ class Fusion:
                 entry = self._nearest(self.directory.find(author.name), above)
                 for each in entry.affiliations.values() if entry else ():
                     found = self._add_affiliation(found, replace(each, confidence=round(each.confidence * 0.8, 3)))
-        return [each for each in found if each.confidence >= self.settings.min_confidence and not self._stops(each.value)]
+        return [
+            each for each in found if each.confidence >= self.settings.min_confidence and not self._stops(each.value)
+        ]
 
     def _stops(self, affiliation: str) -> bool:
         folded = f" {fold(affiliation)} "
@@ -357,18 +462,26 @@ class Fusion:
         folded = fold(new.value)
         for at, known in enumerate(found):
             other = fold(known.value)
-            if folded in other or other in folded or damerau_levenshtein(folded, other) >= max(self.settings.affiliation_duplicates, 0.8):
+            if (
+                folded in other
+                or other in folded
+                or damerau_levenshtein(folded, other) >= max(self.settings.affiliation_duplicates, 0.8)
+            ):
                 sure = _either(known.confidence, new.confidence * 0.5)
                 return [*found[:at], Finding(known.value, sure, (*known.evidence, *new.evidence)[:4]), *found[at + 1 :]]
         return found if only_new else [*found, new]
 
-    def _find_label(self, head: str, links: list[tuple[str, DocumentLink]], above: list[Neighbour]) -> Label | None:
+    def _find_label(
+        self, head: str, links: list[tuple[str, DocumentLink]], above: list[Neighbour]
+    ) -> CategoryLabel | None:
         if not self._labels:
             return None
         place = self.settings.label_places
         around = " . ".join(f"{link.anchor} {link.item} {link.heading}" for _, link in links)
         around += " . ".join(page.facts.title for page in above if page.distance == 1)
-        return find_label(self._labels, head=head if place != "page" else "", around=around if place != "document" else "")
+        return find_label(
+            self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
+        )
 
 
 class _Pool:
@@ -386,7 +499,9 @@ class _Pool:
             if same_person(known.name, name) >= 0.75:
                 return at
             left, right = " ".join(name_parts(known.name)), " ".join(name_parts(name))
-            if surname_keys(known.name) & surname_keys(name) and smith_waterman(left, right) >= max(0.9, self._settings.author_duplicates):
+            if surname_keys(known.name) & surname_keys(name) and smith_waterman(left, right) >= max(
+                0.9, self._settings.author_duplicates
+            ):
                 return at
         return None
 
@@ -461,7 +576,9 @@ def _title_pieces(link: DocumentLink) -> list[str]:
     """What may be the title in the item around a link: quoted words, the longest sentence without names."""
     quoted = re.findall(r"[\"“«]([^\"”»]{10,250})[\"”»]", link.item)
     rest = link.item.replace(link.anchor, " ") if link.anchor else link.item
-    pieces = [piece.strip(" .,:;-–—()[]") for piece in re.split(r"(?<=[a-zà-ÿ0-9)])[.:;]\s+|\s[|–—-]\s|,\s+(?=[A-Z]\.)", rest)]
+    pieces = [
+        piece.strip(" .,:;-–—()[]") for piece in re.split(r"(?<=[a-zà-ÿ0-9)])[.:;]\s+|\s[|–—-]\s|,\s+(?=[A-Z]\.)", rest)
+    ]
     return [*quoted, *(piece for piece in pieces if len(piece) > 15 and not find_names(piece)[:1])][:4]
 
 

@@ -14,7 +14,7 @@ _RULE = re.compile(r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d+)\s
 _CHARS = 2_000
 
 
-class Label(Struct, frozen=True):
+class CategoryLabel(Struct, frozen=True):
     """A category with the words that speak for it."""
 
     category: str
@@ -23,7 +23,7 @@ class Label(Struct, frozen=True):
     max_chars: int = _CHARS  # of the document's beginning that are searched
 
 
-def parse_labels(rules: Iterable[str]) -> list[Label]:
+def parse_labels(rules: Iterable[str]) -> list[CategoryLabel]:
     """The labels that a setting describes: "CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…"."""
     found = []
     for rule in rules:
@@ -34,11 +34,11 @@ def parse_labels(rules: Iterable[str]) -> list[Label]:
                 f"documents.labels holds {rule!r}; allowed: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…,"
                 ' as "teaching / exercise sheet [2000]: ejercicios, práctica"'
             )
-        found.append(Label(match[1], match[2] or "", words, int(match[3] or _CHARS)))
+        found.append(CategoryLabel(match[1], match[2] or "", words, int(match[3] or _CHARS)))
     return found
 
 
-def find_label(labels: Iterable[Label], *, head: str, around: str) -> Label | None:
+def find_label(labels: Iterable[CategoryLabel], *, head: str, around: str) -> CategoryLabel | None:
     """The first label one of whose words stands in the beginning of a document, or in the words around its links."""
     folded_around = f" {fold(around)} "
     for label in labels:
@@ -51,12 +51,21 @@ def find_label(labels: Iterable[Label], *, head: str, around: str) -> Label | No
 #: Finer sorts of each kind, in Spanish, English and Portuguese.
 _SUBCATEGORIES: dict[str, tuple[tuple[str, str], ...]] = {
     "thesis": (
-        ("doctoral thesis", r"tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?|"
-         r"grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em"),
-        ("master's thesis", r"master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)|"
-         r"magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en"),
-        ("degree project", r"trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)|"
-         r"licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc|ingenier[oa] en"),
+        (
+            "doctoral thesis",
+            r"tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?|"
+            r"grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em",
+        ),
+        (
+            "master's thesis",
+            r"master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)|"
+            r"magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en",
+        ),
+        (
+            "degree project",
+            r"trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)|"
+            r"licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc|ingenier[oa] en",
+        ),
         ("advanced studies diploma", r"diploma de estudios avanzados|dea\b|suficiencia investigadora"),
     ),
     "exercises": (
@@ -68,7 +77,10 @@ _SUBCATEGORIES: dict[str, tuple[tuple[str, str], ...]] = {
         ("midterm", r"parcial|midterm|intermedi[oa]"),
         ("final exam", r"final|convocatoria|recuperatorio|suplementari[oa]"),
     ),
-    "notes": (("cheat sheet", r"hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos"), ("lecture notes", r"")),
+    "notes": (
+        ("cheat sheet", r"hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos"),
+        ("lecture notes", r""),
+    ),
     "article": (
         ("conference paper", r"proceedings|conference|congreso|workshop|jornadas|symposium|simposio|actas|anais"),
         ("journal article", r"journal|revista|vol(?:ume|umen)?\s*\d+|issn"),

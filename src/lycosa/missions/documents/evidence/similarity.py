@@ -15,11 +15,93 @@ from lycosa.missions.documents.text.words import fold
 
 #: Titles and degrees before or after a name.
 TITLES = frozenset(
-    "dr dra d da don dona prof profa profesor profesora catedratico catedratica lic licenciado licenciada ing ingeniero"
-    " ingeniera mag mg msc mtro mtra phd md mr mrs ms sr sra srta sir arq cpn doctor doctora professor professora esp"
-    " bsc ma ba est alumno alumna autor autora author ph bac sc titular asociado asociada adjunto adjunta".split()
+    [
+        "dr",
+        "dra",
+        "d",
+        "da",
+        "don",
+        "dona",
+        "prof",
+        "profa",
+        "profesor",
+        "profesora",
+        "catedratico",
+        "catedratica",
+        "lic",
+        "licenciado",
+        "licenciada",
+        "ing",
+        "ingeniero",
+        "ingeniera",
+        "mag",
+        "mg",
+        "msc",
+        "mtro",
+        "mtra",
+        "phd",
+        "md",
+        "mr",
+        "mrs",
+        "ms",
+        "sr",
+        "sra",
+        "srta",
+        "sir",
+        "arq",
+        "cpn",
+        "doctor",
+        "doctora",
+        "professor",
+        "professora",
+        "esp",
+        "bsc",
+        "ma",
+        "ba",
+        "est",
+        "alumno",
+        "alumna",
+        "autor",
+        "autora",
+        "author",
+        "ph",
+        "bac",
+        "sc",
+        "titular",
+        "asociado",
+        "asociada",
+        "adjunto",
+        "adjunta",
+    ]
 )
-PARTICLES = frozenset("de del la las los da das do dos di du van von der den san santa mac mc al el bin ben ter".split())
+PARTICLES = frozenset(
+    [
+        "de",
+        "del",
+        "la",
+        "las",
+        "los",
+        "da",
+        "das",
+        "do",
+        "dos",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "san",
+        "santa",
+        "mac",
+        "mc",
+        "al",
+        "el",
+        "bin",
+        "ben",
+        "ter",
+    ]
+)
 
 MATCH, MISMATCH, GAP = 2, -1, -1
 
@@ -134,6 +216,10 @@ def fits_address(name: str, email: str) -> float:
         return 0.6
     for part in long_parts:  # the beginning of a surname behind an initial, as "jgarc"
         for cut in range(len(part) - 1, 2, -1):
-            if part[:cut] in joined and len(joined) - cut <= 2 and all(c in initials for c in joined.replace(part[:cut], "", 1)):
+            if (
+                part[:cut] in joined
+                and len(joined) - cut <= 2
+                and all(c in initials for c in joined.replace(part[:cut], "", 1))
+            ):
                 return 0.6 if cut >= 4 else 0.45
     return 0.0

@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 from lycosa.collection.collection import Collection
 from lycosa.missions.documents.export.dublin_core import TYPES, fit_xml, inverted
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.model import DocumentDescription
 
 
-def list_files(collection: Collection, documents: Iterable[Description], lost: list[str]) -> Iterator[tuple[str, bytes]]:
+def list_files(
+    collection: Collection, documents: Iterable[DocumentDescription], lost: list[str]
+) -> Iterator[tuple[str, bytes]]:
     """The files of an archive, by path; documents whose bytes cannot be read are put into `lost`."""
     for number, document in enumerate(documents, 1):
         page = collection.page(document.url)
@@ -30,7 +32,7 @@ def list_files(collection: Collection, documents: Iterable[Description], lost: l
         yield f"{folder}/{name}", body
 
 
-def file_name(document: Description) -> str:
+def file_name(document: DocumentDescription) -> str:
     """A name for the file that every system takes, with the suffix of its format."""
     last = unquote(document.url.partition("?")[0].rstrip("/").rpartition("/")[2])
     stem = re.sub(r"[^\w.-]+", "_", last, flags=re.ASCII).strip("._-") or "document"
@@ -38,7 +40,7 @@ def file_name(document: Description) -> str:
     return stem if stem.lower().endswith(f".{document.format}") else f"{stem}.{document.format}"
 
 
-def write_metadata(document: Description) -> str:
+def write_metadata(document: DocumentDescription) -> str:
     """`dublin_core.xml` of an item."""
     language = document.language.value if document.language else ""
     rows: list[tuple[str, str, str, str]] = []

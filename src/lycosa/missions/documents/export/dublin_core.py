@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from lycosa.missions.documents.formats import MIMES
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.model import DocumentDescription
 
 NAMESPACES = (
     'xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
@@ -28,7 +28,7 @@ def fit_xml(text: str) -> str:
     return escape(_UNFIT.sub("", text), {'"': "&quot;"})
 
 
-def elements(document: Description) -> Iterator[tuple[str, str]]:
+def elements(document: DocumentDescription) -> Iterator[tuple[str, str]]:
     """The Dublin Core elements of a document, by name and value."""
     if document.title:
         yield "title", document.title.value
@@ -79,13 +79,15 @@ def _given_count(parts: list[str]) -> int:
     return count
 
 
-def write_dc(document: Description) -> str:
+def write_dc(document: DocumentDescription) -> str:
     """The `oai_dc:dc` element of a document."""
-    inner = "".join(f"  <dc:{name}>{fit_xml(value)}</dc:{name}>\n" for name, value in elements(document) if value.strip())
+    inner = "".join(
+        f"  <dc:{name}>{fit_xml(value)}</dc:{name}>\n" for name, value in elements(document) if value.strip()
+    )
     return f"<oai_dc:dc {NAMESPACES}>\n{inner}</oai_dc:dc>\n"
 
 
-def write_all(documents: Iterator[Description]) -> Iterator[bytes]:
+def write_all(documents: Iterator[DocumentDescription]) -> Iterator[bytes]:
     """One XML document with the records of all."""
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n<records>\n'
     for document in documents:

@@ -13,7 +13,7 @@ from lycosa.collection.property_graph import Cell, ColumnType, PropertyGraph
 from lycosa.missions.documents.export.dublin_core import fit_xml
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.text.words import fold
 
 _GRAPHML = {"STRING": "string", "INT64": "long", "DOUBLE": "double", "BOOLEAN": "boolean"}
@@ -80,7 +80,12 @@ def _csv(rows: Iterable[Iterable[Cell]]) -> bytes:
     out = io.StringIO()
     put = csv.writer(out, lineterminator="\n").writerow
     for row in rows:
-        put(["" if value is None else ("true" if value else "false") if isinstance(value, bool) else value for value in row])
+        put(
+            [
+                "" if value is None else ("true" if value else "false") if isinstance(value, bool) else value
+                for value in row
+            ]
+        )
     return out.getvalue().encode("utf-8", "replace")
 
 
@@ -96,7 +101,7 @@ _SEPARATOR = " ;\n    "
 _IRI_UNFIT = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 
 
-def write_turtle(documents: Iterable[Description]) -> Iterator[bytes]:
+def write_turtle(documents: Iterable[DocumentDescription]) -> Iterator[bytes]:
     """Documents, authors and affiliations as RDF in Turtle: Dublin Core terms, FOAF, schema.org."""
     for prefix, address in _PREFIXES.items():
         yield f"@prefix {prefix}: <{address}> .\n".encode()
@@ -104,18 +109,29 @@ def write_turtle(documents: Iterable[Description]) -> Iterator[bytes]:
     places: dict[str, str] = {}  # by folded name
     for document in documents:
         rows = [f"a foaf:Document, {_CLASSES.get(document.category, 'schema:DigitalDocument')}"]
-        tongue = f"@{document.language.value}" if document.language and re.fullmatch("[a-z]{2,3}", document.language.value) else ""
+        tongue = (
+            f"@{document.language.value}"
+            if document.language and re.fullmatch("[a-z]{2,3}", document.language.value)
+            else ""
+        )
         if document.title:
             rows.append(f"dcterms:title {_literal(document.title.value)}{tongue}")
         for at, author in enumerate(document.authors):
             node = f"_:{_node(author_key(document, at))}"
             rows.append(f"dcterms:creator {node}")
-            people.setdefault(node, _describe_person(author.name, [a.email for a in author.addresses], author.orcid, author.affiliations, places))
+            people.setdefault(
+                node,
+                _describe_person(
+                    author.name, [a.email for a in author.addresses], author.orcid, author.affiliations, places
+                ),
+            )
         rows += [f"dcterms:publisher _:{_place(each.value, places)}" for each in document.affiliations]
         rows += [f"dcterms:subject {_literal(each.value)}" for each in document.keywords]
         rows += [f"dcterms:abstract {_literal(document.abstract.value)}{tongue}"] if document.abstract else []
         rows += [f"dcterms:language {_literal(document.language.value)}"] if document.language else []
-        rows += [f"dcterms:issued {_literal(document.year)}^^xsd:gYear"] if re.fullmatch(r"\d{4}", document.year) else []
+        rows += (
+            [f"dcterms:issued {_literal(document.year)}^^xsd:gYear"] if re.fullmatch(r"\d{4}", document.year) else []
+        )
         rows += [f"dcterms:rights {_literal(each.value)}" for each in document.rights]
         rows += [f"bibo:doi {_literal(document.doi)}"] if document.doi else []
         rows.append(f"dcterms:format {_literal(MIMES.get(document.format, document.format))}")
@@ -128,7 +144,9 @@ def write_turtle(documents: Iterable[Description]) -> Iterator[bytes]:
         yield f"\n_:{_node('a' + key)} a foaf:Organization, schema:Organization ;\n    foaf:name {_literal(name)} .\n".encode()
 
 
-def _describe_person(name: str, emails: list[str], orcid: str, affiliations: tuple[str, ...], places: dict[str, str]) -> str:
+def _describe_person(
+    name: str, emails: list[str], orcid: str, affiliations: tuple[str, ...], places: dict[str, str]
+) -> str:
     rows = ["a foaf:Person, schema:Person", f"foaf:name {_literal(name)}"]
     rows += [f"foaf:mbox <mailto:{_IRI_UNFIT.sub('', email)}>" for email in emails]
     rows += [f"schema:identifier <https://orcid.org/{_IRI_UNFIT.sub('', orcid)}>"] if orcid else []
@@ -147,5 +165,7 @@ def _node(key: str) -> str:
 
 
 def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    escaped = (
+        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    )
     return '"' + re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "", escaped) + '"'

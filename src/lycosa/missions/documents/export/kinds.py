@@ -12,7 +12,7 @@ _HEADING = "Of the documents (see lycosa documents):"
 _WRITERS = "lycosa.missions.documents.export.writers"
 
 
-class DocumentOptions(Struct, frozen=True):
+class CatalogueOptions(Struct, frozen=True):
     """Which documents are taken."""
 
     kind: Kind = ""
@@ -24,7 +24,7 @@ class DocumentOptions(Struct, frozen=True):
     ] = ""
 
 
-class DocumentListOptions(DocumentOptions, frozen=True):
+class CatalogueListOptions(CatalogueOptions, frozen=True):
     """Which documents are listed, and how."""
 
     format: Form = None
@@ -36,14 +36,14 @@ EXPORTS = (
         name="documents",
         summary="a row per document: title, authors, affiliations, e-mails, language, category, rights, evidence",
         writer=f"{_WRITERS}:write_documents",
-        options=DocumentListOptions,
+        options=CatalogueListOptions,
         heading=_HEADING,
     ),
     Export(
         name="dublin-core",
         summary="Dublin Core records in one XML file",
         writer=f"{_WRITERS}:write_dublin_core",
-        options=DocumentOptions,
+        options=CatalogueOptions,
         endings=("xml",),
         heading=_HEADING,
     ),
@@ -51,7 +51,7 @@ EXPORTS = (
         name="dspace",
         summary="a folder in DSpace's Simple Archive Format, files included",
         writer=f"{_WRITERS}:write_dspace",
-        options=DocumentOptions,
+        options=CatalogueOptions,
         folder=True,
         pipe=False,
         heading=_HEADING,
@@ -60,7 +60,7 @@ EXPORTS = (
         name="bibtex",
         summary="BibTeX entries",
         writer=f"{_WRITERS}:write_bibtex",
-        options=DocumentOptions,
+        options=CatalogueOptions,
         endings=("bib",),
         heading=_HEADING,
     ),
@@ -68,7 +68,7 @@ EXPORTS = (
         name="ris",
         summary="RIS records",
         writer=f"{_WRITERS}:write_ris",
-        options=DocumentOptions,
+        options=CatalogueOptions,
         endings=("ris",),
         heading=_HEADING,
     ),
@@ -91,7 +91,7 @@ EXPORTS = (
         name="rdf",
         summary="documents, authors and affiliations as RDF in Turtle",
         writer=f"{_WRITERS}:write_rdf",
-        options=DocumentOptions,
+        options=CatalogueOptions,
         endings=("ttl",),
         heading=_HEADING,
     ),

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from lycosa.missions.documents.model import Description, Evidence
+from lycosa.missions.documents.model import DocumentDescription, Evidence
 from lycosa.output.table import Format, write
 
 COLUMNS = (
@@ -19,7 +19,7 @@ COLUMNS = (
 SHORT = ("url", "category", "title", "authors", "emails", "language", "confidence")
 
 
-def row_of(document: Description, *, permission: str = "") -> dict[str, Any]:
+def row_of(document: DocumentDescription, *, permission: str = "") -> dict[str, Any]:
     """A document as the exports name its values."""
     addresses = [address for author in document.authors for address in author.addresses]
     current = list(dict.fromkeys(address.email for address in addresses if address.is_current))
@@ -58,7 +58,7 @@ def _is_printed(evidence: tuple[Evidence, ...]) -> bool:
     return any(each.source in ("text", "metadata") for each in evidence)
 
 
-def _confidences(document: Description) -> dict[str, Any]:
+def _confidences(document: DocumentDescription) -> dict[str, Any]:
     """How sure each value is, by field; of lists one number per value."""
     found: dict[str, Any] = {"document": document.confidence, "category": document.kind.confidence}
     for name in ("title", "language", "abstract"):
@@ -73,7 +73,7 @@ def _confidences(document: Description) -> dict[str, Any]:
     return found
 
 
-def _evidences(document: Description) -> list[dict[str, Any]]:
+def _evidences(document: DocumentDescription) -> list[dict[str, Any]]:
     """Where each value comes from: field, value, source, rule, place."""
     found: list[dict[str, Any]] = []
 

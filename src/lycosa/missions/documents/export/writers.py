@@ -11,11 +11,12 @@ from pathlib import Path
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.export.definition import NoOptions, Written
-from lycosa.missions.documents.catalogue import Catalogue, open_catalogue, open_graph
+from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.export.kinds import DocumentListOptions, DocumentOptions
+from lycosa.missions.documents.export.kinds import CatalogueListOptions, CatalogueOptions
 from lycosa.missions.documents.export.rows import row_of, write_rows
-from lycosa.missions.documents.model import Description
+from lycosa.missions.documents.graph import open_graph
+from lycosa.missions.documents.model import DocumentDescription
 from lycosa.output.destination import opened, opened_bytes
 from lycosa.output.export_folder import write_folder
 from lycosa.output.wording import counted
@@ -24,16 +25,20 @@ from lycosa.output.wording import counted
 class ChosenDocuments:
     """The documents that options choose, with the answers of their authors."""
 
-    def __init__(self, collection: Collection, catalogue: Catalogue, options: DocumentOptions) -> None:
+    def __init__(self, collection: Collection, catalogue: Catalogue, options: CatalogueOptions) -> None:
         self._catalogue = catalogue
         self._options = options
         self.permissions = permissions(collection.path)
 
-    def __iter__(self) -> Iterator[Description]:
+    def __iter__(self) -> Iterator[DocumentDescription]:
         options = self._options
         host = urls.host_pattern(options.host)
         for document in self._catalogue.documents(unwanted=options.all or bool(options.kind)):
-            if options.kind and not fnmatchcase(document.category, options.kind) and document.kind.value != options.kind:
+            if (
+                options.kind
+                and not fnmatchcase(document.category, options.kind)
+                and document.kind.value != options.kind
+            ):
                 continue
             if host and not fnmatchcase(urls.host_of(document.url), host):
                 continue
@@ -43,7 +48,7 @@ class ChosenDocuments:
 
 
 @contextmanager
-def chosen(collection: Collection, options: DocumentOptions) -> Iterator[ChosenDocuments]:
+def chosen(collection: Collection, options: CatalogueOptions) -> Iterator[ChosenDocuments]:
     """The documents of a collection that options choose; prints a note where there are none at all."""
     with open_catalogue(collection) as catalogue:
         if not catalogue.count(unwanted=True):
@@ -55,14 +60,14 @@ def chosen(collection: Collection, options: DocumentOptions) -> Iterator[ChosenD
         yield ChosenDocuments(collection, catalogue, options)
 
 
-def write_documents(collection: Collection, target: str, options: DocumentListOptions) -> Written:
+def write_documents(collection: Collection, target: str, options: CatalogueListOptions) -> Written:
     with chosen(collection, options) as documents, opened(target, options.format) as (out, form):
         rows = (row_of(each, permission=documents.permissions.get(each.url, "")) for each in documents)
         count = write_rows(rows, out, form=form, raw=options.raw)
     return Written(counted(count, "document"))
 
 
-def write_dublin_core(collection: Collection, target: str, options: DocumentOptions) -> Written:
+def write_dublin_core(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export import dublin_core
 
     with chosen(collection, options) as documents:
@@ -70,7 +75,7 @@ def write_dublin_core(collection: Collection, target: str, options: DocumentOpti
     return Written(counted(count, "record"))
 
 
-def write_dspace(collection: Collection, target: str, options: DocumentOptions) -> Written:
+def write_dspace(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export import dspace
 
     lost: list[str] = []
@@ -81,14 +86,14 @@ def write_dspace(collection: Collection, target: str, options: DocumentOptions) 
     return Written(f"{counted(count, 'item')}{lack}", partial=bool(lost))
 
 
-def write_bibtex(collection: Collection, target: str, options: DocumentOptions) -> Written:
+def write_bibtex(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export.citations import list_bibtex
 
     with chosen(collection, options) as documents:
         return Written(counted(_write_parts(target, list_bibtex(documents)), "entry"))
 
 
-def write_ris(collection: Collection, target: str, options: DocumentOptions) -> Written:
+def write_ris(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export.citations import list_ris
 
     with chosen(collection, options) as documents:
@@ -111,7 +116,7 @@ def write_neo4j(collection: Collection, target: str, options: NoOptions) -> Writ
     return Written(f"{counted(count, 'file')}; import.sh has the command")
 
 
-def write_rdf(collection: Collection, target: str, options: DocumentOptions) -> Written:
+def write_rdf(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export.graph_files import write_turtle
 
     with chosen(collection, options) as documents:

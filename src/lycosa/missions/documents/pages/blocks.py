@@ -13,12 +13,54 @@ from lycosa.parse import Doc
 
 #: Elements that begin a block of their own; a row of a table, with all its cells, is one block.
 _BLOCKS = frozenset(
-    "p li tr dt dd h1 h2 h3 h4 h5 h6 div section article header footer main aside nav td th ul ol dl table tbody thead"
-    " address blockquote figure figcaption form fieldset pre body center details summary hr br".split()
+    [
+        "p",
+        "li",
+        "tr",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "div",
+        "section",
+        "article",
+        "header",
+        "footer",
+        "main",
+        "aside",
+        "nav",
+        "td",
+        "th",
+        "ul",
+        "ol",
+        "dl",
+        "table",
+        "tbody",
+        "thead",
+        "address",
+        "blockquote",
+        "figure",
+        "figcaption",
+        "form",
+        "fieldset",
+        "pre",
+        "body",
+        "center",
+        "details",
+        "summary",
+        "hr",
+        "br",
+    ]
 )
 _IN_ROWS = frozenset({"td", "th", "p", "div", "br", "ul", "li"})
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_SILENT = frozenset("script style noscript template svg head select option button iframe object".split())
+_SILENT = frozenset(
+    ["script", "style", "noscript", "template", "svg", "head", "select", "option", "button", "iframe", "object"]
+)
 _MARGINS = frozenset({"nav", "footer"})
 #: What is read of one page.
 MAX_BLOCKS = 5_000

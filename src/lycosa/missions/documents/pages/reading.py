@@ -28,10 +28,16 @@ _ITEM_CHARS = 600
 
 #: Labels before names, by what they make of a person.
 _LABELS: tuple[tuple[Role, str], ...] = (
-    ("teacher", r"profesor(?:es|as|a)?|docentes?|equipo docente|c[aá]tedra|ayudantes?|instructor(?:es|s|a)?|teach(?:ers?|ing staff|ing team)"
-                r"|lecturers?|professor(?:es|as|s|a)?|profs?\b|taught by|impartid[oa] por|responsables?|coordinador(?:es|a)?"),
+    (
+        "teacher",
+        r"profesor(?:es|as|a)?|docentes?|equipo docente|c[aá]tedra|ayudantes?|instructor(?:es|s|a)?|teach(?:ers?|ing staff|ing team)"
+        r"|lecturers?|professor(?:es|as|s|a)?|profs?\b|taught by|impartid[oa] por|responsables?|coordinador(?:es|a)?",
+    ),
     ("author", r"autor(?:es|as|a)?|authors?|written by|escrito por|elaborado por|by\b|por\b"),
-    ("director", r"directora?(?:es)?|dirigid[oa] por|supervisors?|supervised by|advis[eo]rs?|tutor(?:es|a)?|orientador(?:es|a)?"),
+    (
+        "director",
+        r"directora?(?:es)?|dirigid[oa] por|supervisors?|supervised by|advis[eo]rs?|tutor(?:es|a)?|orientador(?:es|a)?",
+    ),
     ("jury", r"tribunal|jurados?|jury|committee|banca"),
     ("head", r"rectora?|decan[oa]|dean|jef[ea] de|head of|director(?:a)? del departamento|chair|secretari[oa]"),
 )
@@ -41,8 +47,12 @@ _POSITION = re.compile(
     r"(?i)\b(?:profesor|profesora|catedr[aá]tic[oa]|titular|asociad[oa]|adjunt[oa]|ayudante|investigador|investigadora|becari[oa]"
     r"|professor|lecturer|reader|research fellow|researcher|postdoc|phd student|doctorand[oa]|jefe de trabajos|docente|emeritus|em[eé]rito)\b"
 )
-_DOWNLOAD = re.compile(r"(?i)download|descarg|bitstream|handle|attachment|adjunto|getfile|viewfile|/file|pdf|[?&](?:f|file|doc|id)=")
-_USER_PATH = re.compile(r"/(?:~|%7e|users?/|people/|personal/|staff/|profesor(?:es)?/|docentes/)([\w.-]{2,40})", re.IGNORECASE)
+_DOWNLOAD = re.compile(
+    r"(?i)download|descarg|bitstream|handle|attachment|adjunto|getfile|viewfile|/file|pdf|[?&](?:f|file|doc|id)="
+)
+_USER_PATH = re.compile(
+    r"/(?:~|%7e|users?/|people/|personal/|staff/|profesor(?:es)?/|docentes/)([\w.-]{2,40})", re.IGNORECASE
+)
 
 
 def read_page(doc: Doc) -> PageFacts:
@@ -57,15 +67,19 @@ def read_page(doc: Doc) -> PageFacts:
     emails = _read_emails(blocks, doc.url)
     _read_people(blocks, people, owner, doc.url)
     text = " ".join(block.text for block in blocks if not block.is_margin)
-    return PageFacts(
-        title=(doc.title or "")[:300],
-        language=doc.language[:10],
-        people=tuple(people.list()),
-        organisations=tuple(_read_organisations(blocks, doc)),
-        emails=tuple(emails),
-        keywords=tuple(_read_keywords(doc)),
-        documents=tuple(_read_links(blocks)),
-    ) if text or blocks else PageFacts(title=(doc.title or "")[:300])
+    return (
+        PageFacts(
+            title=(doc.title or "")[:300],
+            language=doc.language[:10],
+            people=tuple(people.list()),
+            organisations=tuple(_read_organisations(blocks, doc)),
+            emails=tuple(emails),
+            keywords=tuple(_read_keywords(doc)),
+            documents=tuple(_read_links(blocks)),
+        )
+        if text or blocks
+        else PageFacts(title=(doc.title or "")[:300])
+    )
 
 
 class _People:
@@ -90,7 +104,18 @@ class _People:
 
 
 #: Which role says most of a person.
-_RANK: dict[Role, int] = {"owner": 0, "teacher": 1, "author": 2, "member": 3, "director": 4, "tutor": 4, "jury": 5, "head": 6, "editor": 7, "other": 8}
+_RANK: dict[Role, int] = {
+    "owner": 0,
+    "teacher": 1,
+    "author": 2,
+    "member": 3,
+    "director": 4,
+    "tutor": 4,
+    "jury": 5,
+    "head": 6,
+    "editor": 7,
+    "other": 8,
+}
 
 
 def _merge(known: Person, other: Person) -> Person:
@@ -115,13 +140,20 @@ def _marked_up(doc: Doc) -> Iterator[Person]:
         if "Person" in (kinds if isinstance(kinds, list) else [kinds]) and isinstance(item.get("name"), str):
             emails = [item["email"]] if isinstance(item.get("email"), str) else item.get("email") or []
             yield _person(
-                item["name"], 0.9, doc.url, rule="JSON-LD", role="other",
+                item["name"],
+                0.9,
+                doc.url,
+                rule="JSON-LD",
+                role="other",
                 emails=[str(email).removeprefix("mailto:") for email in emails][:5],
                 affiliations=[text for text in _texts(item.get("affiliation") or item.get("worksFor"))][:5],
             )
     for card in tree.select(".h-card, .vcard")[:MAX_PEOPLE]:
         name = next((element.text for element in card.select(".p-name, .fn")[:1]), "")
-        emails = [(element.attr("href") or element.text).removeprefix("mailto:") for element in card.select(".u-email, .email")[:5]]
+        emails = [
+            (element.attr("href") or element.text).removeprefix("mailto:")
+            for element in card.select(".u-email, .email")[:5]
+        ]
         organisations = [element.text for element in card.select(".p-org, .org")[:3]]
         if judge_name(_clean(name)):
             yield _person(name, 0.9, doc.url, rule="hCard", role="other", emails=emails, affiliations=organisations)
@@ -165,12 +197,20 @@ def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
     login = found[1] if found else ""
     headings = [block.text for block in blocks if block.tag in ("h1", "h2") and not block.is_margin][:3]
     titles = [piece for piece in re.split(r"\s+[-–—|·:»]\s+|\s*[|:]\s*", doc.title or "") if piece.strip()][:4]
-    for text, rule in [*((text, "heading") for text in headings[:1]), *((text, "title") for text in titles), *((text, "heading") for text in headings[1:])]:
+    for text, rule in [
+        *((text, "heading") for text in headings[:1]),
+        *((text, "title") for text in titles),
+        *((text, "heading") for text in headings[1:]),
+    ]:
         name = _strip_home(_clean(text))
         sure = judge_name(name)
-        if sure and login and fits_address(name, f"{login}@x") >= 0.5:
-            sure = max(sure, 0.9)
-        elif sure and any(fits_address(name, email) >= 0.8 for block in blocks for email in _emails_of(block)):
+        if (
+            sure
+            and login
+            and fits_address(name, f"{login}@x") >= 0.5
+            or sure
+            and any(fits_address(name, email) >= 0.8 for block in blocks for email in _emails_of(block))
+        ):
             sure = max(sure, 0.9)
         if sure >= 0.6:
             return _person(name, sure, doc.url, rule=f"{rule} of the page", role="owner")
@@ -179,7 +219,11 @@ def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
 
 def _strip_home(text: str) -> str:
     """The name in "Home page of Ana Pérez", "Ana Pérez's homepage", "Página de Ana Pérez"."""
-    text = re.sub(r"(?i)^(?:(?:the )?(?:personal )?(?:home ?page|web ?(?:page|site)|website)s? (?:of|for)|p[aá]gina (?:web |personal )*de|web de|sitio de)\s+", "", text)
+    text = re.sub(
+        r"(?i)^(?:(?:the )?(?:personal )?(?:home ?page|web ?(?:page|site)|website)s? (?:of|for)|p[aá]gina (?:web |personal )*de|web de|sitio de)\s+",
+        "",
+        text,
+    )
     text = re.sub(r"(?i)(?:['’]s)?\s+(?:home ?page|web ?(?:page|site)|website|page|blog)$", "", text)
     return re.sub(r"^(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg)\.?\s+(?:(?:Dr|Dra)\.?\s+)?", "", text)
 
@@ -201,7 +245,11 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
         if names and len(names) * 10 <= max(10, len(block.text)):
             for name in names[:50]:
                 role = _role_in(block.text, name) or (role_above if block.tag not in ("h1", "h2") else None)
-                if role is None and (block.tag in ("tr", "li", "dd", "dt", "div", "p") and (_POSITION.search(block.text) or emails) and len(block.text) < 300):
+                if role is None and (
+                    block.tag in ("tr", "li", "dd", "dt", "div", "p")
+                    and (_POSITION.search(block.text) or emails)
+                    and len(block.text) < 300
+                ):
                     role = "member"
                 own = [email for email in emails if len(names) == 1 or fits_address(name.name, email) >= 0.6]
                 if len(names) == 1 and len(own) > 1:
@@ -210,8 +258,14 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
                 own = [email for email in own if not is_impersonal(email)]
                 person = people.add(
                     _person(
-                        name.name, name.confidence, url, rule=f"{block.tag}: {role or 'name'}", role=role or "other", emails=own,
-                        affiliations=find_organisations(block.text) if role in ("member", "teacher") or own else [], quote=block.text[:200],
+                        name.name,
+                        name.confidence,
+                        url,
+                        rule=f"{block.tag}: {role or 'name'}",
+                        role=role or "other",
+                        emails=own,
+                        affiliations=find_organisations(block.text) if role in ("member", "teacher") or own else [],
+                        quote=block.text[:200],
                     )
                 )
                 last, since = person, 0
@@ -225,7 +279,17 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
                 if target is None or (owner is None and since > 3 and not fitting):
                     continue
                 sure = min(target.confidence, 0.9) if fitting or since <= 2 or target is owner else 0.6
-                people.add(_person(target.name, sure, url, rule="address near the name", role=target.role, emails=[email], quote=block.text[:200]))
+                people.add(
+                    _person(
+                        target.name,
+                        sure,
+                        url,
+                        rule="address near the name",
+                        role=target.role,
+                        emails=[email],
+                        quote=block.text[:200],
+                    )
+                )
 
 
 def _names_of(block: Block, *, with_role: bool) -> list[FoundName]:
@@ -253,7 +317,9 @@ def _find_linked(text: str, anchors: set[str]) -> list[FoundName]:
         if start >= 0:
             found.append(FoundName(anchor, start, start + len(anchor), judge_name(anchor)))
     taken = [(name.start, name.end) for name in found]
-    found += [name for name in find_names(text) if not any(start < name.end and name.start < end for start, end in taken)]
+    found += [
+        name for name in find_names(text) if not any(start < name.end and name.start < end for start, end in taken)
+    ]
     return sorted(found, key=lambda name: name.start)
 
 
@@ -266,7 +332,9 @@ def _role_in(text: str, name: FoundName) -> Role | None:
     if label is None:
         return None
     between = before[label.end() :]
-    if len(between) > 120 or re.search(r"[.;?!](?:\s|$)", re.sub(r"\b[A-Z]\.|Drª?a?\.|Prof\.|Lic\.|Ing\.", "", between)):
+    if len(between) > 120 or re.search(
+        r"[.;?!](?:\s|$)", re.sub(r"\b[A-Z]\.|Drª?a?\.|Prof\.|Lic\.|Ing\.", "", between)
+    ):
         return None
     role = _role_of(label)
     return role if ":" in between or role in ("teacher", "director") or not between.strip() else None
@@ -295,7 +363,11 @@ def _read_emails(blocks: list[Block], url: str) -> list[Finding]:
 def _read_organisations(blocks: list[Block], doc: Doc) -> Iterator[Finding]:
     seen: dict[str, None] = {}
     texts = [(doc.title or "", "title", 0.8)]
-    texts += [(block.text, f"{block.tag} of the page", 0.5 if block.is_margin else 0.7) for block in blocks[:400] if len(block.text) < 400]
+    texts += [
+        (block.text, f"{block.tag} of the page", 0.5 if block.is_margin else 0.7)
+        for block in blocks[:400]
+        if len(block.text) < 400
+    ]
     for text, rule, sure in texts:
         for name in find_organisations(text):
             if fold(name) not in seen and len(seen) < 40:
@@ -319,7 +391,9 @@ def _read_links(blocks: list[Block]) -> Iterable[DocumentLink]:
         for link in block.links:
             if not format_by_suffix(link.url) and not _DOWNLOAD.search(link.url) and not _DOWNLOAD.search(link.text):
                 continue
-            yield DocumentLink(url=link.url, anchor=link.text[:300], item=block.text[:_ITEM_CHARS], heading=block.heading)
+            yield DocumentLink(
+                url=link.url, anchor=link.text[:300], item=block.text[:_ITEM_CHARS], heading=block.heading
+            )
             count += 1
             if count >= MAX_LINKS:
                 return

@@ -20,7 +20,23 @@ _LIST = re.compile(rf"(?<![A-Za-z0-9._%+-])({_LOCAL}(?:\s*[,;]\s*{_LOCAL}){{1,12
 _ENDINGS = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.IGNORECASE)
 _TOP = re.compile(r"^[a-z]{2,18}$", re.IGNORECASE)
 #: Words before which "at" is only a word: "look at example.org".
-_PROSE = frozenset("look looking available hosted held located found presented arrive arrives data students workshop".split())
+_PROSE = frozenset(
+    [
+        "look",
+        "looking",
+        "available",
+        "hosted",
+        "held",
+        "located",
+        "found",
+        "presented",
+        "arrive",
+        "arrives",
+        "data",
+        "students",
+        "workshop",
+    ]
+)
 #: Addresses of nobody in particular.
 _IMPERSONAL = re.compile(
     r"^(?:info|contact|contacto|webmaster|admin|administrador|administracion|secretaria|secretary|office|support|soporte|help|ayuda"
@@ -85,13 +101,24 @@ def is_impersonal(email: str) -> bool:
 
 def _has_mark(written: str, domain: str) -> bool:
     """Whether a disguise is one: brackets around its words, or a domain that looks like one behind bare words."""
-    return bool(re.search(r"[\[({<«_@＠]|arroba|ARROBA", written)) or domain.count(".") >= 1 and " dot " in written.lower() or bool(
-        re.search(r"\s(?:at|AT)\s+[\w-]+\.(?:[\w-]+\.)*(?:edu|es|ar|mx|cl|br|pt|org|uk|de|fr|it|co|pe|uy)\b", written)
+    return (
+        bool(re.search(r"[\[({<«_@＠]|arroba|ARROBA", written))
+        or domain.count(".") >= 1
+        and " dot " in written.lower()
+        or bool(
+            re.search(
+                r"\s(?:at|AT)\s+[\w-]+\.(?:[\w-]+\.)*(?:edu|es|ar|mx|cl|br|pt|org|uk|de|fr|it|co|pe|uy)\b", written
+            )
+        )
     )
 
 
 def _undisguise(text: str) -> str:
-    text = re.sub(r"\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_", ".", text)
+    text = re.sub(
+        r"\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_",
+        ".",
+        text,
+    )
     return re.sub(r"\s+", "", text)
 
 

@@ -70,5 +70,9 @@ def _read_lines(image: Any, number: int, scale: float) -> list[Line]:
             continue
         xs, ys = [float(corner[0]) / scale for corner in corners], [float(corner[1]) / scale for corner in corners]
         box = Box(min(xs), min(ys), max(xs), max(ys))
-        found.append(Line(text=" ".join(text.split()), page=number, box=box, size=round((box.bottom - box.top) * 0.75, 1)))
-    return sorted(found, key=lambda line: (round(line.box.top / 6) if line.box else 0, line.box.left if line.box else 0))
+        found.append(
+            Line(text=" ".join(text.split()), page=number, box=box, size=round((box.bottom - box.top) * 0.75, 1))
+        )
+    return sorted(
+        found, key=lambda line: (round(line.box.top / 6) if line.box else 0, line.box.left if line.box else 0)
+    )

@@ -36,7 +36,11 @@ def read_office(body: bytes, /, *, format: str, whole: bool = False) -> Layout:
         return Layout(format=format, problem=f"{format}: {words[0][:200] if words else type(error).__name__}")
     content = result.content[:MAX_CHARS]
     lines, pages = _read_lines(content, is_slides=format in _SLIDES)
-    metadata = {name: value for name in ("title", "authors", "subject", "keywords", "created_by") if (value := _text(result.metadata.get(name)))}
+    metadata = {
+        name: value
+        for name in ("title", "authors", "subject", "keywords", "created_by")
+        if (value := _text(result.metadata.get(name)))
+    }
     if "authors" in metadata:
         metadata["author"] = metadata.pop("authors")
     return Layout(
@@ -72,10 +76,21 @@ def _read_lines(content: str, *, is_slides: bool) -> tuple[list[Line], int]:
         text = _plain(heading[2] if heading else raw)
         if not text or len(lines) >= _MAX_LINES or page > 3:
             continue
-        size = (_SIZES.get(len(heading[1]), 12.0) if not is_slides or slides > 1 else _SIZES[1]) if heading else _TEXT_SIZE
+        size = (
+            (_SIZES.get(len(heading[1]), 12.0) if not is_slides or slides > 1 else _SIZES[1]) if heading else _TEXT_SIZE
+        )
         width = min(_WIDTH - 2 * _LEFT, len(text) * size * 0.5)
         box = Box(_LEFT, top, _LEFT + width, top + size)
-        lines.append(Line(text=text, page=page, box=box, size=size, bold=heading is not None or raw.strip().startswith("**"), block=block))
+        lines.append(
+            Line(
+                text=text,
+                page=page,
+                box=box,
+                size=size,
+                bold=heading is not None or raw.strip().startswith("**"),
+                block=block,
+            )
+        )
         top += _LEADING + size - _TEXT_SIZE
     return lines, slides
 

@@ -17,8 +17,21 @@ def read_postscript(body: bytes, /, *, whole: bool = False) -> Layout:
 
     program = shutil.which("gs")
     if program is None:
-        return Layout(format="ps", problem="ps: Ghostscript is not installed (apt-get install ghostscript); then lycosa extract --again")
-    command = [program, "-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-dLastPage=200", "-sDEVICE=pdfwrite", "-sOutputFile=-", "-"]
+        return Layout(
+            format="ps",
+            problem="ps: Ghostscript is not installed (apt-get install ghostscript); then lycosa extract --again",
+        )
+    command = [
+        program,
+        "-q",
+        "-dSAFER",
+        "-dBATCH",
+        "-dNOPAUSE",
+        "-dLastPage=200",
+        "-sDEVICE=pdfwrite",
+        "-sOutputFile=-",
+        "-",
+    ]
     try:
         done = subprocess.run(command, input=body, capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
