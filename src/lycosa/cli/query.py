@@ -60,7 +60,8 @@ def query(
 
     if [bool(sql), bool(cypher), bool(sparql)].count(True) != 1 or (thesaurus and not sparql):
         raise UsageError(
-            "Give one query: SQL for the collection, --cypher for its graph, or --sparql (with --thesaurus) for a thesaurus."
+            "Give one query: SQL for the collection, --cypher for its graph,"
+            " or --sparql (with --thesaurus) for a thesaurus."
         )
     if sparql:
         columns, rows = _ask_thesaurus(sparql, thesaurus, timeout)

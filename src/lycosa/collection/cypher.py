@@ -54,7 +54,8 @@ def ask(
             [*(table.label for table in graph.nodes), *dict.fromkeys(table.type for table in graph.relations)]
         )
         raise UsageError(
-            f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'} (the graph has {tables})."
+            f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'}"
+            f" (the graph has {tables})."
         ) from None
     if isinstance(result, list):
         result = result[-1]

@@ -103,7 +103,7 @@ class MissionPlugin(Protocol):
         """
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
-        """The settings in a file of a form of its own, as the tables of a mission file; None where it is no such file."""
+        """The settings in a file of a form of its own, as the tables of a mission file; None where it is none."""
 
     def quarry(self) -> Quarry | None:
         """What it hunts: a class at the top of a module, made without arguments, as worker processes make their own."""

@@ -37,7 +37,9 @@ CREATE TABLE document (
     data TEXT
 );
 CREATE TABLE person (number INTEGER PRIMARY KEY, name TEXT, data TEXT);
-CREATE TABLE authorship (document INTEGER, position INTEGER, person INTEGER, PRIMARY KEY (document, position)) WITHOUT ROWID;
+CREATE TABLE authorship (
+    document INTEGER, position INTEGER, person INTEGER, PRIMARY KEY (document, position)
+) WITHOUT ROWID;
 CREATE INDEX authorship_person ON authorship (person);
 """
 _decode = msgspec.json.Decoder(DocumentDescription).decode

@@ -1,11 +1,11 @@
-"""Contact sheets: per author the documents, the best address with its evidence, and the letter that asks for permission."""
+"""Contact sheets: per author the documents, the best address with its evidence, and the letter that asks."""
 
 from __future__ import annotations
 
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -63,7 +63,7 @@ Entre eles encontrámos {count} da sua autoria:
 {documents}
 
 Autoriza-nos a depositá-los no repositório, onde poderão ser consultados livremente com menção da sua autoria?
-Se algum não deve ser depositado, ou se os dados não estão corretos, agradecemos que nos avise em resposta a esta mensagem.
+Se algum não deve ser depositado, ou se os dados não estão corretos, agradecemos que responda a esta mensagem.
 
 Muito obrigado.
 """,
@@ -132,7 +132,7 @@ def contact_sheets(collection: Collection, *, author: str = "", everything: bool
 
 
 def _sheet(
-    person: KnownPerson, name: str, documents: list[DocumentDescription], states: dict[str, str]
+    person: KnownPerson, name: str, documents: list[DocumentDescription], states: Mapping[str, str]
 ) -> ContactSheet:
     """The sheet of one author; the best address is the one that the site gives today, then the surest printed one."""
     found: dict[str, MailAddress] = {}
@@ -215,7 +215,8 @@ def _read_template(path: str) -> str:
         raise UsageError(f"documents.letter: {path} cannot be read as a letter ({error}).") from None
     if unknown := names - _FIELDS:
         raise UsageError(
-            f"documents.letter: {path} has {{{sorted(unknown)[0]}}}; allowed: {{name}}, {{email}}, {{documents}}, {{count}}."
+            f"documents.letter: {path} has {{{sorted(unknown)[0]}}};"
+            " allowed: {name}, {email}, {documents}, {count}."
         )
     return text
 

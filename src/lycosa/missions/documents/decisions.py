@@ -128,7 +128,7 @@ def list_decisions(folder: Path) -> Iterator[Decision]:
 
 
 def permissions(folder: Path) -> dict[str, State]:
-    """The state of each document that somebody was asked about: refused by one, granted by all who were asked, or open."""
+    """The state of each document that somebody was asked about: refused by one, granted by all of them, or asked."""
     latest: dict[str, dict[str, str]] = {}
     for decision in list_decisions(folder):
         latest.setdefault(decision.url, {})[decision.author] = decision.state

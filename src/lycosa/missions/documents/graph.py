@@ -25,8 +25,8 @@ _HTML = {"key": "STRING", "url": "STRING", "title": "STRING", "text": "STRING", 
 _PDF = {
     "key": "STRING", "url": "STRING", "title": "STRING", "text": "STRING", "language": "STRING", **_PLACE,
     "category": "STRING", "subcategory": "STRING", "wanted": "BOOLEAN", "authors": "STRING", "affiliations": "STRING",
-    "emails": "STRING", "keywords": "STRING", "abstract": "STRING", "rights": "STRING", "doi": "STRING", "year": "STRING",
-    "format": "STRING", "pages": "INT64", "confidence": "DOUBLE",
+    "emails": "STRING", "keywords": "STRING", "abstract": "STRING", "rights": "STRING", "doi": "STRING",
+    "year": "STRING", "format": "STRING", "pages": "INT64", "confidence": "DOUBLE",
 }  # fmt: skip
 _AUTHOR = {
     "key": "STRING",

@@ -27,8 +27,8 @@ DocumentKind = Literal[
     "other",
 ]
 
-#: Where a value was read: in the text of the document, in its embedded metadata, in the words of a link to it, on a page
-#: of the site, in another document of the site, or given by a person.
+#: Where a value was read: in the text of the document, in its embedded metadata, in the words of a link to it, on a
+#: page of the site, in another document of the site, or given by a person.
 Source = Literal["text", "metadata", "link", "page", "document", "correction"]
 
 #: What a person has to do with a document or a page: only authors are asked for permission. A page has an owner whom it

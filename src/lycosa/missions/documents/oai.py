@@ -81,8 +81,8 @@ class Repository:
             shown = {} if error.code in ("badVerb", "badArgument") else given
         attributes = "".join(f' {name}="{fit_xml(value)}"' for name, value in shown.items())
         now = _moment(clock.now())
-        text = f"{_HEAD}<responseDate>{now}</responseDate>\n<request{attributes}>{fit_xml(base)}</request>\n{body}</OAI-PMH>\n"
-        return text.encode()
+        request = f"<request{attributes}>{fit_xml(base)}</request>"
+        return f"{_HEAD}<responseDate>{now}</responseDate>\n{request}\n{body}</OAI-PMH>\n".encode()
 
     def _run(self, given: Mapping[str, str], base: str) -> str:
         verb = given.get("verb", "")

@@ -3,7 +3,9 @@
     <PARAMETERS>
       <SEEDS><SEED>http://www.example.edu/</SEED></SEEDS>
       <ONLY_SUBPATHS>true</ONLY_SUBPATHS>
-      <LABELS><LABEL category="thesis" subcategory="phd" maxCharactersInDoc="2000" matchingWords="tesis, doctorado"/></LABELS>
+      <LABELS>
+        <LABEL category="thesis" subcategory="phd" maxCharactersInDoc="2000" matchingWords="tesis, doctorado"/>
+      </LABELS>
     </PARAMETERS>
 
 A value may stand in an element's text, in elements below it, or in attributes; names count without case, `_` and `-`.

@@ -48,7 +48,8 @@ def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note
             names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
             if author and not names and wanted:
                 raise UsageError(
-                    f"{author} is no author of {document.url}: {', '.join(a.name for a in document.authors) or 'none is known'}."
+                    f"{author} is no author of {document.url}:"
+                    f" {', '.join(each.name for each in document.authors) or 'none is known'}."
                 )
             chosen += [(document.url, name) for name in names or ([""] if not author else [])]
         if not chosen:

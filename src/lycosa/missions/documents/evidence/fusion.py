@@ -1,8 +1,8 @@
 """Fusion: what is known of each document of a site, from itself, from the pages above it and from the other documents.
 
-Three passes give candidates, each with a confidence and its evidence: the document's own text and embedded metadata; the
-pages that lead to it, up to a depth; the authors and affiliations of the other documents that stand in its beginning.
-Their union is the `DocumentDescription`. What a document prints outweighs what others say: where it names its authors, pages
+Three passes give candidates, each with a confidence and its evidence: the document's own text and metadata; the pages
+that lead to it, up to a depth; the authors and affiliations of the other documents that stand in its beginning. Their
+union is the `DocumentDescription`. What a document prints outweighs what others say: where it names its authors, pages
 confirm them and add addresses; they name authors only where the document names none.
 """
 
@@ -416,7 +416,7 @@ class Fusion:
         )
 
     def _nearest(self, entries: list[Entry], above: list[Neighbour]) -> Entry | None:
-        """The person that a name stands for: the only one, or the one whose page is nearest; None where that is open."""
+        """The person that a name stands for: the only one, or the one with the nearest page; None where it is open."""
         if len(entries) <= 1:
             return entries[0] if entries else None
         distances = {page.url: page.distance for page in above}

@@ -49,51 +49,47 @@ def find_label(labels: Iterable[CategoryLabel], *, head: str, around: str) -> Ca
 
 
 #: Finer sorts of each kind, in Spanish, English and Portuguese.
-_SUBCATEGORIES: dict[str, tuple[tuple[str, str], ...]] = {
-    "thesis": (
-        (
-            "doctoral thesis",
-            r"tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?|"
-            r"grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em",
-        ),
-        (
-            "master's thesis",
-            r"master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)|"
-            r"magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en",
-        ),
-        (
-            "degree project",
-            r"trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)|"
-            r"licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc|ingenier[oa] en",
-        ),
-        ("advanced studies diploma", r"diploma de estudios avanzados|dea\b|suficiencia investigadora"),
-    ),
-    "exercises": (
-        ("laboratory assignment", r"laboratori[oa]|laboratory|lab (?:assignment|session)"),
-        ("solved exercises", r"soluciones|resuelt[oa]s|solutions|solved|gabarito"),
-        ("exercise sheet", r""),
-    ),
-    "exam": (
-        ("midterm", r"parcial|midterm|intermedi[oa]"),
-        ("final exam", r"final|convocatoria|recuperatorio|suplementari[oa]"),
-    ),
-    "notes": (
-        ("cheat sheet", r"hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos"),
-        ("lecture notes", r""),
-    ),
-    "article": (
-        ("conference paper", r"proceedings|conference|congreso|workshop|jornadas|symposium|simposio|actas|anais"),
-        ("journal article", r"journal|revista|vol(?:ume|umen)?\s*\d+|issn"),
-        ("preprint", r"preprint|arxiv|working paper|documento de trabajo"),
-    ),
-    "report": (("technical report", r"technical report|informe tecnico|relatorio tecnico"),),
+_SUBCATEGORIES: dict[str, dict[str, str]] = {
+    "thesis": {
+        "doctoral thesis": """
+            tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?
+            |grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em""",
+        "master's thesis": """
+            master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)
+            |magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en""",
+        "degree project": """
+            trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)
+            |licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc
+            |ingenier[oa] en""",
+        "advanced studies diploma": "diploma de estudios avanzados|dea|suficiencia investigadora",
+    },
+    "exercises": {
+        "laboratory assignment": "laboratori[oa]|laboratory|lab (?:assignment|session)",
+        "solved exercises": "soluciones|resuelt[oa]s|solutions|solved|gabarito",
+        "exercise sheet": "",
+    },
+    "exam": {
+        "midterm": "parcial|midterm|intermedi[oa]",
+        "final exam": "final|convocatoria|recuperatorio|suplementari[oa]",
+    },
+    "notes": {
+        "cheat sheet": "hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos",
+        "lecture notes": "",
+    },
+    "article": {
+        "conference paper": "proceedings|conference|congreso|workshop|jornadas|symposium|simposio|actas|anais",
+        "journal article": r"journal|revista|vol(?:ume|umen)?\s*\d+|issn",
+        "preprint": "preprint|arxiv|working paper|documento de trabajo",
+    },
+    "report": {"technical report": "technical report|informe tecnico|relatorio tecnico"},
 }
 
 
 def find_subcategory(kind: str, head: str) -> str:
     """The finer sort of a document by the words of its beginning; empty where none is told."""
     text = fold(head[:3_000])
-    for name, pattern in _SUBCATEGORIES.get(kind, ()):
-        if not pattern or re.search(rf"\b(?:{pattern})\b", text):
+    for name, lines in _SUBCATEGORIES.get(kind, {}).items():
+        words = "".join(line.strip() for line in lines.splitlines())
+        if not words or re.search(rf"\b(?:{words})\b", text):
             return name
     return ""

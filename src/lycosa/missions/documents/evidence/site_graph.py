@@ -44,7 +44,7 @@ class Neighbour(Struct, frozen=True):
 
 
 class SiteGraph:
-    """Pages and documents of a collection with the links between them; it lives in a temporary file where it is large."""
+    """Pages and documents of a collection with the links between them, in a temporary file where they are many."""
 
     def __init__(self, store: apsw.Connection) -> None:
         self._store = store

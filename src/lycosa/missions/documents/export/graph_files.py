@@ -141,7 +141,8 @@ def write_turtle(documents: Iterable[DocumentDescription]) -> Iterator[bytes]:
     for node, text in people.items():
         yield f"\n{node} {text} .\n".encode()
     for key, name in places.items():
-        yield f"\n_:{_node('a' + key)} a foaf:Organization, schema:Organization ;\n    foaf:name {_literal(name)} .\n".encode()
+        rows = ["a foaf:Organization, schema:Organization", f"foaf:name {_literal(name)}"]
+        yield f"\n_:{_node('a' + key)} {_SEPARATOR.join(rows)} .\n".encode()
 
 
 def _describe_person(

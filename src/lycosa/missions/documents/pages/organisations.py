@@ -1,4 +1,4 @@
-"""Organisations in text: universities, faculties, departments, institutes, by the words that their names begin or end with."""
+"""Organisations in text: universities, faculties, departments, by the words that begin or end their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _FIRST = (
     r"|Escuela|Escola|Centro|Centre|C[aá]tedra|Laboratorio|Laborat[oó]rio|Secci[oó]n|Colegio|Academia|Consejo|Ministerio|Hospital"
     r"|University|Faculty|Department|Dept\.?|School|Institute|College|Cent(?:er|re)|Laboratory|Division|Chair"
 )
-_LAST = r"University|Institute(?: of Technology)?|College|School|Laborator(?:y|ies)|Department|Universität|Hochschule|Academy|Polytechnic|Hospital"
+_LAST = (
+    r"University|Institute(?: of Technology)?|College|School|Laborator(?:y|ies)|Department|Universität|Hochschule"
+    r"|Academy|Polytechnic|Hospital"
+)
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’.-]*"
 _LINK = r"(?:de las|de los|de la|del|de|da|do|das|dos|e|y|i|of the|of|and|for|in|at|et|für|&|en|la|las|los|el|the)"
 _ROMANCE = re.compile(rf"\b(?:{_FIRST})(?:\s+(?:{_LINK}\s+){{0,2}}(?:{_WORD}))+", re.UNICODE)

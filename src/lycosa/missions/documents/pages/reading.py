@@ -1,4 +1,4 @@
-"""What a page says of people: who owns it, who teaches, who is listed, with which addresses; and the words of its links.
+"""What a page says of people: who owns it, teaches, is listed, with which addresses; and the words of its links.
 
 Marked-up data counts first (JSON-LD, microformats, meta author), then the shape of the page: headings that are names,
 labels before names ("Docentes:"), rows and items of staff lists, addresses beside names.
@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lycosa import urls
 from lycosa.missions.documents.evidence.similarity import fits_address, same_person
 from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
@@ -27,25 +26,29 @@ _MAX_EMAILS = 500
 _ITEM_CHARS = 600
 
 #: Labels before names, by what they make of a person.
-_LABELS: tuple[tuple[Role, str], ...] = (
-    (
-        "teacher",
-        r"profesor(?:es|as|a)?|docentes?|equipo docente|c[aá]tedra|ayudantes?|instructor(?:es|s|a)?|teach(?:ers?|ing staff|ing team)"
-        r"|lecturers?|professor(?:es|as|s|a)?|profs?\b|taught by|impartid[oa] por|responsables?|coordinador(?:es|a)?",
-    ),
-    ("author", r"autor(?:es|as|a)?|authors?|written by|escrito por|elaborado por|by\b|por\b"),
-    (
-        "director",
-        r"directora?(?:es)?|dirigid[oa] por|supervisors?|supervised by|advis[eo]rs?|tutor(?:es|a)?|orientador(?:es|a)?",
-    ),
-    ("jury", r"tribunal|jurados?|jury|committee|banca"),
-    ("head", r"rectora?|decan[oa]|dean|jef[ea] de|head of|director(?:a)? del departamento|chair|secretari[oa]"),
+_LABELS: dict[Role, str] = {
+    "teacher": """
+        profesor(?:es|as|a)?|docentes?|equipo docente|c[aá]tedra|ayudantes?|instructor(?:es|s|a)?
+        |teach(?:ers?|ing staff|ing team)|lecturers?|professor(?:es|as|s|a)?|profs?\\b|taught by|impartid[oa] por
+        |responsables?|coordinador(?:es|a)?""",
+    "author": """
+        autor(?:es|as|a)?|authors?|written by|escrito por|elaborado por|by\\b|por\\b""",
+    "director": """
+        directora?(?:es)?|dirigid[oa] por|supervisors?|supervised by|advis[eo]rs?|tutor(?:es|a)?|orientador(?:es|a)?""",
+    "jury": """
+        tribunal|jurados?|jury|committee|banca""",
+    "head": """
+        rectora?|decan[oa]|dean|jef[ea] de|head of|director(?:a)? del departamento|chair|secretari[oa]""",
+}
+_LABEL = re.compile(
+    "|".join(f"(?P<{role}>{''.join(map(str.strip, words.splitlines()))})" for role, words in _LABELS.items()),
+    re.IGNORECASE,
 )
-_LABEL = re.compile("|".join(rf"(?P<{role}>(?:{words}))" for role, words in _LABELS), re.IGNORECASE)
 #: Words by which a block is of a staff list.
 _POSITION = re.compile(
     r"(?i)\b(?:profesor|profesora|catedr[aá]tic[oa]|titular|asociad[oa]|adjunt[oa]|ayudante|investigador|investigadora|becari[oa]"
-    r"|professor|lecturer|reader|research fellow|researcher|postdoc|phd student|doctorand[oa]|jefe de trabajos|docente|emeritus|em[eé]rito)\b"
+    r"|professor|lecturer|reader|research fellow|researcher|postdoc|phd student|doctorand[oa]|jefe de trabajos|docente"
+    r"|emeritus|em[eé]rito)\b"
 )
 _DOWNLOAD = re.compile(
     r"(?i)download|descarg|bitstream|handle|attachment|adjunto|getfile|viewfile|/file|pdf|[?&](?:f|file|doc|id)="
@@ -71,7 +74,7 @@ def read_page(doc: Doc) -> PageFacts:
         PageFacts(
             title=(doc.title or "")[:300],
             language=doc.language[:10],
-            people=tuple(people.list()),
+            people=tuple(people.everybody()),
             organisations=tuple(_read_organisations(blocks, doc)),
             emails=tuple(emails),
             keywords=tuple(_read_keywords(doc)),
@@ -99,7 +102,7 @@ class _People:
             self._found.append(person)
         return person
 
-    def list(self) -> list[Person]:
+    def everybody(self) -> list[Person]:
         return self._found
 
 
@@ -146,7 +149,7 @@ def _marked_up(doc: Doc) -> Iterator[Person]:
                 rule="JSON-LD",
                 role="other",
                 emails=[str(email).removeprefix("mailto:") for email in emails][:5],
-                affiliations=[text for text in _texts(item.get("affiliation") or item.get("worksFor"))][:5],
+                affiliations=list(_texts(item.get("affiliation") or item.get("worksFor")))[:5],
             )
     for card in tree.select(".h-card, .vcard")[:MAX_PEOPLE]:
         name = next((element.text for element in card.select(".p-name, .fn")[:1]), "")
@@ -193,7 +196,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
     """The person whom the page is about: its first heading, or its title, is a name; its path may name them too."""
-    found = _USER_PATH.search(urls.path_of(doc.url) if hasattr(urls, "path_of") else doc.url)
+    found = _USER_PATH.search(doc.url)
     login = found[1] if found else ""
     headings = [block.text for block in blocks if block.tag in ("h1", "h2") and not block.is_margin][:3]
     titles = [piece for piece in re.split(r"\s+[-–—|·:»]\s+|\s*[|:]\s*", doc.title or "") if piece.strip()][:4]
@@ -220,7 +223,8 @@ def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
 def _strip_home(text: str) -> str:
     """The name in "Home page of Ana Pérez", "Ana Pérez's homepage", "Página de Ana Pérez"."""
     text = re.sub(
-        r"(?i)^(?:(?:the )?(?:personal )?(?:home ?page|web ?(?:page|site)|website)s? (?:of|for)|p[aá]gina (?:web |personal )*de|web de|sitio de)\s+",
+        r"(?i)^(?:(?:the )?(?:personal )?(?:home ?page|web ?(?:page|site)|website)s? (?:of|for)"
+        r"|p[aá]gina (?:web |personal )*de|web de|sitio de)\s+",
         "",
         text,
     )
@@ -274,11 +278,11 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
             for email in emails:
                 if is_impersonal(email):
                     continue
-                fitting = [person for person in people.list() if fits_address(person.name, email) >= 0.8]
-                target = fitting[0] if len(fitting) == 1 else who
-                if target is None or (owner is None and since > 3 and not fitting):
+                bearers = [person for person in people.everybody() if fits_address(person.name, email) >= 0.8]
+                target = bearers[0] if len(bearers) == 1 else who
+                if target is None or (owner is None and since > 3 and not bearers):
                     continue
-                sure = min(target.confidence, 0.9) if fitting or since <= 2 or target is owner else 0.6
+                sure = min(target.confidence, 0.9) if bearers or since <= 2 or target is owner else 0.6
                 people.add(
                     _person(
                         target.name,
@@ -326,11 +330,10 @@ def _find_linked(text: str, anchors: set[str]) -> list[FoundName]:
 def _role_in(text: str, name: FoundName) -> Role | None:
     """What the nearest label before a name makes of it: "Docentes: Ana Pérez, Luis Gil"."""
     before = text[max(0, name.start - 200) : name.start]
-    label = None
-    for label in _LABEL.finditer(before):
-        pass
-    if label is None:
+    labels = list(_LABEL.finditer(before))
+    if not labels:
         return None
+    label = labels[-1]
     between = before[label.end() :]
     if len(between) > 120 or re.search(
         r"[.;?!](?:\s|$)", re.sub(r"\b[A-Z]\.|Drª?a?\.|Prof\.|Lic\.|Ing\.", "", between)
@@ -341,7 +344,7 @@ def _role_in(text: str, name: FoundName) -> Role | None:
 
 
 def _role_of(label: re.Match[str]) -> Role:
-    return next(role for role, _ in _LABELS if label[role])
+    return next(role for role in _LABELS if label[role])
 
 
 def _emails_of(block: Block) -> list[str]:

@@ -12,7 +12,10 @@ _AT = (
     r"\s*(?:@|＠|[\[({<«]\s*(?:at|AT|@|arroba|ARROBA|en|a|chez|ät)\s*[\])}>»]|\s(?:at|AT|arroba|ARROBA)\s|_(?:at|AT|arroba)_"
     r"|-(?:at|AT)-|\s*(?:&#64;|%40)\s*)\s*"
 )
-_DOT = r"(?:\.|\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_)"
+_HIDDEN_DOT = (
+    r"\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_"
+)
+_DOT = rf"(?:\.|{_HIDDEN_DOT})"
 _DOMAIN = rf"{_LABEL}(?:{_DOT}{_LABEL}){{1,6}}"
 _PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+{{,-])({_LOCAL}(?:{_DOT}{_LOCAL})?){_AT}({_DOMAIN})(?![A-Za-z0-9@])")
 _GROUP = re.compile(rf"[{{\[(]\s*({_LOCAL}(?:\s*[,;|/]\s*{_LOCAL}){{0,12}})\s*[}}\])]\s*(?:@|＠|{_AT})\s*({_DOMAIN})")
@@ -114,12 +117,7 @@ def _has_mark(written: str, domain: str) -> bool:
 
 
 def _undisguise(text: str) -> str:
-    text = re.sub(
-        r"\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_",
-        ".",
-        text,
-    )
-    return re.sub(r"\s+", "", text)
+    return re.sub(r"\s+", "", re.sub(_HIDDEN_DOT, ".", text))
 
 
 def decode_cloudflare(code: str) -> str:

@@ -1,6 +1,6 @@
 """Text recognition for scanned pages: the first pages as pictures in, lines with their boxes out.
 
-It needs the extra `lycosa[ocr]`, whose models come with it; nothing is downloaded. Only pages without any text are read.
+It needs the extra `lycosa[ocr]`, whose models come with it; nothing is downloaded. Pages with any text are not read.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def read_office(body: bytes, /, *, format: str, whole: bool = False) -> Layout:
     """The layout of a document in one of these formats; what is wrong with it stands in `problem`."""
     import kreuzberg  # native code: it is loaded where it is used, in a process that may be killed
 
-    config = kreuzberg.ExtractionConfig(output_format="markdown", use_cache=False, disable_ocr=True)
+    config = kreuzberg.ExtractionConfig(output_format="markdown", use_cache=False, ocr=None)
     try:
         result = kreuzberg.extract_bytes_sync(body, MIMES[format], config)
     except Exception as error:  # whatever a library of parsers raises is about the file
