@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="End a query that takes longer; 0: never.",
 )
+@click.option("--cypher", default="", metavar="MATCH", help="Ask the collection's graph instead, in Cypher.")
 @click.option("--sparql", default="", metavar="SELECT", help="Ask a thesaurus instead, in SPARQL.")
 @click.option("--thesaurus", default="", metavar="NAME", help="With --sparql: which; default: the starter vocabulary.")
 def query(
@@ -41,23 +42,33 @@ def query(
     output: str,
     raw: bool,
     timeout: float,
+    cypher: str,
     sparql: str,
     thesaurus: str,
 ) -> None:
-    """Ask the collection's database in SQL, or a thesaurus in SPARQL; they can only be read.
+    """Ask the collection's database in SQL, its graph in Cypher, or a thesaurus in SPARQL; they can only be read.
 
     Views: pages, urls, links, hosts, records. After `lycosa analyse xml` also analysis.document and its kin.
     What is in them: docs/commands.md and docs/xml.md; `SELECT * FROM pages LIMIT 1` shows columns.
 
     \b
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"
+    lycosa query --cypher "MATCH (a:Page)-[:Links]->(b:Page) RETURN b.url, count(a) ORDER BY count(a) DESC LIMIT 5"
     lycosa query --sparql "SELECT ?c { ?c skos:prefLabel 'river'@en }" --thesaurus gemet
     """
     from lycosa.output.table import write
 
-    if bool(sql) == bool(sparql) or (thesaurus and not sparql):
-        raise UsageError("Give one query: SQL for the collection, or --sparql (with --thesaurus) for a thesaurus.")
-    columns, rows = _ask_thesaurus(sparql, thesaurus, timeout) if sparql else _ask_collection(sql, collection, timeout)
+    if [bool(sql), bool(cypher), bool(sparql)].count(True) != 1 or (thesaurus and not sparql):
+        raise UsageError(
+            "Give one query: SQL for the collection, --cypher for its graph,"
+            " or --sparql (with --thesaurus) for a thesaurus."
+        )
+    if sparql:
+        columns, rows = _ask_thesaurus(sparql, thesaurus, timeout)
+    elif cypher:
+        columns, rows = _ask_graph(cypher, collection, timeout)
+    else:
+        columns, rows = _ask_collection(sql, collection, timeout)
     with opened(output, form) as (out, chosen_format):
         count = write(rows, columns, out, form=chosen_format, raw=raw)
     report_written(output, counted(count, "row"))
@@ -67,6 +78,15 @@ def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:
     from lycosa.collection.query import select
 
     return select(collection, sql, seconds=seconds)
+
+
+def _ask_graph(cypher: str, collection: str, seconds: float) -> Answer:
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.cypher import ask
+    from lycosa.missions.registry import graph_of
+
+    with Collection(collection) as source, graph_of(source) as graph:
+        return ask(source.path, graph, cypher, seconds=seconds)
 
 
 def _ask_thesaurus(sparql: str, name: str, seconds: float) -> Answer:

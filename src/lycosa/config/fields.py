@@ -15,7 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from msgspec import Meta, Struct
 from msgspec.structs import fields as struct_fields
 
+from lycosa.config import mission_table
 from lycosa.config.settings import HostRule, Mission
+from lycosa.config.spelling import nearest as nearest
 
 Path = tuple[str, ...]
 
@@ -127,7 +129,7 @@ def sections() -> dict[str, dict[str, Field]]:
     for info in struct_fields(Mission):
         if isinstance(info.type, type) and issubclass(info.type, Struct):
             found[info.name] = _fields_of(info.type)
-        elif info.name != "hosts":
+        elif info.name not in ("hosts", "own"):
             top[info.name] = _field(info.name, info.type, info.default)
     return found
 
@@ -136,6 +138,14 @@ def sections() -> dict[str, dict[str, Field]]:
 def host_fields() -> dict[str, Field]:
     """The fields of one host's rule, without its tables of headers and cookies."""
     return {name: field for name, field in _fields_of(HostRule).items() if name not in ("headers", "cookies")}
+
+
+def own_fields(mission: str) -> dict[str, Field]:
+    """The settings that a mission brings itself; none where it is not installed."""
+    if mission in sections() or mission in sections()[""] or mission == "hosts":
+        return {}
+    found = mission_table.known().own_settings(mission)
+    return {} if found is None else _fields_of(found)
 
 
 @cache
@@ -151,7 +161,8 @@ def all_fields() -> dict[Path, Field]:
 def field_at(path: Path) -> Field | None:
     """The field at this path, or None: a table, or nothing of ours."""
     if path[:1] != ("hosts",):
-        return all_fields().get(path)
+        known = all_fields().get(path)
+        return own_fields(path[0]).get(path[1]) if known is None and len(path) == 2 else known
     if len(path) == 4 and path[2] in ("headers", "cookies"):
         return Field(path[3], "text", "")
     return host_fields().get(path[2]) if len(path) == 3 else None
@@ -161,7 +172,7 @@ def is_table(path: Path) -> bool:
     """Whether this path holds further keys."""
     if path[:1] == ("hosts",):
         return len(path) < 3 or (len(path) == 3 and path[2] in ("headers", "cookies"))
-    return not path or (len(path) == 1 and path[0] in sections())
+    return not path or (len(path) == 1 and (path[0] in sections() or bool(own_fields(path[0]))))
 
 
 def names_at(path: Path) -> list[str]:
@@ -170,25 +181,12 @@ def names_at(path: Path) -> list[str]:
         return [*sections()[""], *(name for name in sections() if name), "hosts"]
     if path[0] == "hosts":
         return [*host_fields(), "headers", "cookies"] if len(path) == 2 else []
-    return list(sections().get(path[0], ()))
+    return list(sections().get(path[0]) or own_fields(path[0]))
 
 
 def env_name(path: Path) -> str:
     """The environment variable of a setting."""
     return "LYCOSA_" + "_".join(path).upper()
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The choice that was most likely meant, or nothing."""
-    known = {choice.lower(): choice for choice in choices}
-    word = word.lower()
-    longer = [name for name in known if name.startswith(word)] if len(word) > 2 else []
-    if len(longer) == 1:
-        return known[longer[0]]
-    from difflib import get_close_matches  # 10 ms that only a mistake has to pay
-
-    close = get_close_matches(word[:100], list(known), n=1, cutoff=0.6)
-    return known[close[0]] if close else ""
 
 
 def nearest_key(path: Path) -> str:
@@ -232,6 +230,7 @@ def unknown_key(path: Path) -> str:
     )
 
 
+@cache
 def _fields_of(struct: type[Struct]) -> dict[str, Field]:
     return {info.name: _field(info.name, info.type, info.default) for info in struct_fields(struct)}
 

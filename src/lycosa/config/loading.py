@@ -24,6 +24,7 @@ from lycosa.config.fields import (
     is_table,
     names_at,
     nearest,
+    own_fields,
     quoted,
     split,
     unknown_key,
@@ -139,6 +140,7 @@ def load(
     if name := known().mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
         tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
         origin["missions"] = origin["quarry"]
+    tree["own"] = {name: tree.pop(name) for name in [*tree] if own_fields(name)}
     try:
         return LoadedMission(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict
@@ -147,15 +149,16 @@ def load(
 
 def describe(loaded: LoadedMission) -> list[SettingRow]:
     """Every setting with its value, its origin and its meaning; secrets are masked."""
-    from lycosa.config.setting_docs import meanings
+    from lycosa.config.setting_docs import meanings, own_meanings
 
     known = meanings()
     rows = []
-    for path in [*all_fields(), *_host_paths(loaded.mission)]:
+    for path in [*all_fields(), *_own_paths(loaded.mission), *_host_paths(loaded.mission)]:
         key = dotted(path)
         general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
         origin = loaded.origin.get(key, "default")
-        rows.append(SettingRow(key, _shown(path, _value_at(loaded.mission, path)), origin, known[dotted(general)]))
+        meaning = known.get(dotted(general)) or own_meanings(path[0])[path[1]]
+        rows.append(SettingRow(key, _shown(path, _value_at(loaded.mission, path)), origin, meaning))
     return rows
 
 
@@ -168,6 +171,8 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[list[GivenValue], lis
             continue
         if name in names:
             given.append(GivenValue(names[name], text, name, is_text=True))
+        elif path := _own_path(name):
+            given.append(GivenValue(path, text, name, is_text=True))
         elif name == "LYCOSA_HOSTS":
             layer, wrong = _read_hosts(text, name)
             given += layer
@@ -178,6 +183,14 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[list[GivenValue], lis
             text = f"unknown variable{hint}; allowed: LYCOSA_SCOPE, LYCOSA_LIMITS_PAGES, …, as in [limits] pages"
             problems.append(Problem(name, 0, text))
     return given, problems
+
+
+def _own_path(name: str) -> Path | None:
+    """The setting of a mission that an environment variable names, as LYCOSA_MISSION_NAME."""
+    for mission in known().names():
+        if name.startswith(prefix := env_name((mission, ""))):
+            return next(((mission, key) for key in own_fields(mission) if key.upper() == name[len(prefix) :]), None)
+    return None
 
 
 def _from_sets(sets: Sequence[str]) -> tuple[list[GivenValue], list[Problem]]:
@@ -289,6 +302,12 @@ def _insert(tree: dict[str, Any], path: Path, value: object) -> None:
         tree[path[-1]] = value
 
 
+def _own_paths(mission: Mission) -> Iterable[Path]:
+    """The settings that its missions bring themselves."""
+    names = dict.fromkeys([*mission.missions, *mission.own])
+    return ((name, key) for name in names for key in own_fields(name))
+
+
 def _host_paths(mission: Mission) -> Iterable[Path]:
     for host, rule in mission.hosts.items():
         for name in names_at(("hosts", host)):
@@ -301,6 +320,8 @@ def _host_paths(mission: Mission) -> Iterable[Path]:
 
 def _value_at(mission: Mission, path: Path) -> object:
     value: Any = mission
+    if field := own_fields(path[0]).get(path[-1]):
+        return mission.own.get(path[0], {}).get(path[1], field.default)
     for part in path:
         value = value[part] if isinstance(value, dict) else getattr(value, part)
     return value

@@ -50,8 +50,10 @@ def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
         given = found[0][0] if len(found) == 1 else unite([given for given, _ in found])
         return given, [problem for _, problems in found for problem in problems]
     text = _decode(_load(file), file)
-    _refuse_other(text, file)
     source = str(file)
+    if text.lstrip()[:1] == "<" and (own := known().read_settings(text)) is not None:
+        return toml_reader.flatten(own, source, {})
+    _refuse_other(text, file)
     if crawler_conf.looks_like_conf(text):
         return crawler_conf.read(text, source)
     given, problems = toml_reader.read(text, source)

@@ -7,13 +7,16 @@ are, and which classes it brings. It is empty until a registry is loaded.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from lycosa.config.spelling import nearest
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    from msgspec import Struct
 
 _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 
@@ -29,6 +32,12 @@ class MissionTable(Protocol):
 
     def settings(self, name: str) -> Traversable | None:
         """The TOML file with the settings of its crawls; None where it has none."""
+
+    def own_settings(self, name: str) -> type[Struct] | None:
+        """The struct of the settings that it brings itself; None where there is no such mission, or none in it."""
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        """The settings in a file of a form that only a mission knows; None where none does."""
 
     def quarry(self, name: str) -> str:
         """The class that it hunts with; empty where it hunts nothing."""
@@ -50,6 +59,12 @@ class _NoMissions:
         return False
 
     def settings(self, name: str) -> Traversable | None:
+        return None
+
+    def own_settings(self, name: str) -> type[Struct] | None:
+        return None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None
 
     def quarry(self, name: str) -> str:
@@ -100,8 +115,6 @@ def hunting(quarry: str) -> dict[str, object]:
 
 def complain(name: str, *, within: str = "") -> str:
     """The error text for a mission that does not exist."""
-    from lycosa.config.fields import nearest
-
     names = _table.names()
     meant = nearest(name, names)
     guess = f" (did you mean {meant}?)" if meant else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from functools import cache
 from pathlib import Path
 
 from lycosa.config import settings
-from lycosa.config.fields import Field, dotted, host_fields, sections
+from lycosa.config.fields import Field, dotted, host_fields, own_fields, sections
+from lycosa.config.mission_table import known
 
 _WORDS = {
     "whole": "whole number",
@@ -31,28 +33,44 @@ def meanings() -> dict[str, str]:
     return found
 
 
+@cache
+def own_meanings(mission: str) -> dict[str, str]:
+    """The meaning of each setting that a mission brings itself."""
+    found = known().own_settings(mission)
+    return {} if found is None else _docstrings(Path(sys.modules[found.__module__].__file__ or ""))[found.__name__]
+
+
+def own_table(mission: str) -> str:
+    """The settings that a mission brings itself, as a Markdown table."""
+    meaning = own_meanings(mission)
+    out = ["| setting | value | default | meaning |", "| --- | --- | --- | --- |"]
+    for name, field in own_fields(mission).items():
+        out.append(f"| `{name}` | {_kind(field)} | {_default(field)} | {meaning[name]} |")
+    return "\n".join(out)
+
+
 def table() -> str:
     """The settings as Markdown, one table per section."""
-    known = meanings()
+    meaning = meanings()
     out = []
     for section, members in [*sections().items(), ("hosts", host_fields())]:
         title = _TITLES.get(section, f"`[{section}]`")
         out += [f"### {title}", ""]
-        out += [known[section], ""] if section else []
+        out += [meaning[section], ""] if section else []
         out += ["| setting | value | default | meaning |", "| --- | --- | --- | --- |"]
         names = [*members, "headers", "cookies"] if section == "hosts" else members
         for name in names:
             field = members.get(name)
             default = _default(field) if field else "`{}`"
             key = dotted((section, name)) if section else name
-            out.append(f"| `{name}` | {_kind(field)} | {default} | {known[key]} |")
+            out.append(f"| `{name}` | {_kind(field)} | {default} | {meaning[key]} |")
         out.append("")
     return "\n".join(out)
 
 
-def _docstrings() -> dict[str, dict[str, str]]:
+def _docstrings(file: Path = Path(settings.__file__)) -> dict[str, dict[str, str]]:
     """Class → field → the text under it, from the source because Python does not keep it; "" is the class's own."""
-    tree = ast.parse(Path(settings.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for struct in tree.body:
         if isinstance(struct, ast.ClassDef):

@@ -7,7 +7,7 @@ after `--set` (`limits.pages=100`). The docstring under each field is what `docs
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -189,6 +189,8 @@ class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """sort the parameters of a query"""
     drop: tuple[str, ...] = ()
     """further query parameters to remove"""
+    www_is_domain: bool = False
+    """with scope domain, a seed on www.example.org opens example.org and all hosts below it"""
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -339,6 +341,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     extract: ExtractSettings = ExtractSettings()
     hosts: dict[str, HostRule] = {}
     """settings for single hosts, by name, *.name or *"""
+    own: dict[str, dict[str, Any]] = {}
+    """settings that missions bring themselves, by mission and name: what stands in a table [MISSION] of a file"""
 
     @property
     def hunted(self) -> str:

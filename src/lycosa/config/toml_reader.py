@@ -20,6 +20,7 @@ from lycosa.config.fields import (
     unknown_key,
     unknown_part,
 )
+from lycosa.config.mission_table import known
 
 Place = tuple[str | int, ...]
 
@@ -59,7 +60,8 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
     """The values in nested tables, one by one, and what is wrong with their keys."""
     given: list[GivenValue] = []
     problems: list[Problem] = []
-    for path, value in _leaves(data, ()):
+    strange = {name for name in _names(data.get("missions")) if not is_table((name,)) and not known().has(name)}
+    for path, value in _leaves({key: value for key, value in data.items() if key not in strange}, ()):
         line = _line_of(path, lines)
         if field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
@@ -73,6 +75,11 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
         else:
             problems.append(Problem(source, _line_of(unknown_part(path), lines), unknown_key(path)))
     return given, problems
+
+
+def _names(missions: object) -> list[str]:
+    """The missions of a file; settings of those that are not installed here are left to who has them."""
+    return [name for name in missions if isinstance(name, str)] if isinstance(missions, list) else []
 
 
 def find_lines(text: str) -> dict[Place, int]:

@@ -16,6 +16,9 @@ def to_toml(mission: Mission) -> str:
         if section:
             out += ["", f"[{section}]"]
             out += [f"{name} = {_value(getattr(getattr(public_mission, section), name))}" for name in members]
+    for name, values in public_mission.own.items():
+        out += ["", f"[{dotted((name,))}]"]
+        out += [f"{dotted((key,))} = {_value(value)}" for key, value in values.items()]
     for host, rule in public_mission.hosts.items():
         out += ["", f"[{dotted(('hosts', host))}]"]
         if hidden := hidden_names(host, mission):
@@ -34,7 +37,7 @@ def _value(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return quoted(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         if len(value) < 2:
             return "[" + "".join(quoted(item) for item in value) + "]"
         return "[\n" + "".join(f"  {quoted(item)},\n" for item in value) + "]"

@@ -12,7 +12,8 @@ first use. `docs/missions.md` has an example.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
     from lycosa.output.html_page import Section
     from lycosa.quarry import Quarry
@@ -94,6 +96,15 @@ class MissionPlugin(Protocol):
     #: Import paths by which collections of earlier versions name its quarry.
     former_quarries: tuple[str, ...]
 
+    def own_settings(self) -> type[Struct] | None:
+        """Its own settings, which stand in the table [NAME] of a mission file: a frozen struct with a default for each.
+
+        The text under each field is its meaning. `lycosa.config.mission_settings.read_own` reads them of a mission.
+        """
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        """The settings in a file of a form of its own, as the tables of a mission file; None where it is none."""
+
     def quarry(self) -> Quarry | None:
         """What it hunts: a class at the top of a module, made without arguments, as worker processes make their own."""
 
@@ -108,6 +119,9 @@ class MissionPlugin(Protocol):
 
     def report(self, collection: Collection) -> Report | None:
         """The page of `lycosa report NAME`."""
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
+        """The graph that `lycosa query --cypher` asks; None: that of the pages. It can be read within the block."""
 
     def pages(self) -> Iterable[WebPage]:
         """Pages for browsers."""
@@ -130,6 +144,12 @@ class PlainMission:
     defaults: Traversable | None = None
     former_quarries: tuple[str, ...] = ()
 
+    def own_settings(self) -> type[Struct] | None:
+        return None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        return None
+
     def quarry(self) -> Quarry | None:
         return None
 
@@ -143,6 +163,9 @@ class PlainMission:
         return ()
 
     def report(self, collection: Collection) -> Report | None:
+        return None
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
         return None
 
     def pages(self) -> Iterable[WebPage]:

@@ -8,7 +8,8 @@ no command but its own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from importlib.resources.abc import Traversable
 
+    from msgspec import Struct
+
     from lycosa.analysis.analyzer import Analyzer
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
 
 T = TypeVar("T")
@@ -32,6 +37,7 @@ BUILT_IN = {
     "mirror": "lycosa.missions.mirror.plugin:plugin",
     "geo": "lycosa.missions.geo.plugin:plugin",
     "xml": "lycosa.missions.xml.plugin:plugin",
+    "documents": "lycosa.missions.documents.plugin:plugin",
 }
 
 
@@ -151,6 +157,19 @@ def analyzer_of(mission: Mission) -> Analyzer:
     raise UsageError("No mission that is installed can analyse a collection.")
 
 
+@contextmanager
+def graph_of(collection: Collection) -> Iterator[PropertyGraph]:
+    """The property graph of a collection: that of the first of its missions that has one, or that of its pages."""
+    for name in collection.mission.missions:
+        if Registry().has(name) and (found := find(name).graph(collection)) is not None:
+            with found as graph:
+                yield graph
+            return
+    from lycosa.collection.property_graph import web_graph
+
+    yield web_graph(collection)
+
+
 def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     """Bring what missions keep beside a collection into another one; the sentences for people."""
     notes: list[str] = []
@@ -172,6 +191,13 @@ class Registry:
 
     def settings(self, name: str) -> Traversable | None:
         return find(name).defaults
+
+    def own_settings(self, name: str) -> type[Struct] | None:
+        return find(name).own_settings() if self.has(name) else None
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        readers = (plugin for plugin in ours() if brings(plugin, "read_settings"))
+        return next((found for plugin in readers if (found := plugin.read_settings(text)) is not None), None)
 
     def quarry(self, name: str) -> str:
         found = find(name).quarry()

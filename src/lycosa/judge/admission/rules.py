@@ -87,7 +87,7 @@ class Rules:
         `uniform`: every known URL was admitted under these same settings, so that none need be judged again. `recall`
         says what became of an address that is known, so that it is counted once.
         """
-        self.scope = Scope(mission.scope, seeds)
+        self.scope = Scope(mission.scope, seeds, www_is_domain=mission.urls.www_is_domain)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies

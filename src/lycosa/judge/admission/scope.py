@@ -22,11 +22,14 @@ _FREE = Verdict(True, "", "every host is in the scope (scope = free)")
 class Scope:
     """The region of the web that a set of seeds opens."""
 
-    def __init__(self, kind: Kind, seeds: Iterable[str]) -> None:
+    def __init__(self, kind: Kind, seeds: Iterable[str], *, www_is_domain: bool = False) -> None:
         self.kind = kind
+        self._www_is_domain = www_is_domain and kind == "domain"
         urls = [url for url in map(normalise, seeds) if url is not None]
         #: The hosts that count: the seed domain set when the scope is a domain.
         self.hosts = frozenset(map(host_of, urls))
+        if self._www_is_domain:
+            self.hosts = frozenset(host.removeprefix("www.") for host in self.hosts)
         if kind == "domain":
             self.hosts = frozenset(host for host in self.hosts if not self._parent(host))
         #: For each host the folders that its seeds open: what counts when the scope is a path.
@@ -41,7 +44,7 @@ class Scope:
         """Open what further seeds open; returns whether that is anything."""
         urls = [url for url in map(normalise, seeds) if url is not None and not self.admits(url, host_of(url)).ok]
         if urls:
-            more = Scope(self.kind, urls)
+            more = Scope(self.kind, urls, www_is_domain=self._www_is_domain)
             self.hosts |= more.hosts
             for host, folders in more.folders.items():
                 self.folders.setdefault(host, {}).update(folders)

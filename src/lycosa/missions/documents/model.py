@@ -1,7 +1,7 @@
 """The nouns of the documents mission: what one document says, what one page says, and where each value comes from.
 
 Extraction makes `DocumentFacts` and `PageFacts`, each from one file alone, and they are kept as records. Fusion reads
-the facts of a whole site and makes a `Description` of each document. Every value carries its evidence.
+the facts of a whole site and makes a `DocumentDescription` of each document. Every value carries its evidence.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ DocumentKind = Literal[
 #: page of the site, in another document of the site, or given by a person.
 Source = Literal["text", "metadata", "link", "page", "document", "correction"]
 
-#: What a person has to do with a document; only authors are asked for permission.
-Role = Literal["author", "director", "tutor", "jury", "teacher", "head", "editor", "other"]
+#: What a person has to do with a document or a page: only authors are asked for permission. A page has an owner whom it
+#: is about, teachers of a course, members of a staff list.
+Role = Literal["author", "director", "tutor", "jury", "teacher", "head", "editor", "owner", "member", "other"]
 
 
 class Box(NamedTuple):
@@ -129,3 +130,66 @@ class PageFacts(Struct, frozen=True, omit_defaults=True):
     emails: tuple[Finding, ...] = ()  # all, also those tied to no person
     keywords: tuple[str, ...] = ()
     documents: tuple[DocumentLink, ...] = ()  # links that may lead to documents
+
+
+class MailAddress(Struct, frozen=True, omit_defaults=True):
+    """An e-mail address of a person: as a document prints it, or as the site gives it today."""
+
+    email: str
+    confidence: float
+    is_current: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Author(Struct, frozen=True, omit_defaults=True):
+    """An author of a document, in all that is known of them."""
+
+    name: str
+    confidence: float
+    person: int = 0  # the number of the person in the collection; 0: not yet known
+    addresses: tuple[MailAddress, ...] = ()  # best first
+    affiliations: tuple[str, ...] = ()
+    orcid: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class DocumentDescription(Struct, frozen=True, omit_defaults=True):
+    """What is known of a document after everything was weighed."""
+
+    url: str
+    format: str
+    kind: Finding
+    wanted: bool = True
+    category: str = ""
+    subcategory: str = ""
+    pages: int = 0
+    title: Finding | None = None
+    authors: tuple[Author, ...] = ()
+    contributors: tuple[Person, ...] = ()  # directors, teachers, juries: not to be asked
+    affiliations: tuple[Finding, ...] = ()
+    emails: tuple[Finding, ...] = ()
+    language: Finding | None = None
+    abstract: Finding | None = None
+    keywords: tuple[Finding, ...] = ()
+    references: tuple[Reference, ...] = ()
+    doi: str = ""
+    year: str = ""
+    rights: tuple[Finding, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    fetched: str = ""  # when, in ISO form
+    head: str = ""  # the beginning of its text
+    confidence: float = 0.0  # of title and authors, the lower of both
+    problem: str = ""
+
+
+class KnownPerson(Struct, frozen=True, omit_defaults=True):
+    """One person of a collection under all their spellings."""
+
+    number: int
+    name: str  # the fullest spelling
+    names: tuple[str, ...] = ()
+    addresses: tuple[MailAddress, ...] = ()
+    affiliations: tuple[Finding, ...] = ()
+    orcid: str = ""
+    pages: tuple[str, ...] = ()  # about them
+    documents: tuple[str, ...] = ()

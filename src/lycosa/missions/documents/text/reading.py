@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from lycosa.missions.documents.text.layout import Layout
@@ -17,11 +16,35 @@ class LayoutReader(Protocol):
 def _pdf(body: bytes, /, *, whole: bool = False) -> Layout:
     from lycosa.missions.documents.text.pdf import read_pdf  # PDFium is loaded where it is used
 
-    return read_pdf(body, whole=whole)
+    layout = read_pdf(body, whole=whole)
+    if layout.image_pages and not layout.lines:
+        from lycosa.missions.documents.text.ocr import recognise_text
+
+        return recognise_text(body, layout)
+    return layout
+
+
+def _ps(body: bytes, /, *, whole: bool = False) -> Layout:
+    from lycosa.missions.documents.text.postscript import read_postscript
+
+    return read_postscript(body, whole=whole)
+
+
+def _office(format: str) -> LayoutReader:
+    def read(body: bytes, /, *, whole: bool = False) -> Layout:
+        from lycosa.missions.documents.text.office import read_office
+
+        return read_office(body, format=format, whole=whole)
+
+    return read
 
 
 #: The reader of each format; a format without one is told, not guessed.
-READERS: dict[str, LayoutReader | Callable[..., Layout]] = {"pdf": _pdf}
+READERS: dict[str, LayoutReader] = {
+    "pdf": _pdf,
+    "ps": _ps,
+    **{name: _office(name) for name in ("doc", "docx", "ppt", "pps", "pptx", "odt", "odp", "rtf", "epub")},
+}
 
 
 def read_layout(body: bytes, *, format: str = "pdf", whole: bool = False) -> Layout:

@@ -1,0 +1,190 @@
+"""Directory of the people of a collection: one entry per person, under all their spellings.
+
+Pages bring names with addresses, documents bring authors. A spelling that fits two persons ("J. García" beside Juan
+and Julia García) is tied to neither.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from lycosa.missions.documents.evidence.similarity import name_parts, same_person, surname_keys
+from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
+from lycosa.missions.documents.text.emails import is_impersonal
+from lycosa.missions.documents.text.words import fold
+
+#: Similarity of names from which two mentions may be of one person.
+SAME = 0.75
+_MAX_LISTED = 20
+
+
+class Mention(Struct, frozen=True):
+    """A person on a page of the site."""
+
+    person: Person
+    url: str
+
+
+class Entry:
+    """One person, while the directory is being made."""
+
+    __slots__ = (
+        "addresses",
+        "affiliations",
+        "documents",
+        "name",
+        "names",
+        "number",
+        "orcid",
+        "owned",
+        "pages",
+        "printed",
+    )
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+        self.names: dict[str, int] = {name: 0}
+        self.addresses: dict[str, MailAddress] = {}  # as pages give them
+        self.printed: dict[str, MailAddress] = {}  # as documents print them
+        self.affiliations: dict[str, Finding] = {}
+        self.orcid = ""
+        self.pages: dict[str, None] = {}
+        self.owned: dict[str, None] = {}  # pages about this person
+        self.documents: dict[str, None] = {}
+
+    def add(self, mention: Mention) -> None:
+        """Take over what a page says of this person."""
+        person = mention.person
+        self._add_name(person.name)
+        self.orcid = self.orcid or person.orcid
+        if len(self.pages) < _MAX_LISTED:
+            self.pages[mention.url] = None
+        if person.role == "owner":
+            self.owned[mention.url] = None
+        for email in person.emails:
+            self._add_address(email, person)
+        for name in person.affiliations:
+            self.add_affiliation(name, person.confidence, person.evidence)
+
+    def _add_name(self, name: str) -> None:
+        self.names[name] = self.names.get(name, 0) + 1
+        if len(fold(name)) > len(fold(self.name)):
+            self.name = name
+
+    def _add_address(self, email: str, person: Person) -> None:
+        # A page about the person says it best; the same address on several pages is surer.
+        sure = 0.95 if person.role == "owner" else 0.9 if person.role in ("member", "teacher") else 0.8
+        sure *= max(0.6, person.confidence)
+        if is_impersonal(email):
+            sure *= 0.4
+        known = self.addresses.get(email)
+        if known is not None:
+            sure = min(0.99, max(known.confidence, sure) + 0.02)
+        evidence = (*(known.evidence if known else ()), *person.evidence)[:3]
+        self.addresses[email] = MailAddress(email, round(sure, 3), is_current=True, evidence=evidence)
+
+    def add_affiliation(self, name: str, confidence: float, evidence: tuple[Evidence, ...]) -> None:
+        """Note where this person works."""
+        key = fold(name)
+        if key and key not in self.affiliations and len(self.affiliations) < _MAX_LISTED:
+            self.affiliations[key] = Finding(name, round(min(confidence, 0.9), 3), evidence[:2])
+
+    def freeze(self) -> KnownPerson:
+        """The entry as it is kept."""
+        return KnownPerson(
+            number=self.number,
+            name=self.name,
+            names=tuple(sorted(self.names, key=lambda name: (-self.names[name], name)))[:_MAX_LISTED],
+            addresses=tuple(
+                sorted(
+                    {**self.printed, **self.addresses}.values(),
+                    key=lambda each: (not each.is_current, -each.confidence),
+                )
+            ),
+            affiliations=tuple(self.affiliations.values()),
+            orcid=self.orcid,
+            pages=tuple({**self.owned, **self.pages})[:_MAX_LISTED],
+            documents=tuple(self.documents),
+        )
+
+
+class Directory:
+    """Everybody whom the pages of a collection name."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._by_part: dict[str, list[Entry]] = defaultdict(list)
+        self._by_name: dict[str, list[Entry]] = {}
+
+    def add_all(self, mentions: Iterable[Mention]) -> None:
+        """Add people of pages, those with the fullest names first, so that short spellings find them."""
+        gathered = sorted(mentions, key=lambda mention: (-_fullness(mention.person.name), mention.url))
+        for mention in gathered:
+            found = self.find(mention.person.name)
+            entry = _choose(found, mention)
+            if entry is None:
+                if found and not mention.person.emails:
+                    continue  # it may be any of them
+                entry = self._new(mention.person.name)
+            entry.add(mention)
+        self._by_name.clear()
+
+    def _new(self, name: str) -> Entry:
+        entry = Entry(len(self.entries) + 1, name)
+        self.entries.append(entry)
+        for part in surname_keys(name):
+            self._by_part[part].append(entry)
+        self._by_name.clear()
+        return entry
+
+    def find(self, name: str) -> list[Entry]:
+        """Everybody of whom this may be the name, the best fit first; of equal fits all."""
+        if (known := self._by_name.get(name)) is not None:
+            return known
+        scores: dict[int, tuple[float, Entry]] = {}
+        for part in surname_keys(name):
+            for entry in self._by_part.get(part, ()):
+                if entry.number not in scores:
+                    scores[entry.number] = (max(same_person(name, each) for each in entry.names), entry)
+        best = max((score for score, _ in scores.values()), default=0.0)
+        found = [] if best < SAME else [entry for score, entry in scores.values() if score >= max(SAME, best - 0.03)]
+        self._by_name[name] = found
+        return found
+
+    def get_or_add(self, name: str) -> Entry:
+        """The entry of an author of a document: the only one that fits, or a new one."""
+        found = self.find(name)
+        return found[0] if len(found) == 1 else self._new(name)
+
+    def with_part(self, part: str) -> Iterator[Entry]:
+        """Everybody with this word in their name."""
+        return iter(self._by_part.get(part, ()))
+
+
+def _choose(found: list[Entry], mention: Mention) -> Entry | None:
+    """The entry that a mention belongs to: the only one, or the one that shares an address or a page with it."""
+    person = mention.person
+    if len(found) == 1:
+        entry = found[0]
+        # Two pages about two persons of one name: their own addresses tell them apart.
+        namesake = (
+            person.role == "owner"
+            and entry.owned
+            and mention.url not in entry.owned
+            and person.emails
+            and entry.addresses
+            and not set(person.emails) & set(entry.addresses)
+            and {email.partition("@")[2] for email in person.emails}
+            & {email.partition("@")[2] for email in entry.addresses}
+        )
+        return None if namesake else entry
+    sharing = [entry for entry in found if set(person.emails) & set(entry.addresses)]
+    return sharing[0] if len(sharing) == 1 else None
+
+
+def _fullness(name: str) -> int:
+    return sum(len(part) if len(part) > 1 else 0 for part in name_parts(name))

@@ -1,0 +1,586 @@
+"""Fusion: what is known of each document of a site, from itself, from the pages above it and from the other documents.
+
+Three passes give candidates, each with a confidence and its evidence: the document's own text and metadata; the pages
+that lead to it, up to a depth; the authors and affiliations of the other documents that stand in its beginning. Their
+union is the `DocumentDescription`. What a document prints outweighs what others say: where it names its authors, pages
+confirm them and add addresses; they name authors only where the document names none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+from rapidfuzz import fuzz
+
+from lycosa.missions.documents.evidence.directory import Directory, Entry, Mention
+from lycosa.missions.documents.evidence.kind_words import kind_of_words
+from lycosa.missions.documents.evidence.labels import CategoryLabel, find_label, find_subcategory, parse_labels
+from lycosa.missions.documents.evidence.similarity import (
+    damerau_levenshtein,
+    fits_address,
+    name_parts,
+    same_person,
+    smith_waterman,
+    surname_keys,
+)
+from lycosa.missions.documents.evidence.site_graph import Neighbour, SiteDocument, SiteGraph
+from lycosa.missions.documents.model import (
+    Author,
+    DocumentDescription,
+    DocumentFacts,
+    DocumentLink,
+    Evidence,
+    Finding,
+    MailAddress,
+    Person,
+    Source,
+)
+from lycosa.missions.documents.settings import DocumentSettings
+from lycosa.missions.documents.text.names import find_names, judge_name
+from lycosa.missions.documents.text.words import fold
+
+#: Kinds that teachers of a course write for it.
+_TEACHING = frozenset({"exercises", "exam", "notes", "slides"})
+#: Where in a document authors stand who are known from elsewhere.
+_HEADER_CHARS = 1_500
+#: From here on a document names its authors itself.
+_SURE = 0.5
+_MOST = 0.98
+#: Words of links that say nothing of what they lead to.
+_GENERIC = frozenset(
+    [
+        "pdf",
+        "download",
+        "descargar",
+        "descarga",
+        "here",
+        "aqui",
+        "click",
+        "ver",
+        "view",
+        "full",
+        "text",
+        "texto",
+        "completo",
+        "documento",
+        "document",
+        "archivo",
+        "file",
+        "link",
+        "enlace",
+        "more",
+        "mas",
+        "informacion",
+        "information",
+        "leer",
+        "read",
+        "paper",
+        "articulo",
+        "article",
+        "preprint",
+        "slides",
+        "apuntes",
+        "notes",
+        "hoja",
+        "practica",
+        "resumen",
+        "version",
+        "doc",
+        "docx",
+        "ppt",
+        "pptx",
+        "ps",
+        "baixar",
+    ]
+)
+
+
+class Fusion:
+    """Weighs the evidence of one site; `describe` is called for each document, after `learn` has seen them all."""
+
+    def __init__(self, settings: DocumentSettings, graph: SiteGraph) -> None:
+        self.settings = settings
+        self.directory = Directory()
+        self._graph = graph
+        self._labels: list[CategoryLabel] = parse_labels(settings.labels)
+        self._written: dict[str, dict[str, list[str]]] = defaultdict(dict)  # by surname: authors, and what they wrote
+        self._affiliations: dict[str, tuple[Finding, str]] = {}
+        self._stop_authors = [fold(word) for word in settings.author_stop_words]
+        self._stop_affiliations = [fold(word) for word in settings.affiliation_stop_words]
+
+    def learn_pages(self) -> None:
+        """Make the directory of everybody whom pages name."""
+        if "pages" not in self.settings.passes:
+            return
+        mentions: list[Mention] = []
+        for url, facts in self._graph.pages():
+            for person in facts.people:
+                if person.confidence >= 0.6 and (person.emails or person.role in ("owner", "member", "teacher")):
+                    mentions.append(Mention(_with_place(person, facts.organisations), url))
+        self.directory.add_all(mentions)
+
+    def learn_document(self, document: SiteDocument) -> None:
+        """Remember whom and which affiliations a document names, for the others."""
+        if "documents" not in self.settings.passes:
+            return
+        for person in document.facts.people:
+            if person.role == "author" and person.confidence >= 0.6:
+                for part in surname_keys(person.name):
+                    written = self._written[part].setdefault(person.name, [])
+                    if len(written) < 2:  # one of them is another document
+                        written.append(document.url)
+        for found in document.facts.affiliations:
+            if found.confidence >= 0.6 and len(self._affiliations) < 20_000:
+                self._affiliations.setdefault(fold(found.value), (found, document.url))
+
+    def describe(self, document: SiteDocument) -> DocumentDescription:
+        """Everything that is known of a document."""
+        facts = document.facts
+        depth = self.settings.depth if "pages" in self.settings.passes else 0
+        above = self._graph.above(document, depth) if depth else []
+        links = self._graph.links_to(document) if depth else []
+        head = facts.head[: self.settings.head_chars]
+        kind = self._weigh_kind(facts, links)
+        title = self._weigh_title(facts, links, head)
+        authors = self._weigh_authors(document, kind.value, above, links, head)
+        affiliations = self._weigh_affiliations(document, authors, above, head)
+        emails = _list_emails(facts, authors)
+        label = self._find_label(head, links, above)
+        return DocumentDescription(
+            url=document.url,
+            format=facts.format,
+            kind=kind,
+            wanted=kind.value not in self.settings.unwanted,
+            category=label.category if label else kind.value,
+            subcategory=label.subcategory if label else find_subcategory(kind.value, head),
+            pages=facts.pages,
+            title=title,
+            authors=tuple(authors),
+            contributors=tuple(person for person in facts.people if person.role != "author"),
+            affiliations=tuple(affiliations),
+            emails=tuple(emails),
+            language=facts.language,
+            abstract=facts.abstract,
+            keywords=facts.keywords,
+            references=facts.references,
+            doi=facts.doi,
+            year=facts.year,
+            rights=facts.rights,
+            linked_from=tuple(
+                dict.fromkeys(url for address in document.addresses for url in self._graph.parents(address))
+            )[:20],
+            fetched=document.fetched,
+            head=facts.head[:4_000],
+            confidence=round(
+                min(title.confidence if title else 0.0, max((a.confidence for a in authors), default=0.0)), 3
+            ),
+            problem=facts.problem,
+        )
+
+    def _weigh_kind(self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]]) -> Finding:
+        """The kind by the document itself; where it is unsure of that, by the words of the links to it."""
+        votes: dict[str, float] = defaultdict(float)
+        evidence: dict[str, Evidence] = {}
+        for url, link in links[:20]:
+            places = (
+                (link.anchor, 0.65, "words of the link"),
+                (link.item, 0.5, "words around the link"),
+                (link.heading.rpartition(" / ")[2], 0.4, "heading above the link"),
+            )
+            for words, weight, rule in places:
+                if (kind := kind_of_words(words)) and weight > votes[kind]:
+                    votes[kind] = weight
+                    evidence[kind] = Evidence(source="link", rule=rule, url=url, quote=words[:200], distance=1)
+        own = facts.kind
+        if not votes:
+            return own
+        best = max(votes, key=lambda kind: votes[kind])
+        if own.value in votes:
+            sure = _either(own.confidence, votes[own.value])
+            return Finding(own.value, sure, (*own.evidence, evidence[own.value]))
+        if votes[best] > own.confidence:
+            return Finding(best, round(votes[best] * 0.95, 3), (evidence[best], *own.evidence))
+        return replace(own, confidence=round(own.confidence * 0.9, 3))
+
+    def _weigh_title(self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]], head: str) -> Finding | None:
+        """The title that most of the text, the metadata and the words of links agree on."""
+        candidates = list(facts.titles)
+        folded_head = fold(head).replace(" ", "")
+        for url, link in links[:20]:
+            for words, sure, rule in (
+                (link.anchor, 0.45, "words of the link"),
+                *((piece, 0.35, "words around the link") for piece in _title_pieces(link)),
+            ):
+                if not _may_be_title(words):
+                    continue
+                if fold(words).replace(" ", "") in folded_head:
+                    sure += 0.3
+                evidence = Evidence(source="link", rule=rule, url=url, quote=link.item[:200] or link.anchor, distance=1)
+                candidates.append(Finding(" ".join(words.split()), sure, (evidence,)))
+        best: Finding | None = None
+        for candidate in candidates:
+            agreeing = [
+                other for other in candidates if other is not candidate and _same_title(candidate.value, other.value)
+            ]
+            sources = {each.evidence[0].source for each in agreeing if each.evidence} - {
+                each.source for each in candidate.evidence
+            }
+            sure = candidate.confidence
+            for source in sources:
+                sure = _either(
+                    sure,
+                    0.5
+                    * max(each.confidence for each in agreeing if each.evidence and each.evidence[0].source == source),
+                )
+            if best is None or sure > best.confidence:
+                proof = tuple(piece for each in agreeing for piece in each.evidence[:1])
+                best = Finding(candidate.value, round(min(sure, _MOST), 3), (*candidate.evidence, *proof)[:5])
+        return best if best is not None and best.confidence >= self.settings.min_confidence * 0.5 else None
+
+    def _weigh_authors(
+        self,
+        document: SiteDocument,
+        kind: str,
+        above: list[Neighbour],
+        links: list[tuple[str, DocumentLink]],
+        head: str,
+    ) -> list[Author]:
+        facts = document.facts
+        printed = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
+        others = [person for person in facts.people if person.role != "author"]
+        if kind in _TEACHING and not any(person.confidence >= _SURE for person in printed):
+            # Who teaches the course wrote its exercises, unless the sheet says who did.
+            teachers = [person for person in others if person.role == "teacher"]
+            printed += [
+                replace(person, role="author", confidence=round(person.confidence * 0.85, 3)) for person in teachers
+            ]
+            others = [person for person in others if person.role != "teacher"]
+        pool = _Pool(self.settings)
+        for person in printed:
+            pool.add(person)
+        candidates = [
+            *self._from_links(links, kind),
+            *self._from_pages(above, kind, head),
+            *self._from_documents(document, head),
+        ]
+        names_itself = any(person.confidence >= _SURE for person in printed)
+        for candidate, is_in_head in candidates:
+            if self._is_stopped(candidate.name) or any(
+                same_person(candidate.name, other.name) >= 0.8 for other in others
+            ):
+                continue
+            if pool.confirm(candidate):
+                continue
+            if not names_itself and (is_in_head or not printed):
+                pool.add(candidate)
+        authors = []
+        for person in pool.people():
+            if person.confidence < self.settings.min_confidence:
+                continue
+            authors.append(self._with_addresses(person, document, above))
+        return authors
+
+    def _is_stopped(self, name: str) -> bool:
+        folded = f" {fold(name)} "
+        return any(f" {word} " in folded for word in self._stop_authors)
+
+    def _from_links(self, links: list[tuple[str, DocumentLink]], kind: str) -> Iterable[tuple[Person, bool]]:
+        """People in the list item around a link, as lists of publications have them."""
+        for url, link in links[:20]:
+            for name in find_names(link.item)[:15]:
+                if name.confidence < 0.6 or _in_title(name.name, link.anchor):
+                    continue
+                sure = 0.75 if kind in ("article", "thesis", "report", "proposal", "poster") else 0.6
+                evidence = Evidence(
+                    source="link", rule="name beside the link", url=url, quote=link.item[:200], distance=1
+                )
+                yield (
+                    Person(
+                        name=name.name,
+                        confidence=round(sure * min(1.0, name.confidence + 0.2), 3),
+                        evidence=(evidence,),
+                    ),
+                    False,
+                )
+
+    def _from_pages(self, above: list[Neighbour], kind: str, head: str) -> Iterable[tuple[Person, bool]]:
+        """People of the pages above: those who stand in the document's beginning, the teachers and the owner."""
+        words = set(fold(head[:_HEADER_CHARS]).split())
+        for page in above:
+            decay = self.settings.decay ** (page.distance - 1)
+            has_owner = any(person.role == "owner" for person in page.facts.people)
+            for person in page.facts.people:
+                if person.confidence < 0.6:
+                    continue
+                proof = tuple(replace(each, distance=page.distance) for each in person.evidence[:2])
+                if surname_keys(person.name) & words and self._stands_in(person.name, head[:_HEADER_CHARS]):
+                    yield replace(person, confidence=round(0.85 * decay, 3), role="author", evidence=proof), True
+                elif person.role == "teacher" and kind in _TEACHING and page.distance <= 2 and not has_owner:
+                    yield replace(person, confidence=round(0.75 * decay, 3), role="author", evidence=proof), False
+                elif person.role == "owner" and page.distance <= 2:
+                    yield replace(person, confidence=round(0.65 * decay, 3), role="author", evidence=proof), False
+                elif person.role == "author" and page.distance == 1:
+                    yield replace(person, confidence=0.7, role="author", evidence=proof), False
+
+    def _from_documents(self, document: SiteDocument, head: str) -> Iterable[tuple[Person, bool]]:
+        """Authors of the other documents who stand in this document's beginning."""
+        beginning = head[:_HEADER_CHARS]
+        seen: set[str] = set()
+        for word in dict.fromkeys(fold(beginning).split()):
+            for name, written in self._written.get(word, {}).items():
+                other = next((url for url in written if url != document.url), "")
+                if other and name not in seen and len(seen) < 200:
+                    seen.add(name)
+                    if self._stands_in(name, beginning):
+                        evidence = Evidence(source="document", rule="author of another document", url=other)
+                        yield Person(name=name, confidence=0.7, evidence=(evidence,)), True
+
+    def _stands_in(self, name: str, text: str) -> bool:
+        """Whether a name, in one of its spellings, stands in a text."""
+        folded = fold(text)
+        parts = name_parts(name)
+        for key in surname_keys(name):
+            for match in re.finditer(rf"\b{re.escape(key)}\b", folded):
+                window = folded[max(0, match.start() - 40) : match.end() + 40]
+                whole = " ".join(parts)
+                if smith_waterman(whole, window) < self.settings.author_match:
+                    continue
+                near = window.split()
+                rest = [part for part in parts if part != key]
+                if all(
+                    any(
+                        word == part or (len(word) == 1 and word == part[0]) or (len(part) == 1 and word[:1] == part)
+                        for word in near
+                    )
+                    for part in rest[:1]
+                ):
+                    return True
+        return False
+
+    def _with_addresses(self, person: Person, document: SiteDocument, above: list[Neighbour]) -> Author:
+        """The author with the addresses that the document prints and those that the site gives today."""
+        facts = document.facts
+        printed: dict[str, MailAddress] = {}
+        for found in facts.emails:
+            if found.value in person.emails:
+                printed[found.value] = MailAddress(found.value, found.confidence, evidence=found.evidence)
+        for email in person.emails:
+            printed.setdefault(email, MailAddress(email, 0.8, evidence=person.evidence[:1]))
+        free = [
+            found
+            for found in facts.emails
+            if found.value not in printed and not any(found.value in other.emails for other in facts.people)
+        ]
+        for found in free:
+            if fits_address(person.name, found.value) >= 0.6:
+                printed[found.value] = MailAddress(
+                    found.value, round(found.confidence * 0.9, 3), evidence=found.evidence
+                )
+        entries = self.directory.find(person.name)
+        entry = self._nearest(entries, above)
+        current: list[MailAddress] = []
+        affiliations = list(person.affiliations)
+        orcid = person.orcid
+        number = 0
+        if entry is not None:
+            number = entry.number
+            match = max(same_person(person.name, name) for name in entry.names)
+            for address in entry.addresses.values():
+                sure = round(address.confidence * (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 else 0.7), 3)
+                if address.email in printed:
+                    known = printed.pop(address.email)
+                    current.append(
+                        MailAddress(
+                            address.email,
+                            _either(known.confidence, sure * 0.5),
+                            is_current=True,
+                            evidence=(*known.evidence, *address.evidence),
+                        )
+                    )
+                elif sure >= 0.5:
+                    current.append(replace(address, confidence=sure))
+            affiliations += [each.value for each in entry.affiliations.values()] if not affiliations else []
+            orcid = orcid or entry.orcid
+        addresses = sorted([*current, *printed.values()], key=lambda each: (not each.is_current, -each.confidence))
+        return Author(
+            name=person.name,
+            confidence=person.confidence,
+            person=number,
+            addresses=tuple(addresses),
+            affiliations=tuple(dict.fromkeys(affiliations)),
+            orcid=orcid,
+            evidence=person.evidence[:5],
+        )
+
+    def _nearest(self, entries: list[Entry], above: list[Neighbour]) -> Entry | None:
+        """The person that a name stands for: the only one, or the one with the nearest page; None where it is open."""
+        if len(entries) <= 1:
+            return entries[0] if entries else None
+        distances = {page.url: page.distance for page in above}
+        ranked = sorted(
+            (min((distances.get(url, 99) for url in entry.pages), default=99), entry.number, entry) for entry in entries
+        )
+        return ranked[0][2] if ranked[0][0] < ranked[1][0] else None
+
+    def _weigh_affiliations(
+        self, document: SiteDocument, authors: list[Author], above: list[Neighbour], head: str
+    ) -> list[Finding]:
+        facts = document.facts
+        found = [each for each in facts.affiliations if each.confidence >= self.settings.min_confidence]
+        beginning = fold(head[:_HEADER_CHARS])
+        for page in above:
+            for each in page.facts.organisations:
+                if _contains(beginning, fold(each.value), self.settings.affiliation_match):
+                    proof = tuple(replace(piece, distance=page.distance) for piece in each.evidence[:1])
+                    sure = round(0.8 * self.settings.decay ** (page.distance - 1), 3)
+                    found = self._add_affiliation(
+                        found, Finding(each.value, sure, proof), only_new=bool(facts.affiliations)
+                    )
+        if "documents" in self.settings.passes and not facts.affiliations:
+            for key, (each, url) in self._affiliations.items():
+                if url != document.url and len(key) > 8 and f" {key} " in f" {beginning} ":
+                    proof = (Evidence(source="document", rule="affiliation of other documents", url=url),)
+                    found = self._add_affiliation(found, Finding(each.value, 0.7, proof))
+        if not found:
+            for author in authors:
+                entry = self._nearest(self.directory.find(author.name), above)
+                for each in entry.affiliations.values() if entry else ():
+                    found = self._add_affiliation(found, replace(each, confidence=round(each.confidence * 0.8, 3)))
+        return [
+            each for each in found if each.confidence >= self.settings.min_confidence and not self._stops(each.value)
+        ]
+
+    def _stops(self, affiliation: str) -> bool:
+        folded = f" {fold(affiliation)} "
+        return any(f" {word} " in folded for word in self._stop_affiliations)
+
+    def _add_affiliation(self, found: list[Finding], new: Finding, *, only_new: bool = False) -> list[Finding]:
+        """The list with another affiliation, unless it is one of them in another spelling, which is then surer."""
+        folded = fold(new.value)
+        for at, known in enumerate(found):
+            other = fold(known.value)
+            if (
+                folded in other
+                or other in folded
+                or damerau_levenshtein(folded, other) >= max(self.settings.affiliation_duplicates, 0.8)
+            ):
+                sure = _either(known.confidence, new.confidence * 0.5)
+                return [*found[:at], Finding(known.value, sure, (*known.evidence, *new.evidence)[:4]), *found[at + 1 :]]
+        return found if only_new else [*found, new]
+
+    def _find_label(
+        self, head: str, links: list[tuple[str, DocumentLink]], above: list[Neighbour]
+    ) -> CategoryLabel | None:
+        if not self._labels:
+            return None
+        place = self.settings.label_places
+        around = " . ".join(f"{link.anchor} {link.item} {link.heading}" for _, link in links)
+        around += " . ".join(page.facts.title for page in above if page.distance == 1)
+        return find_label(
+            self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
+        )
+
+
+class _Pool:
+    """The authors of one document as they are gathered; two spellings of one person are one."""
+
+    def __init__(self, settings: DocumentSettings) -> None:
+        self._settings = settings
+        self._people: list[Person] = []
+
+    def people(self) -> list[Person]:
+        return self._people
+
+    def _find(self, name: str) -> int | None:
+        for at, known in enumerate(self._people):
+            if same_person(known.name, name) >= 0.75:
+                return at
+            left, right = " ".join(name_parts(known.name)), " ".join(name_parts(name))
+            if surname_keys(known.name) & surname_keys(name) and smith_waterman(left, right) >= max(
+                0.9, self._settings.author_duplicates
+            ):
+                return at
+        return None
+
+    def confirm(self, other: Person) -> bool:
+        """Whether this is somebody who is known already, who is then surer."""
+        at = self._find(other.name)
+        if at is None:
+            return False
+        known = self._people[at]
+        sources: set[Source] = {each.source for each in known.evidence}
+        fresh = any(each.source not in sources for each in other.evidence)
+        sure = _either(known.confidence, other.confidence * 0.6) if fresh else max(known.confidence, other.confidence)
+        self._people[at] = replace(
+            known,
+            confidence=sure,
+            evidence=(*known.evidence, *other.evidence)[:6] if fresh else known.evidence,
+        )
+        return True
+
+    def add(self, person: Person) -> None:
+        if not self.confirm(person):
+            self._people.append(person)
+
+
+def _list_emails(facts: DocumentFacts, authors: list[Author]) -> list[Finding]:
+    """The addresses of a document: those that it prints, then those that the site gives its authors today."""
+    found = {each.value: each for each in facts.emails if each.confidence >= 0.4}
+    for author in authors:
+        for address in author.addresses:
+            known = found.get(address.email)
+            if known is None or address.confidence > known.confidence:
+                found[address.email] = Finding(address.email, address.confidence, address.evidence)
+    return list(found.values())
+
+
+def _with_place(person: Person, organisations: tuple[Finding, ...]) -> Person:
+    """A page's owner belongs to the organisations that the page names, where it says nothing nearer."""
+    if person.role != "owner" or person.affiliations:
+        return person
+    near = [each.value for each in organisations if each.confidence >= 0.7][:4]
+    return replace(person, affiliations=tuple(near))
+
+
+def _either(first: float, second: float) -> float:
+    """How sure a value is that two independent witnesses give."""
+    return round(min(_MOST, 1 - (1 - first) * (1 - second)), 3)
+
+
+def _contains(text: str, words: str, share: float) -> bool:
+    """Whether a text has these words, with slips of the pen."""
+    if len(words) < 6:
+        return False
+    if f" {words} " in f" {text} ":
+        return True
+    return len(words) > 12 and fuzz.partial_ratio(words, text, score_cutoff=100 * max(share, 0.92)) > 0
+
+
+def _same_title(left: str, right: str) -> bool:
+    a, b = fold(left).replace(" ", ""), fold(right).replace(" ", "")
+    if not a or not b:
+        return False
+    return fuzz.ratio(a, b) >= 88 or (min(len(a), len(b)) >= 12 and (a in b or b in a))
+
+
+def _may_be_title(words: str) -> bool:
+    plain = fold(words).split()
+    telling = [word for word in plain if word not in _GENERIC and not word.isdigit()]
+    return len(telling) >= 2 and 8 <= len(words) <= 250 and not judge_name(words) >= 0.75
+
+
+def _title_pieces(link: DocumentLink) -> list[str]:
+    """What may be the title in the item around a link: quoted words, the longest sentence without names."""
+    quoted = re.findall(r"[\"“«]([^\"”»]{10,250})[\"”»]", link.item)
+    rest = link.item.replace(link.anchor, " ") if link.anchor else link.item
+    pieces = [
+        piece.strip(" .,:;-–—()[]") for piece in re.split(r"(?<=[a-zà-ÿ0-9)])[.:;]\s+|\s[|–—-]\s|,\s+(?=[A-Z]\.)", rest)
+    ]
+    return [*quoted, *(piece for piece in pieces if len(piece) > 15 and not find_names(piece)[:1])][:4]
+
+
+def _in_title(name: str, anchor: str) -> bool:
+    return len(anchor) > len(name) + 10 and fold(name) in fold(anchor)

@@ -1,0 +1,95 @@
+"""Labels: category and subcategory of a document by words in its beginning or in the page that links to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.missions.documents.text.words import fold
+
+_RULE = re.compile(r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d+)\s*\]\s*)?:\s*(.+)", re.DOTALL)
+_CHARS = 2_000
+
+
+class CategoryLabel(Struct, frozen=True):
+    """A category with the words that speak for it."""
+
+    category: str
+    subcategory: str
+    words: tuple[str, ...]  # folded
+    max_chars: int = _CHARS  # of the document's beginning that are searched
+
+
+def parse_labels(rules: Iterable[str]) -> list[CategoryLabel]:
+    """The labels that a setting describes: "CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…"."""
+    found = []
+    for rule in rules:
+        match = _RULE.fullmatch(rule)
+        words = tuple(filter(None, map(fold, match[4].split(",")))) if match else ()
+        if match is None or not words:
+            raise UsageError(
+                f"documents.labels holds {rule!r}; allowed: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…,"
+                ' as "teaching / exercise sheet [2000]: ejercicios, práctica"'
+            )
+        found.append(CategoryLabel(match[1], match[2] or "", words, int(match[3] or _CHARS)))
+    return found
+
+
+def find_label(labels: Iterable[CategoryLabel], *, head: str, around: str) -> CategoryLabel | None:
+    """The first label one of whose words stands in the beginning of a document, or in the words around its links."""
+    folded_around = f" {fold(around)} "
+    for label in labels:
+        beginning = f" {fold(head[: label.max_chars])} " if head else ""
+        if any(f" {word} " in beginning or f" {word} " in folded_around for word in label.words):
+            return label
+    return None
+
+
+#: Finer sorts of each kind, in Spanish, English and Portuguese.
+_SUBCATEGORIES: dict[str, dict[str, str]] = {
+    "thesis": {
+        "doctoral thesis": """
+            tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?
+            |grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em""",
+        "master's thesis": """
+            master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)
+            |magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en""",
+        "degree project": """
+            trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)
+            |licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc
+            |ingenier[oa] en""",
+        "advanced studies diploma": "diploma de estudios avanzados|dea|suficiencia investigadora",
+    },
+    "exercises": {
+        "laboratory assignment": "laboratori[oa]|laboratory|lab (?:assignment|session)",
+        "solved exercises": "soluciones|resuelt[oa]s|solutions|solved|gabarito",
+        "exercise sheet": "",
+    },
+    "exam": {
+        "midterm": "parcial|midterm|intermedi[oa]",
+        "final exam": "final|convocatoria|recuperatorio|suplementari[oa]",
+    },
+    "notes": {
+        "cheat sheet": "hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos",
+        "lecture notes": "",
+    },
+    "article": {
+        "conference paper": "proceedings|conference|congreso|workshop|jornadas|symposium|simposio|actas|anais",
+        "journal article": r"journal|revista|vol(?:ume|umen)?\s*\d+|issn",
+        "preprint": "preprint|arxiv|working paper|documento de trabajo",
+    },
+    "report": {"technical report": "technical report|informe tecnico|relatorio tecnico"},
+}
+
+
+def find_subcategory(kind: str, head: str) -> str:
+    """The finer sort of a document by the words of its beginning; empty where none is told."""
+    text = fold(head[:3_000])
+    for name, lines in _SUBCATEGORIES.get(kind, {}).items():
+        words = "".join(line.strip() for line in lines.splitlines())
+        if not words or re.search(rf"\b(?:{words})\b", text):
+            return name
+    return ""

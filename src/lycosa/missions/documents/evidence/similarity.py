@@ -1,0 +1,225 @@
+"""Similarity of names and of affiliations: Smith-Waterman for authors, Damerau-Levenshtein for affiliations.
+
+Both give 0 to 1 over folded text. A name is also compared part by part, as "A. Casali", "Casali, A" and "Dra. Ana
+Casali" are one person, which no distance of letters tells.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
+
+from lycosa.missions.documents.text.words import fold
+
+#: Titles and degrees before or after a name.
+TITLES = frozenset(
+    [
+        "dr",
+        "dra",
+        "d",
+        "da",
+        "don",
+        "dona",
+        "prof",
+        "profa",
+        "profesor",
+        "profesora",
+        "catedratico",
+        "catedratica",
+        "lic",
+        "licenciado",
+        "licenciada",
+        "ing",
+        "ingeniero",
+        "ingeniera",
+        "mag",
+        "mg",
+        "msc",
+        "mtro",
+        "mtra",
+        "phd",
+        "md",
+        "mr",
+        "mrs",
+        "ms",
+        "sr",
+        "sra",
+        "srta",
+        "sir",
+        "arq",
+        "cpn",
+        "doctor",
+        "doctora",
+        "professor",
+        "professora",
+        "esp",
+        "bsc",
+        "ma",
+        "ba",
+        "est",
+        "alumno",
+        "alumna",
+        "autor",
+        "autora",
+        "author",
+        "ph",
+        "bac",
+        "sc",
+        "titular",
+        "asociado",
+        "asociada",
+        "adjunto",
+        "adjunta",
+    ]
+)
+PARTICLES = frozenset(
+    [
+        "de",
+        "del",
+        "la",
+        "las",
+        "los",
+        "da",
+        "das",
+        "do",
+        "dos",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "san",
+        "santa",
+        "mac",
+        "mc",
+        "al",
+        "el",
+        "bin",
+        "ben",
+        "ter",
+    ]
+)
+
+MATCH, MISMATCH, GAP = 2, -1, -1
+
+
+@lru_cache(maxsize=65536)
+def smith_waterman(left: str, right: str) -> float:
+    """The best local alignment of two folded texts, as a share of that of the shorter one with itself."""
+    if not left or not right:
+        return 0.0
+    if len(left) > len(right):
+        left, right = right, left
+    above = [0] * (len(right) + 1)
+    best = 0
+    for char in left:
+        row = [0]
+        for at, other in enumerate(right, 1):
+            diagonal = above[at - 1] + (MATCH if char == other else MISMATCH)
+            row.append(max(0, diagonal, above[at] + GAP, row[at - 1] + GAP))
+        best = max(best, max(row))
+        above = row
+    return best / (MATCH * len(left))
+
+
+def damerau_levenshtein(left: str, right: str) -> float:
+    """One minus the share of letters that have to be changed to make one folded text of the other."""
+    return float(OSA.normalized_similarity(left, right))
+
+
+@lru_cache(maxsize=65536)
+def name_parts(name: str) -> tuple[str, ...]:
+    """The parts of a name in its order, folded, without titles; "Casali, Ana" is turned round."""
+    before, comma, after = name.partition(",")
+    if comma and len(before.split()) <= 4 and after.strip() and "," not in after:
+        name = f"{after} {before}"
+    spread = re.sub(r"(?<=[A-ZÁÉÍÓÚÑÇ])\.(?=\S)", ". ", name)
+    words = [word for word in spread.split() if word not in ("y", "e", "i", "and", "&")]
+    return tuple(part for part in fold(" ".join(words)).split() if part not in TITLES or len(part) == 1)
+
+
+def surname_keys(name: str) -> frozenset[str]:
+    """The parts by which a person may be looked up: every part that is no initial and no particle."""
+    return frozenset(part for part in name_parts(name) if len(part) > 2 and part not in PARTICLES)
+
+
+@lru_cache(maxsize=65536)
+def same_person(left: str, right: str) -> float:
+    """How sure two names are one person's: each part of one has its like in the other, whole or by its initial."""
+    a = [part for part in name_parts(left) if part not in PARTICLES]
+    b = [part for part in name_parts(right) if part not in PARTICLES]
+    if not a or not b:
+        return 0.0
+    if sorted(a) == sorted(b):
+        return 1.0
+    if len(a) > len(b):
+        a, b = b, a
+    rest = list(b)
+    whole = initials = 0
+    for part in sorted(a, key=len, reverse=True):
+        found = next((other for other in rest if other == part), None)
+        if found is None and len(part) > 3:
+            found = next((other for other in rest if len(other) > 3 and OSA.distance(part, other) <= 1), None)
+        if found is not None:
+            rest.remove(found)
+            if len(part) > 2:
+                whole += 1
+            else:
+                initials += 1
+            continue
+        found = next((other for other in rest if other[0] == part[0] and (len(part) == 1 or len(other) == 1)), None)
+        if found is None and len(part) > 1:  # "JM" stands for two parts
+            heads = [other[0] for other in rest]
+            if len(part) <= 3 and all(letter in heads for letter in part):
+                for letter in part:
+                    rest.remove(next(other for other in rest if other[0] == letter))
+                initials += 1
+                continue
+        if found is None:
+            return 0.0
+        rest.remove(found)
+        initials += 1
+    if not whole:
+        return 0.0
+    if whole == 1 and not initials:
+        return 0.3 if len(b) > 1 else 1.0  # a surname alone
+    unmatched = sum(len(part) > 1 for part in rest)
+    if whole >= 2:
+        return 0.95 - 0.05 * min(unmatched, 3)
+    return 0.85 - 0.05 * min(unmatched, 3)
+
+
+def fits_address(name: str, email: str) -> float:
+    """How well an address fits a name by its local part: "acasali@…", "ana.casali@…"."""
+    local = fold(email.partition("@")[0].replace(".", " ").replace("-", " "))
+    parts = [part for part in name_parts(name) if part not in PARTICLES]
+    if not parts or not local:
+        return 0.0
+    joined = re.sub(r"\d+", "", local.replace(" ", ""))
+    if not joined:
+        return 0.0
+    long_parts = [part for part in parts if len(part) > 2]
+    words = set(local.split())
+    hits = [part for part in long_parts if part in words or (len(part) > 3 and part in joined)]
+    if len(hits) >= 2:
+        return 1.0
+    initials = "".join(part[0] for part in parts)
+    if hits:
+        left = joined.replace(hits[0], "", 1)
+        if left and all(letter in initials for letter in left) and len(left) <= 3:
+            return 0.95
+        return 0.8 if not left else 0.6 if hits[0] != parts[0] else 0.5
+    if joined == initials and len(joined) >= 2:
+        return 0.6
+    for part in long_parts:  # the beginning of a surname behind an initial, as "jgarc"
+        for cut in range(len(part) - 1, 2, -1):
+            if (
+                part[:cut] in joined
+                and len(joined) - cut <= 2
+                and all(c in initials for c in joined.replace(part[:cut], "", 1))
+            ):
+                return 0.6 if cut >= 4 else 0.45
+    return 0.0

@@ -1,0 +1,74 @@
+"""The plug-in of the documents mission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.missions.api import Export, PlainMission, Report, SideDatabase
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
+    from lycosa.quarry import Quarry
+
+
+class DocumentsMission(PlainMission):
+    """The mission for documents: gathers them, finds out who wrote them and how to reach them, and exports all that."""
+
+    name = "documents"
+    summary = "every document of the seeds' sites, with its title, authors, affiliations and addresses"
+    defaults = Path(__file__).with_name("documents.toml")
+
+    def own_settings(self) -> type[Struct]:
+        from lycosa.missions.documents.settings import DocumentSettings
+
+        return DocumentSettings
+
+    def read_settings(self, text: str) -> Mapping[str, Any] | None:
+        from lycosa.missions.documents.parameters import read_parameters
+
+        return read_parameters(text)
+
+    def quarry(self) -> Quarry:
+        from lycosa.missions.documents.quarry import Documents
+
+        return Documents()
+
+    def verbs(self) -> Mapping[str, str]:
+        return {
+            "documents": "lycosa.missions.documents.cli.documents:documents",
+            "contacts": "lycosa.missions.documents.cli.contacts:contacts",
+            "correct": "lycosa.missions.documents.cli.correct:correct",
+            "decide": "lycosa.missions.documents.cli.decide:decide",
+            "oai": "lycosa.missions.documents.cli.oai:oai",
+            "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
+        }
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.documents.export.kinds import EXPORTS
+
+        return EXPORTS
+
+    def report(self, collection: Collection) -> Report:
+        from lycosa.missions.documents.report import make_report
+
+        return make_report(collection)
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph]:
+        from lycosa.missions.documents.graph import open_graph
+
+        return open_graph(collection)
+
+    def side_databases(self) -> Iterable[SideDatabase]:
+        return [
+            SideDatabase("documents.db"),
+            SideDatabase("decisions.db", merge="lycosa.missions.documents.decisions:merge_decisions"),
+        ]
+
+
+plugin = DocumentsMission()

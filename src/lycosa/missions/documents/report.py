@@ -1,0 +1,169 @@
+"""The report on a site's documents: what there is, who wrote it, how sure that is, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from lycosa.collection.collection import Collection
+from lycosa.missions.api import Report
+from lycosa.missions.documents.catalogue import open_catalogue
+from lycosa.missions.documents.cli.story import story_lines
+from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
+from lycosa.missions.documents.decisions import permissions
+from lycosa.missions.documents.model import DocumentDescription
+from lycosa.output.charts import Bar, draw_bars
+from lycosa.output.html_page import Section, TableLink, clean, fold, table, text, tiles
+from lycosa.output.wording import counted
+
+#: Rows of a table; what is more stands in the exports.
+_ROWS = 2_000
+_STORIES = 200
+#: Values below it are worth a look.
+_UNSURE = 0.6
+
+
+def make_report(collection: Collection) -> Report:
+    """The page about the documents of a collection."""
+    with open_catalogue(collection) as catalogue:
+        documents = list(catalogue.documents(unwanted=True))
+    states = permissions(collection.path)
+    sheets = contact_sheets(collection, everything=True)
+    seeds = ", ".join(collection.seeds()[:3])
+    return Report(
+        title=f"Documents of {seeds or collection.path.name}",
+        sections=list(_sections(documents, sheets, dict(states))),
+        subtitle=f"{counted(len(documents), 'document')}. Made by lycosa.",
+    )
+
+
+def _sections(
+    documents: list[DocumentDescription], sheets: list[ContactSheet], states: dict[str, str]
+) -> Iterator[Section]:
+    wanted = [document for document in documents if document.wanted]
+    yield _overview(documents, wanted, sheets)
+    yield _kinds(documents)
+    yield _list_documents(wanted, states)
+    yield _people(sheets)
+    yield _missing(wanted)
+    yield _evidence(wanted)
+    unwanted = [document for document in documents if not document.wanted]
+    if unwanted:
+        rows = [(TableLink(each.url), each.category, _title(each), each.kind.confidence) for each in unwanted[:_ROWS]]
+        yield Section(
+            "Not wanted",
+            [
+                text("Kinds that are left out unless they are asked for (documents.unwanted)."),
+                table(("document", "kind", "title", "confidence"), rows),
+            ],
+        )
+
+
+def _overview(
+    documents: list[DocumentDescription], wanted: list[DocumentDescription], sheets: list[ContactSheet]
+) -> Section:
+    reachable = [sheet for sheet in sheets if sheet.address is not None]
+    unsure = [each for each in wanted if each.confidence < _UNSURE]
+    figures = [
+        ("documents", f"{len(documents):,}"),
+        ("wanted", f"{len(wanted):,}"),
+        ("with title", _share(sum(each.title is not None for each in wanted), len(wanted))),
+        ("with authors", _share(sum(bool(each.authors) for each in wanted), len(wanted))),
+        ("with an address", _share(sum(any(a.addresses for a in each.authors) for each in wanted), len(wanted))),
+        ("people", f"{len(sheets):,}"),
+        ("that can be reached", _share(len(reachable), len(sheets))),
+        ("worth a look", f"{len(unsure):,}"),
+    ]
+    return Section("Overview", [tiles(figures)])
+
+
+def _kinds(documents: list[DocumentDescription]) -> Section:
+    kinds = Counter(document.category for document in documents).most_common(20)
+    tongues = Counter(
+        document.language.value if document.language else "unknown" for document in documents
+    ).most_common(10)
+    return Section(
+        "Kinds and languages",
+        [
+            draw_bars([Bar(name, [count]) for name, count in kinds], title="Documents by kind"),
+            draw_bars([Bar(name, [count]) for name, count in tongues], title="Documents by language"),
+        ],
+    )
+
+
+def _list_documents(wanted: list[DocumentDescription], states: dict[str, str]) -> Section:
+    rows = [
+        (
+            TableLink(each.url, _title(each) or each.url.rpartition("/")[2]),
+            each.category,
+            "; ".join(author.name for author in each.authors),
+            "; ".join(dict.fromkeys(address.email for author in each.authors for address in author.addresses)),
+            each.language.value if each.language else "",
+            each.confidence,
+            states.get(each.url, ""),
+        )
+        for each in wanted[:_ROWS]
+    ]
+    columns = ("title", "kind", "authors", "addresses", "language", "confidence", "permission")
+    return Section("Documents", [table(columns, rows), *_more(len(wanted))])
+
+
+def _people(sheets: list[ContactSheet]) -> Section:
+    rows = [
+        (
+            sheet.name,
+            sheet.address.email if sheet.address else "",
+            sheet.address.confidence if sheet.address else None,
+            "; ".join(dict.fromkeys(each.value for each in sheet.person.affiliations[:3])),
+            len(sheet.documents),
+            sheet.permission,
+        )
+        for sheet in sheets[:_ROWS]
+    ]
+    return Section(
+        "People",
+        [
+            table(("name", "address", "confidence", "affiliations", "documents", "permission"), rows),
+            *_more(len(sheets)),
+        ],
+    )
+
+
+def _missing(wanted: list[DocumentDescription]) -> Section:
+    rows = []
+    for each in wanted:
+        lacks = [
+            name
+            for name, has in (("title", each.title), ("authors", each.authors), ("language", each.language))
+            if not has
+        ]
+        if each.authors and not any(author.addresses for author in each.authors):
+            lacks.append("address")
+        if not lacks and each.confidence < _UNSURE:
+            lacks.append("certainty")
+        if lacks or each.problem:
+            rows.append((TableLink(each.url, _title(each)), ", ".join(lacks), each.confidence, each.problem))
+    if not rows:
+        return Section("What is missing", [text("Nothing: every document has a title, authors and an address.")])
+    said = f"{counted(len(rows), 'document')} with a gap; lycosa correct fills it."
+    return Section("What is missing", [text(said), table(("document", "lacks", "confidence", "problem"), rows[:_ROWS])])
+
+
+def _evidence(wanted: list[DocumentDescription]) -> Section:
+    parts = [text("Each value with how sure it is, and where it comes from.")]
+    for each in wanted[:_STORIES]:
+        inner = "<pre>" + "\n".join(clean(line) for line in story_lines(each)) + "</pre>"
+        parts.append(fold(_title(each) or each.url, inner))
+    return Section("Evidence", [*parts, *_more(len(wanted), _STORIES)])
+
+
+def _more(count: int, shown: int = _ROWS) -> list[str]:
+    return [text(f"The first {shown:,} of {count:,}; lycosa export documents has them all.")] if count > shown else []
+
+
+def _title(document: DocumentDescription) -> str:
+    return document.title.value if document.title else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "–"
