@@ -45,7 +45,7 @@ _OFFICE_DOMAIN = re.compile(
 _STRANGERS = re.compile(r"(?:permission|reprint|suscrip|subscription|editorial office|customer service)", re.I)
 
 
-class Address(Struct):
+class FoundAddress(Struct):
     """An address with the words in which it was found."""
 
     email: str
@@ -54,10 +54,10 @@ class Address(Struct):
     how: str  # "printed", "grouped", "disguised"
 
 
-def find_emails(text: str) -> list[Address]:
+def find_emails(text: str) -> list[FoundAddress]:
     """The addresses in a text in their order, each once; mail boxes of publishers and offices are left out."""
     text = mend_breaks(text)
-    found: list[Address] = []
+    found: list[FoundAddress] = []
     taken: list[tuple[int, int]] = []
 
     def free(start: int, end: int) -> bool:
@@ -86,9 +86,9 @@ def find_emails(text: str) -> list[Address]:
                     continue
                 if _STRANGERS.search(text[max(0, match.start() - 90) : match.start()]):
                     continue
-                found.append(Address(f"{local}@{domain}", match.start(), match[0], how))
+                found.append(FoundAddress(f"{local}@{domain}", match.start(), match[0], how))
     found.sort(key=lambda address: address.start)
-    unique: dict[str, Address] = {}
+    unique: dict[str, FoundAddress] = {}
     for address in found:
         unique.setdefault(address.email, address)
     return list(unique.values())

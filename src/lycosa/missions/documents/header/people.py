@@ -70,7 +70,7 @@ class Named(Struct):
     order: int  # of the line
 
 
-class Place(Struct):
+class Institution(Struct):
     """An institution as a line, or several, name it."""
 
     text: str
@@ -97,14 +97,14 @@ def role_of(text: str) -> tuple[Role | None, str]:
     return None, text
 
 
-def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Place]]:
+def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Institution]]:
     """The people and institutions of covers: one institution a line, names with the roles that labels give.
 
     A label stands before its names, on their line or above them, or below one name. A name without a label on the
     first of the pages is the author's; on later ones it is somebody's of whom nothing is said.
     """
     people: list[Named] = []
-    places: list[Place] = []
+    places: list[Institution] = []
     titles = {id(line) for line in title}
     for nth, lines in enumerate(pages):
         pending: Role | None = None
@@ -148,10 +148,10 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     rule = f"label: {who}" if near else "name on the cover"
                     base = 0.9 if near else 0.8 if nth == 0 else 0.4
                     people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
-                places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
+                places += [Institution(_tidy_place(one), line, (), 0.7, order) for one in rests]
                 continue
             if nth == 0 and people:
-                places += [Place(part, line, (), 0.6, order) for part in acronyms(text)]
+                places += [Institution(part, line, (), 0.6, order) for part in acronyms(text)]
             if (
                 INSTITUTION.search(folded)
                 and len(folded) < 120
@@ -166,7 +166,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 ):
                     places[-1].text = _tidy_place(f"{places[-1].text} {text}")
                 else:
-                    places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
+                    places.append(Institution(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
             pending = None
     return people, places
 
@@ -242,13 +242,13 @@ def _name_part(rest: str) -> tuple[str, str]:
 
 def read_header(
     lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]], levels: bool = False
-) -> tuple[list[Named], list[Place]]:
+) -> tuple[list[Named], list[Institution]]:
     """The people and institutions that the first page of a text names, by what the line model says of each line.
 
     `levels`: each line of an institution is one of its levels, as on covers; else lines are joined, as in articles.
     """
     people: list[Named] = []
-    places: list[Place] = []
+    places: list[Institution] = []
     titles = {id(line) for line in title}
     began = False  # the text: after the heading of the abstract or the introduction
     top = max((nth for nth, line in enumerate(lines) if id(line) in titles), default=0)
@@ -311,7 +311,7 @@ def read_header(
             base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
             for name, marks in names:
                 people.append(Named(name, who, line, marks, _confidence(name, base), "line model", order))
-            places += [Place(_tidy_place(one), line, (), 0.75, order) for one in rests]
+            places += [Institution(_tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
             broken = (
                 (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
@@ -334,7 +334,7 @@ def read_header(
     return people, [one for one in places if _is_place(one)]
 
 
-def _is_place(place: Place) -> bool:
+def _is_place(place: Institution) -> bool:
     folded = fold(place.text)
     letters = sum(letter.isalpha() for letter in folded)
     if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350 or re.match(r"^correspond", folded):
@@ -357,7 +357,7 @@ _WHOLE = re.compile(
 )
 
 
-def _add_place(places: list[Place], lines: list[Line], order: int, chance: float, *, levels: bool) -> None:
+def _add_place(places: list[Institution], lines: list[Line], order: int, chance: float, *, levels: bool) -> None:
     """Adds the institutions of a line, or its words to the one that the line above began."""
     line = lines[order]
     marks, body = _leading_mark(line.text)
@@ -370,7 +370,7 @@ def _add_place(places: list[Place], lines: list[Line], order: int, chance: float
             places[-1].text = _tidy_place(joined)
             places[-1].order = order
         else:
-            places.append(Place(_tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
+            places.append(Institution(_tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
 
 
 def once(people: list[Named]) -> list[Named]:

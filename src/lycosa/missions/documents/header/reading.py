@@ -11,7 +11,7 @@ from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Named, Place, once, read_cover, read_header
+from lycosa.missions.documents.header.people import Institution, Named, once, read_cover, read_header
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
@@ -113,7 +113,9 @@ def _year(lines: list[Line], metadata: dict[str, str]) -> str:
     return years[0] if years else made[0] if made else ""
 
 
-def _people(people: list[Named], places: list[Place], emails: list[str], *, lines: list[Line]) -> tuple[Person, ...]:
+def _people(
+    people: list[Named], places: list[Institution], emails: list[str], *, lines: list[Line]
+) -> tuple[Person, ...]:
     """The people with what is tied to them; institutions are tied to authors only."""
     authors = [one for one in people if one.role == "author"]
     of_places = tie_places(authors, places)
@@ -165,12 +167,12 @@ def _title(one: Candidate) -> Finding:
     )
 
 
-def _place(one: Place) -> Finding:
+def _place(one: Institution) -> Finding:
     return Finding(value=one.text, confidence=one.score, evidence=_evidence(one.line, "institution's words"))
 
 
-def _places_once(places: list[Place]) -> list[Place]:
-    kept: list[Place] = []
+def _places_once(places: list[Institution]) -> list[Institution]:
+    kept: list[Institution] = []
     for one in places:
         twin = next((other for other in kept if fuzz.partial_ratio(fold(one.text), fold(other.text)) > 92), None)
         if twin is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from lycosa.missions.documents.text.names import given_names
+
 
 def _words(name: str) -> frozenset[str]:
     return frozenset(Path(__file__).with_name(name).read_text(encoding="ascii").split())
@@ -127,7 +129,7 @@ HONORIFIC = re.compile(
     r"catedratico|ing\.? civil|tec|cpn|sir|mr|mrs|ms|md|m\.d|mph|drs)\.?ª?(?=[\s,)]|$)(?:\s*(?=\S))?",
     re.I,
 )
-GIVEN_NAMES = _words("given_names.txt")
+GIVEN_NAMES = given_names()
 PARTICLES = _words("particles.txt")
 
 #: Words that say nothing of a text's subject.
