@@ -7,7 +7,15 @@ import re
 from msgspec import Struct
 
 from lycosa.missions.documents.header.names import MARK, name_score, split_names, tidy_name
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, ADDRESS, DEGREE, INSTITUTION, KEYWORDS, SECTION
+from lycosa.missions.documents.header.vocabulary import (
+    ABSTRACT,
+    ADDRESS,
+    DEGREE,
+    HONORIFIC,
+    INSTITUTION,
+    KEYWORDS,
+    SECTION,
+)
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.text.layout import Line
 from lycosa.missions.documents.text.letters import RAISED, fold, plain
@@ -417,6 +425,8 @@ def _has_names(text: str) -> bool:
     return any(name_score(name) > 0.6 for name, _ in split_names(text))
 
 
+#: Words beside names.
+_BESIDE = re.compile(rf"and|AND|y|e|by|por|{HONORIFIC.pattern}", re.I)
 _ADDRESSES = re.compile(r"\S+@\S+|https?:\S+|\{[^}]*\}@\S+|\S+\s?[\[(](?:at|arroba)[\])]\s?\S+", re.I)
 
 
@@ -431,14 +441,9 @@ def _names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], lis
     if not names:
         return [], []
     words = sum(len(name.split()) for name, _ in names)
-    total = len(
-        [
-            word
-            for word in re.sub(r"[^\w\s.'’-]", " ", MARK.sub(" ", text)).split()
-            if word.lower() not in ("and", "y", "e", "by", "por") and not word.isdigit()
-        ]
-    )
-    if words >= 0.75 * total:
+    all_words = re.sub(r"[^\w\s.'’-]", " ", MARK.sub(" ", text)).split()
+    counted = [word for word in all_words if not word.isdigit() and not _BESIDE.fullmatch(word)]
+    if words >= 0.75 * len(counted):
         return names, []
     first = text.split(",", 1)
     if len(first) == 2 and INSTITUTION.search(fold(first[1])) and name_score(tidy_name(first[0])) > 0.55:

@@ -122,11 +122,9 @@ NOT_NAMES = re.compile(
 )
 #: Titles before and after a name.
 HONORIFIC = re.compile(
-    r"(?:^|(?<=[\s,(]))(?:profª?|profa|prof|dr|dra|drª|doctora?|lic|licda?|ing|mg|mgs|mgtr|msc|m\.sc|m\.s|phd|"
-    r"ph\.d|d\.phil|bach|arq|abog|"
-    r"est|sr|sra|srta|don|doña|dña|d|dª|mtro|mtra|esp|cr|cra|br|est|univ|me|ma|m\.a|b\.s|b\.a|bsc|b\.sc|mba|frs|"
-    r"professor|profesora?|"
-    r"catedratico|ing\.? civil|tec|cpn|sir|mr|mrs|ms|md|m\.d|mph|drs)\.?ª?(?=[\s,)]|$)(?:\s*(?=\S))?",
+    r"(?:^|(?<=[\s,(]))(?:(?:profª?|profa|prof|dr|dra|drª|doctora?|lic|licda?|ing|mg|mgs|mgtr|msc|m\.sc|phd|ph\.d|d\.phil|"
+    r"bach|arq|abog|sr|sra|srta|don|doña|dña|dª|mtro|mtra|esp|bsc|b\.sc|professor|profesora?|catedratico|tec|cpn|sir|mr|"
+    r"mrs|drs)\.?ª?|(?:ma|ms|d)\.(?=\s+[^\W\d_]{3,}\s+[^\W\d_]{3,}))(?=[\s,)]|$)(?:\s*(?=\S))?",
     re.I,
 )
 GIVEN_NAMES = given_names()
