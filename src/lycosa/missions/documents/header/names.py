@@ -46,14 +46,16 @@ def name_score(text: str) -> float:
     ):
         return 0.0
     folded = fold(text)
-    if NOT_NAMES.search(folded) or INSTITUTION.search(folded):
+    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or folded.split()[0] in PARTICLES - {"san", "santa"}:
         return 0.0
+    if ADDRESS.search(folded) and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):
+        return 0.0  # "Buenos Aires"
     capitals = initials = full = known = 0
     loud = [word.isupper() and len(word) > 3 for word in words]
     shouted = text.isupper() or loud[-1] and loud == sorted(loud)  # "Ana PÉREZ"
     for word in words:
         plain = fold(word).strip(".")
-        if plain in PARTICLES and word.lower() == word:
+        if plain in PARTICLES and (word.islower() or text.isupper()):
             continue
         if not word[0].isupper() or (not shouted and _is_acronym(word)):
             return 0.0
@@ -119,7 +121,12 @@ def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     ):  # "Zdrojewski, Pablo; Saab, Andrés"
         if len(pieces) % 2 == 0:
             pieces = [(f"{pieces[n + 1][0]} {pieces[n][0]}", pieces[n + 1][1]) for n in range(0, len(pieces), 2)]
-    elif len(pieces) == 2 and name_score(pieces[0][0]) < 0.5 and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.5:
+    elif (
+        len(pieces) == 2
+        and "," in text
+        and name_score(pieces[0][0]) < 0.5
+        and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.5
+    ):
         pieces = [(f"{pieces[1][0]} {pieces[0][0]}", pieces[1][1])]
     for name, marks in pieces:
         if name_score(name) > 0.3:

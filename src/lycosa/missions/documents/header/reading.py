@@ -7,11 +7,12 @@ import re
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.abstracts import find_abstract, find_keywords
+from lycosa.missions.documents.header.covers import read_cover
 from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Institution, Named, once, read_cover, read_header
+from lycosa.missions.documents.header.people import Institution, Named, once, read_header
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.people import role_of
+from lycosa.missions.documents.header.roles import role_of
 from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
