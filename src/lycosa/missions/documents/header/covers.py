@@ -8,6 +8,7 @@ from lycosa.missions.documents.header.names import split_names
 from lycosa.missions.documents.header.people import (
     CONTACT,
     NO_HEADER,
+    NO_PLACE_LABEL,
     Institution,
     Named,
     acronyms,
@@ -55,7 +56,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 if not rest and people and _is_label_below(lines, order):
                     several = bool(re.search(r"e?s\)?$", folded))
                     for above in people:
-                        if above.line is lines[order - 1] or several and above.line.block == line.block:
+                        if above.line is lines[order - 1] or several and above.line and above.line.block == line.block:
                             above.role, above.rule = role, f"label below: {role}"
                     pending = None
                 else:
@@ -83,6 +84,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 places += [Institution(part, line, (), 0.6, order) for part in acronyms(text)]
             if (
                 INSTITUTION.search(folded)
+                and not NO_PLACE_LABEL.match(folded)
                 and len(folded) < 120
                 and role is None
                 and not _is_prose(lines, order)

@@ -16,7 +16,7 @@ from lycosa.missions.documents.text.letters import RAISED, fold
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(
-    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[0-9a-z*†‡§¶∗]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
+    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?(?:[0-9a-z*†‡§¶∗]{{1,2}}|[IVX]{{1,4}})(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
 )
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
@@ -112,6 +112,8 @@ def tidy_name(text: str) -> str:
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
     text = re.sub(r"(?i)^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", "", text)
+    if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"
+        return [found for part in text.split(";") for found in split_names(part)]
     found: list[tuple[str, tuple[str, ...]]] = []
     pieces = _pieces(text)
     if (
@@ -124,8 +126,9 @@ def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     elif (
         len(pieces) == 2
         and "," in text
-        and name_score(pieces[0][0]) < 0.5
-        and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.5
+        and name_score(pieces[0][0]) < 0.6
+        and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.6
+        and (name_score(pieces[1][0]) < 0.6 or " " not in pieces[0][0])
     ):
         pieces = [(f"{pieces[1][0]} {pieces[0][0]}", pieces[1][1])]
     for name, marks in pieces:

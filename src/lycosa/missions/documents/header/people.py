@@ -15,6 +15,7 @@ from lycosa.missions.documents.header.vocabulary import (
     HONORIFIC,
     INSTITUTION,
     KEYWORDS,
+    PARTICLES,
     SECTION,
 )
 from lycosa.missions.documents.model import Role
@@ -35,7 +36,7 @@ class Named(Struct):
 
     name: str
     role: Role
-    line: Line
+    line: Line | None  # none: not printed
     marks: tuple[str, ...]
     score: float
     rule: str
@@ -117,6 +118,8 @@ def read_header(
         if CONTACT.search(folded) and not has_names(text):
             continue
         whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
+        if people and people[-1].order == order - 1 and text.split()[0] in PARTICLES:  # "Ana Ruiz", "de Sousa and …"
+            whole = f"{people.pop().name} {text}"
         names, rests = names_and_places(whole)
         enough = 0.25 if not began else 0.75
         if names and max(name_score(name) for name, _ in names) < 0.6:
@@ -164,14 +167,16 @@ def read_header(
     return people, [one for one in places if _is_place(one)]
 
 
+NO_PLACE_LABEL = re.compile(r"^(?:correspond|(?:catedra|asignatura|materia|titulacion|carrera|curso)\s?:)")
+_CUT = re.compile(r"\b(?:e|y|de|da|do|del|and|of|the|en|em)$")
+
+
 def _is_place(place: Institution) -> bool:
     folded = fold(place.text)
     letters = sum(letter.isalpha() for letter in folded)
-    if (
-        letters < 0.6 * len(folded.replace(" ", ""))
-        or len(folded) > 350
-        or re.search(r"^correspond|\b(?:e|y|de|da|do|del|and|of|the|en|em)$", folded)
-    ):
+    if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350:
+        return False
+    if NO_PLACE_LABEL.match(folded) or _CUT.search(folded):
         return False
     near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
     return (

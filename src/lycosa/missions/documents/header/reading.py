@@ -12,7 +12,8 @@ from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Institution, Named, once, read_header
+from lycosa.missions.documents.header.names import name_score, split_names
+from lycosa.missions.documents.header.people import Institution, Named, once, read_header, same_person
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
@@ -62,6 +63,7 @@ def facts_of(layout: Layout) -> DocumentFacts:
     else:
         people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
     people = once(people)
+    people = _with_embedded(people, layout.metadata.get("author", ""), head=layout.lines)
     emails = _emails(layout, [one.name for one in people])
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
     tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[
@@ -93,6 +95,24 @@ def facts_of(layout: Layout) -> DocumentFacts:
         scanned=layout.image_pages > 0,
         problem=layout.problem,
     )
+
+
+def _with_embedded(people: list[Named], embedded: str, *, head: list[Line]) -> list[Named]:
+    """The people with what the embedded author says: whom it names is surer; alone, it is a weak witness.
+
+    It may be whoever made the file, so that beside printed authors only a name that the first pages print is taken.
+    """
+    names = [name for name, _ in split_names(embedded) if name_score(name) > 0.7]
+    authors = [one for one in people if one.role == "author"]
+    text = fold(" ".join(plain(line.text) for line in head if line.page <= 3)) if names else ""
+    for name in names:
+        twin = next((one for one in people if same_person(one.name, name)), None)
+        printed = fold(name) in text
+        if twin is not None:
+            twin.score = round(min(0.97, twin.score + 0.1), 2) if twin.role == "author" else twin.score
+        elif printed or not authors:
+            people.append(Named(name, "author", None, (), 0.6 if printed else 0.4, "embedded author", 10_000))
+    return people
 
 
 def _language(language: str, sureness: float) -> Finding | None:

@@ -25,7 +25,7 @@ def tie_places(people: Sequence[Named], places: Sequence[Institution]) -> dict[i
             tied[nth] = tuple(by_mark)
             continue
         following = next((order for order in orders if order > person.order), 10_000)
-        page = person.line.page
+        page = person.line.page if person.line else 1
         after = [place.text for place in places if person.order <= place.order < following and place.line.page == page]
         if after and len(orders) > 1 and not marked:
             tied[nth] = tuple(after)

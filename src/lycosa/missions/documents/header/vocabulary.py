@@ -71,7 +71,7 @@ SECTION = re.compile(
 #: Lines on a cover that say what the document is, not what it is about.
 DEGREE = re.compile(
     r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|"
-    r"memoria|trabajo (?:de )?(?:fin|final|grado|practico|titulacion|diploma)|"
+    r"memoria|trabajo (?:de )?(?:fin|final|grado|titulacion|diploma)|"
     r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|"
     r"technical report|relatorio|"
     r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|"
