@@ -1,9 +1,9 @@
-"""Trains the line model of the documents mission: python tools/train_header_model.py DATA [--evaluate]
+"""Trains the line model of the documents mission: python tools/train_header_model.py DATA… [--evaluate]
 
-DATA holds GROBID's header corpus (grobid-header.tar.xz, CC BY 4.0) and SciELO's front matter (scielo.jsonl, of which only
-articles under CC BY are taken). Pages in Spanish, English and Portuguese that this script composes are added to them:
-the corpus has none in Spanish or Portuguese. With --evaluate, lines of corpora that may be measured with but not
-learned from (cora.jsonl.gz) are labelled as well.
+DATA are folders with GROBID's header corpus (grobid-header.tar.xz, CC BY 4.0) and SciELO's front matter (scielo.jsonl,
+of which only articles under CC BY are taken). Pages in Spanish, English and Portuguese that this script composes are
+added to them: the corpus has none in Spanish or Portuguese. With --evaluate, a tenth of the corpus is held out and
+measured, and so are the lines of Cora (cora.jsonl.gz), which may be measured with but not learned from.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TEI_LABELS = {
 
 
 def read_grobid(path: Path) -> list[Page]:
-    """The headers of GROBID's corpus: labels and lines from the TEI, size and weight from the layout features beside it."""
+    """The headers of GROBID's corpus: labels and lines from the TEI, size and weight from the features beside it."""
     tei: dict[str, bytes] = {}
     raw: dict[str, list[list[str]]] = {}
     with tarfile.open(path) as archive:
@@ -116,49 +116,114 @@ def _with_layout(lines: list[tuple[str, str]], raw: list[list[str]]) -> Page:
 
 
 GIVEN = {
-    "es": "María José Antonio Ana Carmen Manuel Francisco Luis Laura Javier Pablo Lucía Sofía Martín Andrés Alejandra Cecilia Juan Diego Silvina Gustavo Verónica Agustín Itziar Jordi",
-    "pt": "João Maria Ana Pedro Luiz Carlos Fernanda Juliana Rafael Gabriela Paulo Beatriz Tiago Marcelo Camila Renata Eduardo Letícia Thiago Rodrigo Denise",
-    "en": "John Mary Robert Linda Wei Sarah David Emily Michael Anna Peter Laura Thomas Priya Ahmed Yuki Stefan Kevin Rachel Daniel Chris Olga",
+    "es": "María José Antonio Ana Carmen Manuel Francisco Luis Laura Javier Pablo Lucía Sofía Martín Andrés Alejandra "
+    "Cecilia Juan Diego Silvina Gustavo Verónica Agustín Itziar Jordi",
+    "pt": "João Maria Ana Pedro Luiz Carlos Fernanda Juliana Rafael Gabriela Paulo Beatriz Tiago Marcelo Camila Renata "
+    "Eduardo Letícia Thiago Rodrigo Denise",
+    "en": "John Mary Robert Linda Wei Sarah David Emily Michael Anna Peter Laura Thomas Priya Ahmed Yuki Stefan Kevin "
+    "Rachel Daniel Chris Olga",
 }
 SURNAMES = {
-    "es": "García Rodríguez González Fernández López Martínez Sánchez Pérez Gómez Ruiz Casali Deco Bender Motz Álvarez Romero Navarro Torres Domínguez Vázquez Ibáñez Etxeberria Puig Baro Muñoz",
-    "pt": "Silva Santos Oliveira Souza Pereira Ferreira Costa Rodrigues Almeida Carvalho Gomes Ribeiro Martins Rocha Barbosa Camata Figueiredo Teixeira Moura Nogueira",
-    "en": "Smith Johnson Brown Lee Wang Müller Garcia Kumar Taylor Anderson Chen Kim Rossi Nguyen Patel Wilson Novak Schmidt Tanaka Dubois Cohen Fader",
+    "es": "García Rodríguez González Fernández López Martínez Sánchez Pérez Gómez Ruiz Casali Deco Bender Motz Álvarez "
+    "Romero Navarro Torres Domínguez Vázquez Ibáñez Etxeberria Puig Baro Muñoz",
+    "pt": "Silva Santos Oliveira Souza Pereira Ferreira Costa Rodrigues Almeida Carvalho Gomes Ribeiro Martins Rocha "
+    "Barbosa Camata Figueiredo Teixeira Moura Nogueira",
+    "en": "Smith Johnson Brown Lee Wang Müller Garcia Kumar Taylor Anderson Chen Kim Rossi Nguyen Patel Wilson Novak "
+    "Schmidt Tanaka Dubois Cohen Fader",
 }
 TOPICS = {
     "es": (
-        "Análisis de|Introducción a|Una aproximación a|Desarrollo de|Diseño e implementación de|Evaluación de|Estudio sobre|Modelado de|Hacia|Optimización de|Clasificación de|El papel de|Aportes a|Caracterización de",
-        "algoritmos evolutivos|redes neuronales|la gestión del agua|sistemas distribuidos|políticas educativas|la sintaxis del español|modelos estocásticos|suelos agrícolas|repositorios institucionales|estructuras algebraicas|la memoria histórica|imágenes médicas|la calidad del aire|un compilador|cerámicas prehispánicas|metadatos",
-        "en entornos rurales|para la toma de decisiones|mediante aprendizaje automático|en la Argentina contemporánea|aplicados a la medicina|en la educación superior|: un estudio de caso|con restricciones|en el siglo XIX|desde una perspectiva de género|||",
+        (
+            "Análisis de|Introducción a|Una aproximación a|Desarrollo de|Diseño e implementación de|Evaluación de|"
+            "Estudio sobre|Modelado de|Hacia|Optimización de|Clasificación de|El papel de|Aportes a|"
+            "Caracterización de"
+        ),
+        (
+            "algoritmos evolutivos|redes neuronales|la gestión del agua|sistemas distribuidos|políticas educativas|"
+            "la sintaxis del español|modelos estocásticos|suelos agrícolas|repositorios institucionales|"
+            "estructuras algebraicas|la memoria histórica|imágenes médicas|la calidad del aire|un compilador|"
+            "cerámicas prehispánicas|metadatos"
+        ),
+        (
+            "en entornos rurales|para la toma de decisiones|mediante aprendizaje automático|"
+            "en la Argentina contemporánea|aplicados a la medicina|en la educación superior|: un estudio de caso|"
+            "con restricciones|en el siglo XIX|desde una perspectiva de género|||"
+        ),
     ),
     "pt": (
-        "Análise de|Introdução a|Uma abordagem para|Desenvolvimento de|Avaliação da|Estudo sobre|Modelagem de|Fatores associados a|Prevalência de|O impacto da|Caracterização de",
-        "algoritmos genéticos|redes de sensores|saúde pública|sistemas distribuídos|políticas educacionais|crianças em idade escolar|modelos matemáticos|solos tropicais|recursos computacionais|espécies nativas|qualidade de vida|um compilador",
-        "no Brasil|em ambientes urbanos|para apoio à decisão|na Amazônia|em adolescentes|: um estudo de caso|com aprendizado de máquina|na educação superior|||",
+        (
+            "Análise de|Introdução a|Uma abordagem para|Desenvolvimento de|Avaliação da|Estudo sobre|Modelagem de|"
+            "Fatores associados a|Prevalência de|O impacto da|Caracterização de"
+        ),
+        (
+            "algoritmos genéticos|redes de sensores|saúde pública|sistemas distribuídos|políticas educacionais|"
+            "crianças em idade escolar|modelos matemáticos|solos tropicais|recursos computacionais|espécies nativas|"
+            "qualidade de vida|um compilador"
+        ),
+        (
+            "no Brasil|em ambientes urbanos|para apoio à decisão|na Amazônia|em adolescentes|: um estudo de caso|"
+            "com aprendizado de máquina|na educação superior|||"
+        ),
     ),
     "en": (
-        "Analysis of|Towards|An Approach to|Learning|A Survey of|On the|Efficient|Automating|Understanding|Measuring|Modeling|The Role of|Fast",
-        "Distributed Systems|Neural Networks|Program Repair|Definable Groups|Water Resources|Spanish Clitics|Query Optimization|Developer Productivity|Homotopy Theory|Soil Erosion|Medical Images|Random Graphs",
-        "in Practice|for Large-Scale Data|using Machine Learning|: A Case Study|with Constraints|over Streams|in o-minimal structures|from Examples|||",
+        (
+            "Analysis of|Towards|An Approach to|Learning|A Survey of|On the|Efficient|Automating|Understanding|"
+            "Measuring|Modeling|The Role of|Fast"
+        ),
+        (
+            "Distributed Systems|Neural Networks|Program Repair|Definable Groups|Water Resources|Spanish Clitics|"
+            "Query Optimization|Developer Productivity|Homotopy Theory|Soil Erosion|Medical Images|Random Graphs"
+        ),
+        (
+            "in Practice|for Large-Scale Data|using Machine Learning|: A Case Study|with Constraints|over Streams|"
+            "in o-minimal structures|from Examples|||"
+        ),
     ),
 }
 PLACES = {
     "es": (
-        "Universidad Nacional de Rosario|Universidad de Granada|Universidad Complutense de Madrid|Universidad de Buenos Aires|Universidad Autónoma de México|Universitat Politècnica de València|Universidad de Concepción|Pontificia Universidad Católica de Chile",
-        "Facultad de Ciencias Exactas, Ingeniería y Agrimensura|Facultad de Filosofía y Letras|Escuela Técnica Superior de Ingeniería Informática|Facultad de Matemáticas|Facultad de Ingeniería",
-        "Departamento de Álgebra|Departamento de Ciencias de la Computación|Instituto de Lingüística|Departamento de Lenguajes y Sistemas|Carrera de Informática|Departamento de Física",
+        (
+            "Universidad Nacional de Rosario|Universidad de Granada|Universidad Complutense de Madrid|"
+            "Universidad de Buenos Aires|Universidad Autónoma de México|Universitat Politècnica de València|"
+            "Universidad de Concepción|Pontificia Universidad Católica de Chile"
+        ),
+        (
+            "Facultad de Ciencias Exactas, Ingeniería y Agrimensura|Facultad de Filosofía y Letras|"
+            "Escuela Técnica Superior de Ingeniería Informática|Facultad de Matemáticas|Facultad de Ingeniería"
+        ),
+        (
+            "Departamento de Álgebra|Departamento de Ciencias de la Computación|Instituto de Lingüística|"
+            "Departamento de Lenguajes y Sistemas|Carrera de Informática|Departamento de Física"
+        ),
         "Rosario, Argentina|Granada, España|28040 Madrid, España|Buenos Aires|Ciudad de México|Santiago, Chile",
     ),
     "pt": (
-        "Universidade de São Paulo|Universidade Federal do Rio de Janeiro|Universidade do Porto|Universidade Estadual do Norte Fluminense Darcy Ribeiro|Universidade Federal de Minas Gerais|Fundação Oswaldo Cruz",
-        "Faculdade de Medicina|Escola Nacional de Saúde Pública|Instituto de Informática|Faculdade de Engenharia|Centro de Ciências Exatas",
-        "Departamento de Epidemiologia|Laboratório de Ciências Matemáticas|Departamento de Ciência da Computação|Programa de Pós-Graduação em Saúde Coletiva",
+        (
+            "Universidade de São Paulo|Universidade Federal do Rio de Janeiro|Universidade do Porto|"
+            "Universidade Estadual do Norte Fluminense Darcy Ribeiro|Universidade Federal de Minas Gerais|"
+            "Fundação Oswaldo Cruz"
+        ),
+        (
+            "Faculdade de Medicina|Escola Nacional de Saúde Pública|Instituto de Informática|Faculdade de Engenharia|"
+            "Centro de Ciências Exatas"
+        ),
+        (
+            "Departamento de Epidemiologia|Laboratório de Ciências Matemáticas|Departamento de Ciência da Computação|"
+            "Programa de Pós-Graduação em Saúde Coletiva"
+        ),
         "São Paulo, SP, Brasil|Rio de Janeiro, RJ, Brasil|Porto, Portugal|Belo Horizonte, MG, Brasil",
     ),
     "en": (
-        "University of Washington|Carnegie Mellon University|Oxford University|Australian National University|Microsoft Research|Oak Ridge National Laboratory|Stanford University|ETH Zürich|Technische Universität Berlin",
+        (
+            "University of Washington|Carnegie Mellon University|Oxford University|Australian National University|"
+            "Microsoft Research|Oak Ridge National Laboratory|Stanford University|ETH Zürich|"
+            "Technische Universität Berlin"
+        ),
         "School of Computer Science|Faculty of Science|College of Engineering|Faculty of Medicine",
-        "Department of Computer Science|Department of Mathematics|Department of Surgery|Institute of Physics|Division of Epidemiology",
+        (
+            "Department of Computer Science|Department of Mathematics|Department of Surgery|Institute of Physics|"
+            "Division of Epidemiology"
+        ),
         "Seattle, WA, USA|Pittsburgh, PA 15213|Oxford, UK|Canberra, Australia|Berlin, Germany",
     ),
 }
@@ -168,9 +233,15 @@ WORDS = {
     "en": ("Abstract", "Keywords", "Introduction", "and", "Journal of|Proceedings of the Conference on|Annals of"),
 }
 PROSE = {
-    "es": "en este trabajo se presenta un método que permite estudiar los resultados obtenidos a partir de los datos y se discuten sus consecuencias para la teoría y la práctica además mostramos que el modelo propuesto mejora las soluciones conocidas cuando el número de casos es grande",
-    "pt": "este trabalho apresenta um método que permite estudar os resultados obtidos a partir dos dados e discute suas consequências para a teoria e a prática além disso mostramos que o modelo proposto melhora as soluções conhecidas quando o número de casos é grande",
-    "en": "in this paper we present a method that allows us to study the results obtained from the data and we discuss its consequences for theory and practice moreover we show that the proposed model improves on known solutions when the number of cases is large",
+    "es": "en este trabajo se presenta un método que permite estudiar los resultados obtenidos a partir de los datos y "
+    "se discuten sus consecuencias para la teoría y la práctica además mostramos que el modelo propuesto mejora "
+    "las soluciones conocidas cuando el número de casos es grande",
+    "pt": "este trabalho apresenta um método que permite estudar os resultados obtidos a partir dos dados e discute "
+    "suas consequências para a teoria e a prática além disso mostramos que o modelo proposto melhora as soluções "
+    "conhecidas quando o número de casos é grande",
+    "en": "in this paper we present a method that allows us to study the results obtained from the data and we discuss "
+    "its consequences for theory and practice moreover we show that the proposed model improves on known "
+    "solutions when the number of cases is large",
 }
 
 
@@ -201,7 +272,8 @@ class Composer:
         first, second, third = (self.pick(part) for part in TOPICS[language])
         title = re.sub(r" +([:,])", r"\1", f"{first} {second} {third}".strip())
         if self.random.random() < 0.35:
-            title += f"{self.random.choice([' y', '.', ':', ' con']) if language == 'es' else ':'} {self.pick(TOPICS[language][1])}"
+            link = self.random.choice([" y", ".", ":", " con"]) if language == "es" else ":"
+            title += f"{link} {self.pick(TOPICS[language][1])}"
         return title
 
     def prose(self, language: str, count: int) -> list[str]:
@@ -296,7 +368,8 @@ class Composer:
 
     def email(self, name: str) -> str:
         local = re.sub(r"[^a-z]", "", name.split()[-1].lower()) or "ana"
-        return f"{self.random.choice(['', '', 'E-mail: ', 'Correo: '])}{local}@{self.random.choice(['unr.edu.ar', 'ugr.es', 'usp.br', 'cs.uni.edu'])}"
+        label = self.random.choice(["", "", "E-mail: ", "Correo: "])
+        return f"{label}{local}@{self.random.choice(['unr.edu.ar', 'ugr.es', 'usp.br', 'cs.uni.edu'])}"
 
     def scielo_page(self, article: dict[str, object]) -> Page:
         """A first page of the layout that Brazilian journals have, with an article's own words."""
@@ -380,7 +453,8 @@ def measure(name: str, pages: list[Page]) -> None:
     print(name, len(pages), "pages")
     for label in wanted:
         print(
-            f"  {label:12} P {right[label] / max(1, given[label]):.3f}  R {right[label] / wanted[label]:.3f}  lines {wanted[label]}"
+            f"  {label:12} P {right[label] / max(1, given[label]):.3f}  R {right[label] / wanted[label]:.3f}"
+            f"  lines {wanted[label]}"
         )
 
 

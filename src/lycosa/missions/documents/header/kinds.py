@@ -9,37 +9,73 @@ from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold
 
-#: Words that speak for a kind: on the first page, with their weight. A word before the first line break of a cover counts most.
+#: Words that speak for a kind, with their weight; those in large letters count most.
 _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
-    ("thesis", 4.0, r"\b(?:tesis (?:doctoral|de (?:grado|maestria|licenciatura|doctorado|master)|para optar)|tesina|trabajo (?:de )?fin(?:al)? de (?:grado|master|carrera|estudios)|"
-     r"proyecto (?:de )?fin de (?:carrera|grado)|proyecto de grado|trabajo de (?:grado|titulacion|diploma)|memoria (?:para optar|de titulo)|tesis presentada|dissertacao|tese de|"
-     r"trabalho de conclusao|monografia (?:apresentada|de (?:conclusao|graduacao|final|especiali))|tese apresentada|dissertation|(?:bachelor|master|doctoral|phd|honors|undergraduate)(?:'?s|’s)? thesis|"
-     r"thesis (?:submitted|presented|proposal)|submitted in partial fulfil|in partial fulfil|para (?:optar|obtener) (?:por |al |el |a )*(?:titulo|grado)|para (?:la )?obtencion del? (?:titulo|grado)|"
-     r"requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor|titulo de (?:licenciad|ingenier|doctor|magister|master)|grau de (?:bacharel|mestre|doutor|licenciad)|trabajo final (?:de|para)|"
-     r"tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)|requirements? for the degree)"),
-    ("thesis", 1.5, r"\b(?:tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|dirigid[oa] por|tribunal|jurado|banca examinadora)\b"),
-    ("exam", 4.0, r"\b(?:examen|exame final|final exam|midterm|(?:primer|segundo|tercer)\w* parcial|examen (?:final|parcial)|prueba (?:final|parcial|escrita)|prova (?:final|\d|escrita)|convocatoria (?:ordinaria|extraordinaria|de)|"
-     r"recuperatorio|control n|certamen|exam\b|quiz|solemne|evaluacion (?:final|parcial)|avaliacao (?:final|parcial)|evau|selectividad)"),
-    ("exercises", 4.0, r"\b(?:guia (?:de (?:ejercicios|problemas|trabajos practicos)|n?[ºo°]?\s?\d)|practica n?[ºo°]?\s?\d|hoja (?:de (?:ejercicios|problemas)|\d)|relacion de (?:ejercicios|problemas)|boletin de (?:ejercicios|problemas)|lista de exerc\w+|"
-     r"ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)|exercise sheet|problem set|homework|assignment \d|trabajo practico|ejercicios|exercicios|problem sheet|taller n|tarea \d|ayudantia|ficha de exerc|laboratorio n|exercises)\b"),
+    ("thesis", 4.0,
+    (r"\b(?:tesis (?:doctoral|de (?:grado|maestria|licenciatura|doctorado|master)|para optar)|tesina|"
+    r"trabajo (?:de )?fin(?:al)? de (?:grado|master|carrera|estudios)|"
+     r"proyecto (?:de )?fin de (?:carrera|grado)|proyecto de grado|trabajo de (?:grado|titulacion|diploma)|"
+     r"memoria (?:para optar|de titulo)|tesis presentada|dissertacao|tese de|"
+     r"trabalho de conclusao|monografia (?:apresentada|de (?:conclusao|graduacao|final|especiali))|"
+     r"tese apresentada|dissertation|(?:bachelor|master|doctoral|phd|honors|undergraduate)(?:'?s|’s)? thesis|"
+     r"thesis (?:submitted|presented|proposal)|submitted in partial fulfil|in partial fulfil|para (?:optar|"
+     r"obtener) (?:por |al |el |a )*(?:titulo|grado)|para (?:la )?obtencion del? (?:titulo|grado)|"
+     r"requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor|titulo de (?:licenciad|"
+     r"ingenier|doctor|magister|master)|grau de (?:bacharel|mestre|doutor|licenciad)|trabajo final (?:de|para)|"
+     r"tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)|requirements? for the degree)")),
+    ("thesis", 1.5,
+    (r"\b(?:tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|"
+    r"dirigid[oa] por|tribunal|jurado|banca examinadora)\b")),
+    ("exam", 4.0,
+    (r"\b(?:examen|exame final|final exam|midterm|(?:primer|segundo|tercer)\w* parcial|examen (?:final|parcial)|"
+    r"prueba (?:final|parcial|escrita)|prova (?:final|\d|escrita)|convocatoria (?:ordinaria|extraordinaria|de)|"
+     r"recuperatorio|control n|certamen|exam\b|quiz|solemne|evaluacion (?:final|parcial)|avaliacao (?:final|"
+     r"parcial)|evau|selectividad)")),
+    ("exercises", 4.0,
+    (r"\b(?:guia (?:de (?:ejercicios|problemas|trabajos practicos)|n?[ºo°]?\s?\d)|practica n?[ºo°]?\s?\d|"
+    r"hoja (?:de (?:ejercicios|problemas)|\d)|relacion de (?:ejercicios|problemas)|boletin de (?:ejercicios|"
+    r"problemas)|lista de exerc\w+|"
+     r"ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)|"
+     r"exercise sheet|problem set|homework|assignment \d|trabajo practico|ejercicios|exercicios|problem sheet|"
+     r"taller n|tarea \d|ayudantia|ficha de exerc|laboratorio n|exercises)\b")),
     ("slides", 3.0, r"\b(?:slides|diapositivas|transparencias)\b"),
-    ("notes", 3.0, r"\b(?:apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila|material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet|dicas|formulario de|teaching notes|resumen de|guia de estudio|tutorial)\b"),
+    ("notes", 3.0,
+    (r"\b(?:apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila|"
+    r"material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet|dicas|"
+    r"formulario de|teaching notes|resumen de|guia de estudio|tutorial)\b")),
     ("poster", 3.0, r"\b(?:poster|cartel)\b"),
-    ("cv", 5.0, r"(?:curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b|datos personales)"),
-    ("programme", 5.0, r"(?:programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|guia docente|plan (?:docente|de estudios|de trabajo de la catedra)|syllabus|course (?:outline|programme|description|guide)|ementa|plano de ensino|ficha de (?:la )?asignatura|planificacion (?:docente|anual)|"
-     r"sistema de evaluacion|carga horaria|creditos ects|competencias (?:generales|especificas)|bibliografia (?:obligatoria|basica|recomendada))"),
-    ("report", 4.0, r"\b(?:informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)|reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper|documento de trabajo|report no|tr-\d)"),
-    ("proposal", 4.0, r"\b(?:propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto|(?:research|project|thesis) proposal|proposta de|plan de (?:tesis|investigacion)|proyecto de (?:tesis|investigacion)|projeto de pesquisa)\b"),
-    ("form", 4.0, r"\b(?:formulario|solicitud de|application form|formulario de|impreso|declaracion jurada|ficha de inscripcion|instancia)\b"),
+    ("cv", 5.0,
+    (r"\b(?:curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b|"
+    r"datos personales)")),
+    ("programme", 5.0,
+    (r"\b(?:programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|"
+    r"guia docente|plan (?:docente|de estudios|de trabajo de la catedra)|syllabus|course (?:outline|programme|"
+    r"description|guide)|ementa\b|plano de ensino|ficha de (?:la )?asignatura|planificacion (?:docente|anual)|"
+     r"sistema de evaluacion|carga horaria|creditos ects|competencias (?:generales|especificas)|"
+     r"bibliografia (?:obligatoria|basica|recomendada))")),
+    ("report", 4.0,
+    (r"\b(?:informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)|"
+    r"reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper|"
+    r"documento de trabajo|report no|tr-\d)")),
+    ("proposal", 4.0,
+    (r"\b(?:propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto|(?:research|project|"
+    r"thesis) proposal|proposta de|plan de (?:tesis|investigacion)|proyecto de (?:tesis|investigacion)|"
+    r"projeto de pesquisa)\b")),
+    ("form", 4.0,
+    (r"\b(?:formulario|solicitud de|application form|formulario de|impreso|declaracion jurada|ficha de inscripcion|"
+    r"instancia)\b")),
 )  # fmt: skip
 _COMPILED = tuple((kind, weight, re.compile(pattern, re.M)) for kind, weight, pattern in _WORDS)
 _JOURNAL = re.compile(
-    r"\b(?:issn|doi:|doi\.org|vol(?:ume|umen|\.)\s?\d|journal|revista|proceedings|actas|received|recibido|recebido|aceptado|aceito|transactions|letters|"
-    r"arxiv|copyright ©|permission to make|received:|accepted:|preprint|conference|workshop|congres\w+|jornadas|simposio|symposium|published)\b"
+    r"\b(?:issn|doi:|doi\.org|vol(?:ume|umen|\.)\s?\d|journal|revista|proceedings|actas|received|recibido|"
+    r"recebido|aceptado|aceito|transactions|letters|"
+    r"arxiv|copyright ©|permission to make|received:|accepted:|preprint|conference|workshop|congres\w+|jornadas|"
+    r"simposio|symposium|published)\b"
 )
 _QUESTION = re.compile(
     r"^(?:(?:ejercicio|problema|pregunta|cuestion|exercise|problem|question|questao|exercicio)\s*\d+|\d{1,2}[.)]\s+(?:"
-    r"calcul|demuestr|demostr|determin|hall|encuentr|resuelv|sea|dad[oa]|prove|show|find|let|comput|explain|expli|defin|dibuj|escrib|prob|indi|obten|mostr|suponga|consid|utili|analic|justifi|discut)\w*)",
+    r"calcul|demuestr|demostr|determin|hall|encuentr|resuelv|sea|dad[oa]|prove|show|find|let|comput|explain|expli|"
+    r"defin|dibuj|escrib|prob|indi|obten|mostr|suponga|consid|utili|analic|justifi|discut)\w*)",
     re.M,
 )
 _POINTS = re.compile(r"[(\[]\s?\d+(?:[.,]\d+)?\s?(?:puntos?|pts?|points?|pontos?|p)\b\.?\s?[)\]]")
@@ -72,7 +108,8 @@ def recognise_kind(layout: Layout) -> Finding:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     (best, score), (_, second) = ranked[0], ranked[1]
     if score < 1.0:
-        best, score = ("notes", 0.5) if layout.page_count > 4 else ("other", 0.5)
+        cited = any(REFERENCES.match(fold(line.strip())) for line in layout.text.split("\n"))
+        best, score = ("article" if cited else "notes" if layout.page_count > 4 else "other", 0.5)
     confidence = min(0.97, 0.35 + 0.12 * score + 0.08 * (score - second))
     evidence = Evidence(source="text", rule=f"kind: {reasons.get(best, 'form of the pages')}", page=1)
     return Finding(value=best, confidence=round(max(0.2, confidence), 2), evidence=(evidence,))
@@ -80,10 +117,18 @@ def recognise_kind(layout: Layout) -> Finding:
 
 def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
     top_size = max((line.size for line in head), default=0.0)
-    early = fold("\n".join(line.text for line in head[:14]))
-    large = fold("\n".join(line.text for line in head if line.size >= 0.85 * top_size)[:600])
     page_words = sum(len(line.text.split()) for line in head)
-    cover = fold("\n".join(line.text for line in layout.lines if line.page <= 3)) if page_words < 150 else early
+    short = [
+        line for line in head[:20] if len(line.text.split()) <= 10 or page_words < 150
+    ]  # prose speaks of all kinds
+    early = fold("\n".join(line.text for line in short[:14]))
+    large = fold(
+        "\n".join(line.text for line in head if line.size >= 0.85 * top_size and len(line.text.split()) <= 14)[:600]
+    )
+    cover = early
+    if page_words < 150:
+        pages = [line.text for line in layout.lines if line.page <= 3]
+        cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
     for kind, weight, pattern in _COMPILED:
         for place, share in ((large, 1.2), (early, 1.0), (cover[:4000], 0.7), (subject, 0.5)):

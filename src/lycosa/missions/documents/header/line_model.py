@@ -29,7 +29,8 @@ LINES_MAX = 90
 LABELS = ("title", "author", "affiliation", "email", "abstract", "keyword", "date", "note", "body")
 
 _DATE = re.compile(
-    r"\b(?:(?:19|20)\d\d|january|february|march|april|june|july|august|september|october|november|december|enero|febrero|"
+    r"\b(?:(?:19|20)\d\d|january|february|march|april|june|july|august|september|october|november|december|enero|"
+    r"febrero|"
     r"marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|janeiro|fevereiro|maio|junho|julho|"
     r"setembro|outubro|novembro|dezembro)\b"
 )
@@ -44,6 +45,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def _bin(value: float, edges: tuple[float, ...]) -> int:
     return sum(value >= edge for edge in edges)
+
+
+def _shape(letter: str) -> str:
+    return "l" if letter.islower() else "U" if letter.isupper() else "0" if letter.isdigit() else letter
 
 
 def _own(line: Line) -> tuple[list[str], list[str]]:
@@ -82,7 +87,7 @@ def _own(line: Line) -> tuple[list[str], list[str]]:
         f"digits={_bin(digits, (0.01, 0.1, 0.3))}",
         f"commas={min(4, text.count(','))}",
         f"end={text[-1:] if not text[-1:].isalnum() else 'a'}",
-        f"start={'l' if text[:1].islower() else 'U' if text[:1].isupper() else '0' if text[:1].isdigit() else text[:1]}",
+        f"start={_shape(text[:1])}",
     ]
     if text.isupper():
         own.append("upper")

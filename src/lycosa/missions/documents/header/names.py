@@ -19,10 +19,9 @@ MARK = re.compile(
     rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[0-9a-z*†‡§¶∗]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
 )
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
-_AND = r"(?:and|y|e|u|et|und|i)"
+_AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
 _INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
-_ACRONYM = re.compile(r"^[^\W\d_a-z]{3,}|^[^\W\d_a-z]{2}[a-z]$|[A-Z]{2}[a-z]$")
 _SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
 
 
@@ -56,7 +55,7 @@ def name_score(text: str) -> float:
         plain = fold(word).strip(".")
         if plain in PARTICLES and word.lower() == word:
             continue
-        if not word[0].isupper() or (not shouted and _ACRONYM.search(word)):
+        if not word[0].isupper() or (not shouted and _is_acronym(word)):
             return 0.0
         if len(word) <= 4 and _INITIAL.match(word) and (len(word) <= 2 or "." in word):
             initials += 1
@@ -68,6 +67,8 @@ def name_score(text: str) -> float:
         known += any(part in GIVEN_NAMES for part in plain.split("-"))
     if not full or capitals < 2 or (words[-1].lower() in PARTICLES and words[-1].islower()):
         return 0.0
+    if words[-1] in ("I", "II", "III", "IV", "V", "VI") and not known:
+        return 0.0  # "Álgebra Lineal I"
     score = 0.45
     if known:
         score += 0.4
@@ -80,6 +81,11 @@ def name_score(text: str) -> float:
     if ADDRESS.search(folded):
         score -= 0.25
     return max(0.0, min(1.0, score))
+
+
+def _is_acronym(word: str) -> bool:
+    """Whether a word is of capitals, as "GDA" and "SVMs"; two are initials, as in "JM Smith"."""
+    return word[:3].isupper() and len(word) > 2 and "." not in word or word[:2].isupper() and word[2:] == "s"
 
 
 def tidy_name(text: str) -> str:
@@ -133,7 +139,7 @@ def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
         return f"\x00{len(marked) - 1}\x00,"
 
     text = _DIGITS_AFTER.sub(keep, MARK.sub(keep, text))
-    for piece in _SEPARATOR.split(text):
+    for piece in _apart(_SEPARATOR.split(text)):
         marks = tuple(
             mark
             for nth in re.findall(r"\x00(\d+)\x00", piece)
@@ -147,4 +153,17 @@ def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
                 out[-1] = (out[-1][0], out[-1][1] + marks)
             else:
                 out.append((name, marks))
+    return out
+
+
+def _apart(pieces: list[str]) -> list[str]:
+    """Pieces with a wide gap in them made two where a name stands on either side: "Ana Pérez  Eva Ruiz"."""
+    out: list[str] = []
+    for piece in pieces:
+        parts = re.split(r"\s{2,}", piece.strip())
+        out += (
+            parts
+            if len(parts) > 1 and all(name_score(re.sub(r"\x00\d+\x00", " ", part)) > 0.5 for part in parts)
+            else [piece]
+        )
     return out

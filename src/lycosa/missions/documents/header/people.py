@@ -1,4 +1,4 @@
-"""People and their institutions: lines of a header or a cover read one after another, with the roles that labels give."""
+"""People and their institutions: lines of a header or a cover, one after another, with the roles that labels give."""
 
 from __future__ import annotations
 
@@ -13,26 +13,48 @@ from lycosa.missions.documents.text.layout import Line
 from lycosa.missions.documents.text.letters import RAISED, fold, plain
 
 _LABELS: tuple[tuple[Role, str], ...] = (
-    ("head", r"rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)|director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))|coordinador(?:a)?(?: de \w+)*|"
-     r"head of department|chair(?:man|person)?|chefe de departamento|coordenador(?:a)?"),
-    ("tutor", r"co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?|co-?asesor(?:a)?|"
-     r"tutelad[oa] por|tutorizad[oa] por|bajo la tutela de"),
-    ("director", r"(?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?| del (?:tfg|tfm|trabajo))?|dirigid[oa] por|bajo la direccion de|"
-     r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente"),
-    ("jury", r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|committee(?: members?)?|president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader|"
-     r"members?|miembros?|revisor(?:a|es)?|evaluador(?:a|es)?|opponent|referees?|reviewers?"),
-    ("teacher", r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|instructor(?:a)?s?|lecturer|teacher|professor(?:a|es)?|jtp|jefe de trabajos practicos|ayudantes?|"
-     r"(?:teaching )?assistants?|responsables?|equipo docente"),
-    ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|compilador(?:a|es)?|handling editor"),
-    ("other", r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+"),
-    ("author", r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
-     r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|submitted by|speakers?|presenters?|escrito por"),
+    ("head",
+    (r"rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)|"
+    r"director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))|"
+    r"coordinador(?:a)?(?: de \w+)*|"
+     r"head of department|chair(?:man|person)?|chefe de departamento|coordenador(?:a)?")),
+    ("tutor",
+    (r"co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?|"
+    r"co-?asesor(?:a)?|"
+     r"tutelad[oa] por|tutorizad[oa] por|bajo la tutela de")),
+    ("director",
+    (r"(?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?|"
+    r" del (?:tfg|tfm|trabajo))?|dirigid[oa] por|bajo la direccion de|"
+     r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |"
+     r"project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|"
+     r"direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente")),
+    ("jury",
+    (r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|"
+    r"committee(?: members?)?|president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|"
+    r"ador)[ae]?s?|(?:second |first )?reader|"
+     r"members?|miembros?|revisor(?:a|es)?|evaluador(?:a|es)?|opponent|referees?|reviewers?")),
+    ("teacher",
+    (r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|prof(?:a)?\b|docentes?|catedratic[oa]|"
+    r"instructor(?:a|es)?s?|lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?|"
+     r"(?:teaching )?assistants?|responsables?|equipo docente")),
+    ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|(?:compil|organiz)ador(?:a|es)?"),
+    ("other",
+    (r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|"
+    r"revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+")),
+    ("author",
+    (r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|"
+    r"tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
+     r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|"
+     r"preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|"
+     r"submitted by|speakers?|presenters?|escrito por")),
 )  # fmt: skip
 _ROLE = tuple((role, re.compile(rf"^(?:{pattern})(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I)) for role, pattern in _LABELS)
 _CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 _STOP = re.compile(
-    r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|accepted|recibido|citation|cite this|how to cite|"
-    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|licen[cs]ia\b|esta obra|this is an open)"
+    r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|"
+    r"accepted|recibido|citation|cite this|how to cite|"
+    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|"
+    r"licen[cs]ia\b|esta obra|this is an open)"
 )
 
 
@@ -48,7 +70,7 @@ class Named(Struct):
     order: int  # of the line
 
 
-class Place(Struct):
+class Institution(Struct):
     """An institution as a line, or several, name it."""
 
     text: str
@@ -66,7 +88,7 @@ def role_of(text: str) -> tuple[Role | None, str]:
         found = pattern.match(folded)
         if found:
             rest = stripped[found.end() :].strip() if len(folded) == len(stripped) else ""
-            explicit = ":" in found[0] or not rest
+            explicit = found[0].rstrip().endswith((":", "-")) or not rest
             if not explicit and not split_names(rest):
                 continue
             if role == "author" and not explicit and found[0].strip() in ("por", "by") and not split_names(rest):
@@ -75,14 +97,14 @@ def role_of(text: str) -> tuple[Role | None, str]:
     return None, text
 
 
-def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Place]]:
+def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Institution]]:
     """The people and institutions of covers: one institution a line, names with the roles that labels give.
 
     A label stands before its names, on their line or above them, or below one name. A name without a label on the
     first of the pages is the author's; on later ones it is somebody's of whom nothing is said.
     """
     people: list[Named] = []
-    places: list[Place] = []
+    places: list[Institution] = []
     titles = {id(line) for line in title}
     for nth, lines in enumerate(pages):
         pending: Role | None = None
@@ -126,11 +148,14 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                     rule = f"label: {who}" if near else "name on the cover"
                     base = 0.9 if near else 0.8 if nth == 0 else 0.4
                     people.append(Named(name, who, line, marks, _confidence(name, base), rule, order))
-                places += [Place(_tidy_place(one), line, (), 0.7, order) for one in rests]
+                places += [Institution(_tidy_place(one), line, (), 0.7, order) for one in rests]
                 continue
+            if nth == 0 and people:
+                places += [Institution(part, line, (), 0.6, order) for part in acronyms(text)]
             if (
                 INSTITUTION.search(folded)
                 and len(folded) < 120
+                and role is None
                 and not _is_prose(lines, order)
                 and not _is_sentence(text)
             ):
@@ -141,9 +166,8 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 ):
                     places[-1].text = _tidy_place(f"{places[-1].text} {text}")
                 else:
-                    places.append(Place(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
-            if len(folded.split()) > 2:
-                pending = None
+                    places.append(Institution(_tidy_place(text), line, (), 0.85 if nth == 0 else 0.7, order))
+            pending = None
     return people, places
 
 
@@ -188,8 +212,10 @@ def _is_prose(lines: list[Line], order: int) -> bool:
 
 
 _WITHIN = re.compile(
-    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|supervised|advised|written|"
-    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?\s+(?:(?:d|dna|don|dona|el|la|alumn[oa])\.?\s+)*",
+    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|"
+    r"supervised|advised|written|"
+    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?(?:\s+|$)(?:(?:d|dna|don|dona|el|la|"
+    r"alumn[oa])\.?\s+)*",
     re.I,
 )
 
@@ -198,14 +224,12 @@ def _role_within(text: str) -> tuple[Role | None, str]:
     """The role within a line: "Tesis presentada por Ana Pérez"."""
     stripped = plain(text)
     folded = fold(stripped)
-    found = _WITHIN.search(folded)
-    if not found or len(folded) != len(stripped):
-        return None, text
-    rest = stripped[found.end() :]
-    if rest and not split_names(rest):
-        return None, text
-    director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])
-    return ("director" if director else "author"), rest
+    for found in _WITHIN.finditer(folded) if len(folded) == len(stripped) else ():
+        rest = stripped[found.end() :]
+        if split_names(rest) if rest else re.search(r"(?:por|by)\s*:?\s*$", found[0]):
+            director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])
+            return ("director" if director else "author"), rest
+    return None, text
 
 
 def _name_part(rest: str) -> tuple[str, str]:
@@ -217,11 +241,14 @@ def _name_part(rest: str) -> tuple[str, str]:
 
 
 def read_header(
-    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]]
-) -> tuple[list[Named], list[Place]]:
-    """The people and institutions that the first page of a text names, by what the line model says of each line."""
+    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]], levels: bool = False
+) -> tuple[list[Named], list[Institution]]:
+    """The people and institutions that the first page of a text names, by what the line model says of each line.
+
+    `levels`: each line of an institution is one of its levels, as on covers; else lines are joined, as in articles.
+    """
     people: list[Named] = []
-    places: list[Place] = []
+    places: list[Institution] = []
     titles = {id(line) for line in title}
     began = False  # the text: after the heading of the abstract or the introduction
     top = max((nth for nth, line in enumerate(lines) if id(line) in titles), default=0)
@@ -236,13 +263,17 @@ def read_header(
             continue
         said = chances.get(id(line), {})
         author, place = said.get("author", 0.0), said.get("affiliation", 0.0)
-        if not folded or id(line) in titles or author + place + said.get("email", 0.0) < 0.15:
-            pending = None
-            continue
-        if _STOP.match(folded):
+        if not folded or id(line) in titles:
             continue
         role, rest = role_of(text)
-        if role is not None and (author > 0.3 or place > 0.3 or not began):
+        labelled = role is not None and not began and order < top + 12
+        below = order in (top + 1, *(person.order + 1 for person in people[-1:]))
+        if below and not began and said.get("title", 0.0) > 0.3 and _is_name(text):
+            author = max(author, 0.5)  # the model took it for another line of the title, the letters say no
+        if author + place + said.get("email", 0.0) < 0.15 and not labelled:
+            pending = None
+            continue
+        if role is not None and (author > 0.3 or place > 0.3 or labelled):
             names = split_names(rest)
             people += [
                 Named(name, role, line, marks, _confidence(name, 0.85), f"label: {role}", order)
@@ -251,6 +282,8 @@ def read_header(
             pending = role if not rest else None
             if names or not rest:
                 continue
+        if _STOP.match(folded):
+            continue
         if _CONTACT.search(folded) and not _has_names(text):
             continue
         whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
@@ -278,7 +311,7 @@ def read_header(
             base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
             for name, marks in names:
                 people.append(Named(name, who, line, marks, _confidence(name, base), "line model", order))
-            places += [Place(_tidy_place(one), line, (), 0.75, order) for one in rests]
+            places += [Institution(_tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
             broken = (
                 (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
@@ -292,7 +325,7 @@ def read_header(
         ):
             continue
         if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
-            _add_place(places, lines, order, place)
+            _add_place(places, lines, order, place, levels=levels)
         elif places and places[-1].order == order - 1 and len(text) < 90 and (
             ADDRESS.search(folded) or places[-1].text.endswith((",", "-"))
         ):  # fmt: skip
@@ -301,7 +334,7 @@ def read_header(
     return people, [one for one in places if _is_place(one)]
 
 
-def _is_place(place: Place) -> bool:
+def _is_place(place: Institution) -> bool:
     folded = fold(place.text)
     letters = sum(letter.isalpha() for letter in folded)
     if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350 or re.match(r"^correspond", folded):
@@ -318,24 +351,26 @@ def _is_place(place: Place) -> bool:
 
 #: An institution that stands by itself; a second one after it is another.
 _WHOLE = re.compile(
-    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|conicet|csic|inria|cnrs|corporation|"
+    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|"
+    r"conicet|csic|inria|cnrs|corporation|"
     r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
 )
 
 
-def _add_place(places: list[Place], lines: list[Line], order: int, chance: float) -> None:
+def _add_place(places: list[Institution], lines: list[Line], order: int, chance: float, *, levels: bool) -> None:
     """Adds the institutions of a line, or its words to the one that the line above began."""
     line = lines[order]
     marks, body = _leading_mark(line.text)
     goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
     for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
         whole = goes_on and _WHOLE.search(fold(places[-1].text)) and _WHOLE.search(fold(part))
+        whole = whole or levels and INSTITUTION.search(fold(part))
         if nth == 0 and goes_on and not part_marks and not whole:
             joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
             places[-1].text = _tidy_place(joined)
             places[-1].order = order
         else:
-            places.append(Place(_tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
+            places.append(Institution(_tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
 
 
 def once(people: list[Named]) -> list[Named]:
@@ -355,7 +390,7 @@ def once(people: list[Named]) -> list[Named]:
 
 
 def same_person(one: str, other: str) -> bool:
-    """Whether two names on one document are of one person: the words of the shorter are in the longer, or its initials."""
+    """Whether two names are of one person: the words of the shorter, or their initials, are in the longer."""
     first, second = sorted((fold(one).replace(".", " ").split(), fold(other).replace(".", " ").split()), key=len)
     left = list(second)
     for word in first:
@@ -370,6 +405,12 @@ def same_person(one: str, other: str) -> bool:
 
 def _confidence(name: str, base: float) -> float:
     return round(base * (0.55 + 0.45 * name_score(name)), 2)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a line is one name or several, of which one is surely a name."""
+    names, _ = _names_and_places(text)
+    return bool(names) and max(name_score(name) for name, _ in names) > 0.7
 
 
 def _has_names(text: str) -> bool:

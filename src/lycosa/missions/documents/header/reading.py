@@ -11,7 +11,7 @@ from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Named, Place, once, read_cover, read_header
+from lycosa.missions.documents.header.people import Institution, Named, once, read_cover, read_header
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
@@ -23,6 +23,7 @@ from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
+COVER_WORDS = 150  # a first page with fewer is a cover
 EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
 
@@ -45,15 +46,20 @@ def facts_of(layout: Layout) -> DocumentFacts:
         )
     kind = recognise_kind(layout)
     first_page = [line for line in layout.lines if line.page == 1]
-    cover = sum(len(line.text.split()) for line in first_page) < 150
+    cover = sum(len(line.text.split()) for line in first_page) < COVER_WORDS
     chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
+    if title_lines and title_lines[0].page > 1:  # a text after a cover that is not its own
+        page = [line for line in layout.lines if line.page == title_lines[0].page]
+        if sum(len(line.text.split()) for line in page) >= COVER_WORDS:
+            first_page, cover = page, False
+            chances = {id(line): said for line, said in zip(page, label_lines(page), strict=False)}
     if cover:
         people, places = read_cover(_cover_pages(layout), title=title_lines)
     else:
-        people, places = read_header(first_page, title=title_lines, chances=chances)
+        people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
     people = once(people)
     emails = _emails(layout, [one.name for one in people])
     head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
@@ -107,7 +113,9 @@ def _year(lines: list[Line], metadata: dict[str, str]) -> str:
     return years[0] if years else made[0] if made else ""
 
 
-def _people(people: list[Named], places: list[Place], emails: list[str], *, lines: list[Line]) -> tuple[Person, ...]:
+def _people(
+    people: list[Named], places: list[Institution], emails: list[str], *, lines: list[Line]
+) -> tuple[Person, ...]:
     """The people with what is tied to them; institutions are tied to authors only."""
     authors = [one for one in people if one.role == "author"]
     of_places = tie_places(authors, places)
@@ -159,12 +167,12 @@ def _title(one: Candidate) -> Finding:
     )
 
 
-def _place(one: Place) -> Finding:
+def _place(one: Institution) -> Finding:
     return Finding(value=one.text, confidence=one.score, evidence=_evidence(one.line, "institution's words"))
 
 
-def _places_once(places: list[Place]) -> list[Place]:
-    kept: list[Place] = []
+def _places_once(places: list[Institution]) -> list[Institution]:
+    kept: list[Institution] = []
     for one in places:
         twin = next((other for other in kept if fuzz.partial_ratio(fold(one.text), fold(other.text)) > 92), None)
         if twin is None:

@@ -13,8 +13,10 @@ _CC_ADDRESS = re.compile(
 )
 _CC_SHORT = re.compile(r"\bcc[ -]?(by(?:[ -](?:nc|nd|sa)){0,2}|0)\b(?:[ -]?(\d\.\d))?")
 _CC_WORDS = re.compile(
-    r"creative commons[\s:,–-]*(?:de |license|licencia|licenca|public license|attribution|reconocimiento|atribucion|atribuicao|[\s:,–-])*"
-    r"([^.;©]{0,90}?)(\d\.\d)?(?=[.;©,)]|\s(?:internacional|international|espana|unported|license|licen[cs]a|argentina)|$)"
+    r"creative commons[\s:,–-]*(?:de |license|licencia|licenca|public license|attribution|reconocimiento|"
+    r"atribucion|atribuicao|[\s:,–-])*"
+    r"([^.;©]{0,90}?)(\d\.\d)?(?=[.;©,)]|\s(?:internacional|international|espana|unported|license|licen[cs]a|"
+    r"argentina)|$)"
 )
 _PARTS = (
     ("nc", r"no ?-?comercial|non ?-?commercial|nao ?-?comercial|\bnc\b"),

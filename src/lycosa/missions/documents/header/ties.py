@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.header.people import Named, Place
+from lycosa.missions.documents.header.people import Institution, Named
 from lycosa.missions.documents.text.layout import Line
 from lycosa.missions.documents.text.letters import fold, plain
 
 _ORCID = re.compile(r"\b(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\b")
 
 
-def tie_places(people: Sequence[Named], places: Sequence[Place]) -> dict[int, tuple[str, ...]]:
-    """The institutions of each person, by the person's place in the list: by marks, by what follows the name, or all."""
+def tie_places(people: Sequence[Named], places: Sequence[Institution]) -> dict[int, tuple[str, ...]]:
+    """The institutions of each person, by their place in the list: by marks, by what follows the name, or all."""
     tied: dict[int, tuple[str, ...]] = {}
     marked = any(place.marks for place in places)
     orders = sorted({person.order for person in people})

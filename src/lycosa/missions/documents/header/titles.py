@@ -1,4 +1,4 @@
-"""Titles: runs of lines in one letter, weighed by size, place, words, what the line model says and the embedded title."""
+"""Titles: runs of lines in one letter, weighed by size, place, words, the line model and the embedded title."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
 
 _FURNITURE = re.compile(
-    r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|^page \d|^pag\.? \d|licen[cs]e|"
-    r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|advances in|international journal)\b"
+    r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|"
+    r"^page \d|^pag\.? \d|licen[cs]e|"
+    r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|"
+    r"advances in|international journal)\b"
 )
 _COLLECTED = re.compile(
-    r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|orgs?\.)\W*$"
+    r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|"
+    r"orgs?\.)\W*$"
 )
 _FILE_TITLE = re.compile(
-    r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|^\W*$|^template",
+    r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|"
+    r"presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|"
+    r"^\W*$|^template",
     re.I,
 )
 
@@ -56,7 +61,7 @@ def body_size(lines: list[Line]) -> float:
 
 
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
-    """Candidates, best first. `weights`: what the line model says, by a line's id: the probability that it is of a title."""
+    """Candidates, best first. `weights`: by a line's id, how probable it is of a title by the line model."""
     lines = [line for line in layout.lines if line.page <= 3 and line.size]
     body = body_size(layout.lines)
     found: list[Candidate] = []
@@ -103,15 +108,16 @@ def _prefer_first(found: list[Candidate]) -> None:
         if not best.lines or not other.lines or "embedded" in best.rule or best.score - other.score > 1.2:
             continue
         one, two = best.lines[0], other.lines[0]
-        if one.page == two.page and abs(one.size - two.size) < 0.3 and one.bold == two.bold and one.box and two.box and (
-            0 < one.box.top - two.box.top < 6 * one.size and one.column == two.column
-        ):  # fmt: skip
+        alike = one.page == two.page and abs(one.size - two.size) < 0.3 and one.bold == two.bold
+        if not alike or one.column != two.column or one.box is None or two.box is None:
+            continue
+        if 0 < one.box.top - two.box.top < 6 * one.size:
             found.insert(0, found.pop(nth))
             return
 
 
 def _extend(found: list[Candidate], *, cover: bool) -> None:
-    """Joins the best candidate with runs in the same letter just below it, as covers set a title and its subtitle apart."""
+    """Joins the best candidate with runs in the same letter just below it: covers set title and subtitle apart."""
     best = found[0]
     if not best.lines or "embedded" in best.rule:
         return
@@ -192,7 +198,7 @@ def _score(group: list[Line], text: str, *, body: float, largest: float, height:
     if _FURNITURE.search(folded):
         score -= 2.5
     institution = INSTITUTION.search(folded)
-    if institution and institution.start() < 12 and len(words) < 14:
+    if institution and institution.start() < 4 and len(words) < 14:
         score -= 5.0
     if role_of(text)[0] is not None:
         score -= 3.0

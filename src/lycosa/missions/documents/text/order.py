@@ -110,7 +110,7 @@ def _cut(segments: list[Segment], *, out: list[Segment], depth: int, column: int
 
 
 def _head_above(segments: list[Segment]) -> int:
-    """How many segments stand above the first white band across the upper half: authors side by side over two columns."""
+    """How many segments stand above the first white band of the upper half: authors side by side over two columns."""
     segments.sort(key=lambda one: one.base)
     middle = (segments[0].base + segments[-1].base) / 2
     low = segments[0].base + 0.25 * segments[0].size

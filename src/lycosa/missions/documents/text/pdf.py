@@ -348,7 +348,7 @@ def _segments(words: list[_Word], frame: tuple[float, float, float, float]) -> l
             raised = word.font.size < 0.85 * size and (word.base - base) > 0.08 * size and len(word.text) < 12
             if previous is not None:
                 gap = word.left - previous.right
-                text += " " if gap > 0.12 * size else ""
+                text += "  " if gap > 0.9 * size else " " if gap > 0.12 * size else ""
             text += (RAISED if raised else "") + word.text
             previous = word
         text = clean(text).strip()
