@@ -96,7 +96,7 @@ def test_the_graph_leaves_in_three_forms(crawled: Path, tmp_path: Path) -> None:
     export(crawled, "document-graph", "-o", str(tmp_path / "g.graphml"))
     ElementTree.parse(tmp_path / "g.graphml")
     export(crawled, "neo4j", "-o", str(tmp_path / "neo"))
-    heads = {path.name: path.open().readline().strip() for path in (tmp_path / "neo").glob("*.csv")}
+    heads = {path.name: path.read_text().splitlines()[0] for path in (tmp_path / "neo").glob("*.csv")}
     assert heads["Pdf.csv"].startswith("key:ID(Pdf),url:string,title:string") and heads["Pdf.csv"].endswith(",:LABEL")
     assert heads["Pdf_HasAuthor_Author.csv"] == ":START_ID(Pdf),:END_ID(Author),confidence:double,:TYPE"
     assert heads["Author_HasConnection_Affiliation.csv"].startswith(":START_ID(Author),:END_ID(Affiliation)")
