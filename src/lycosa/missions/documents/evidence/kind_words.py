@@ -12,7 +12,8 @@ _KINDS = {
         curriculum(?: vitae)?|curriculo|cv|resume|hoja de vida""",
     "programme": """
         programa(?: de (?:la )?(?:asignatura|materia|curso))?|guia (?:docente|de la asignatura)|syllabus
-        |course programme|course outline|plano de ensino|ementa|temario|ficha docente|cronograma|calendario(?: de examenes)?
+        |course programme|course outline|plano de ensino|ementa|temario|ficha docente|cronograma
+        |calendario(?: de examenes)?
         |libro de curso""",
     "form": """
         formulario|solicitud|inscripcion|application form|form|requerimento|impreso""",

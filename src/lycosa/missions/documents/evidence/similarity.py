@@ -207,6 +207,9 @@ def fits_address(name: str, email: str) -> float:
     if len(hits) >= 2:
         return 1.0
     initials = "".join(part[0] for part in parts)
+    strange = [word for word in words if len(word) > 2 and not any(word in part or part in word for part in parts)]
+    if hits and strange and any(len(word) > 2 for word in words if word in hits):
+        return 0.3  # the given name is another's
     if hits:
         left = joined.replace(hits[0], "", 1)
         if left and all(letter in initials for letter in left) and len(left) <= 3:

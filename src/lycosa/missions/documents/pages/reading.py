@@ -242,6 +242,8 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
         if block.tag in ("h1", "h2", "h3", "h4", "h5", "h6", "dt"):
             label = _LABEL.search(block.text)
             role_above = _role_of(label) if label and len(block.text) < 60 else None
+            if role_above == "teacher" and block.tag == "h1":
+                role_above = "member"  # the page lists the staff of a place, not of a course
         names = [name for name in _names_of(block, with_role=role_above is not None) if name.confidence >= 0.6]
         since += 1
         if block.is_margin and not emails:

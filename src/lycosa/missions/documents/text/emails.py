@@ -93,7 +93,7 @@ def is_address(text: str) -> bool:
         and all(re.fullmatch(_LABEL, label) for label in labels)
         and bool(_TOP.match(labels[-1]))
         and not _ENDINGS.search(domain)
-        and labels[-2].lower() not in ("example", "domain", "dominio")
+        and not (len(labels) == 2 and labels[0].lower() in ("example", "domain", "dominio"))
     )
 
 

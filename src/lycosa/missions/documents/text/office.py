@@ -26,6 +26,8 @@ _SLIDES = frozenset({"pptx", "ppt", "pps", "odp"})
 
 def read_office(body: bytes, /, *, format: str, whole: bool = False) -> Layout:
     """The layout of a document in one of these formats; what is wrong with it stands in `problem`."""
+    if format == "rtf" and not body.lstrip().startswith(b"{\\rtf"):
+        return Layout(format=format, problem="rtf: it does not begin as such a file does")
     import kreuzberg  # native code: it is loaded where it is used, in a process that may be killed
 
     config = kreuzberg.ExtractionConfig(output_format="markdown", use_cache=False, ocr=None)

@@ -1,0 +1,79 @@
+"""Formats beside PDF, through one door."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from lycosa.missions.documents.formats import format_by_suffix, format_of
+from lycosa.missions.documents.header.reading import read_facts
+from lycosa.parse import read
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+_MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+
+def make_docx(*paragraphs: tuple[str, str]) -> bytes:
+    """A Word document of paragraphs, each with its style."""
+    inner = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>' for style, text in paragraphs
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{_TYPES}"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
+            f'relationships+xml"/><Override PartName="/word/document.xml" ContentType="{_MAIN}"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{_RELATIONS}"><Relationship Id="r" Type="{_OFFICE}" Target="word/document.xml"/></Relationships>',
+        )
+        file.writestr("word/document.xml", f'<w:document xmlns:w="{_WORD}"><w:body>{inner}</w:body></w:document>')
+    return out.getvalue()
+
+
+def test_word_documents_have_headers() -> None:
+    """Title, authors and addresses as those of a PDF."""
+    body = make_docx(
+        ("Title", "Estudio de la cuenca del Verde"),
+        ("Normal", "Ana Casali, Luis Gil"),
+        ("Normal", "Universidad de Villaverde"),
+        ("Normal", "{acasali,lgil}@villaverde.example.edu"),
+        ("Heading1", "Resumen"),
+        ("Normal", "En este trabajo se estudia la cuenca del río y se comparan los resultados con los de otros. " * 8),
+    )
+    facts = read_facts(body, format="docx")
+    assert facts.titles[0].value == "Estudio de la cuenca del Verde"
+    assert [person.name for person in facts.people] == ["Ana Casali", "Luis Gil"]
+    assert [each.value for each in facts.emails] == ["acasali@villaverde.example.edu", "lgil@villaverde.example.edu"]
+
+
+def test_rtf_is_read() -> None:
+    """Also with the bytes of its own encoding."""
+    body = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0\fs40 Caudales m\'ednimos\par\fs24 Ana Casali\par}"
+    facts = read_facts(body, format="rtf")
+    assert "Caudales mínimos" in facts.head and facts.problem == ""
+
+
+@pytest.mark.parametrize("format", ["docx", "pptx", "odt", "odp", "rtf", "epub", "doc", "ppt", "ps", "pdf", "nope"])
+@pytest.mark.parametrize("body", [b"", b"\0" * 1000, b"PK\x03\x04 nonsense", b"%PDF-1.4 nonsense"])
+def test_broken_files_are_told(format: str, body: bytes) -> None:
+    """Never an exception: the problem says what was wrong."""
+    assert read_facts(body, format=format).problem
+
+
+def test_formats_by_type_and_suffix() -> None:
+    """An old Office file says only that it is one; its address says which."""
+    old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
+    assert format_of(read("http://a/x.ppt", {}, old)) == "ppt"
+    assert format_of(read("http://a/x", {}, old)) == "doc"
+    assert format_of(read("http://a/x", {}, b"%PDF-1.4\n")) == "pdf"
+    assert format_of(read("http://a/x", {"content-type": "text/html"}, b"<p>x")) == ""
+    assert format_by_suffix("http://a/x.PDF?y=1") == "pdf"
+    assert format_by_suffix("http://a/x.html") == format_by_suffix("http://a.pdf.example/") == ""

@@ -1,0 +1,153 @@
+"""What is known of the documents of a site, from themselves, from its pages and from each other."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from lycosa import Collection
+from lycosa.errors import UsageError
+from lycosa.missions.documents.catalogue import open_catalogue
+from lycosa.missions.documents.evidence.directory import Directory, Mention
+from lycosa.missions.documents.evidence.kind_words import kind_of_words
+from lycosa.missions.documents.evidence.labels import find_label, find_subcategory, parse_labels
+from lycosa.missions.documents.model import DocumentDescription, Person
+
+SITE = "http://www.faculty.test"
+
+
+@pytest.fixture(scope="module")
+def documents(crawled: Path) -> dict[str, DocumentDescription]:
+    with Collection(crawled) as collection, open_catalogue(collection) as catalogue:
+        return {document.url.removeprefix(SITE): document for document in catalogue.documents(unwanted=True)}
+
+
+def addresses(document: DocumentDescription, *, current: bool) -> set[str]:
+    return {
+        address.email for author in document.authors for address in author.addresses if address.is_current is current
+    }
+
+
+def test_every_document_is_found(documents: dict[str, DocumentDescription]) -> None:
+    """Also one that is broken: it is there with its problem."""
+    assert len(documents) == 9
+    assert documents["/hidrologia/roto.pdf"].problem
+
+
+def test_a_paper_has_its_header(documents: dict[str, DocumentDescription]) -> None:
+    """Title, authors and grouped addresses as printed, and today's addresses beside them."""
+    paper = documents["/~acasali/caudales.pdf"]
+    assert paper.title is not None and paper.title.value == "Caudales mínimos en cuencas de montaña"
+    assert [author.name for author in paper.authors] == ["Ana Casali", "Luis Gil"]
+    assert addresses(paper, current=False) == {"acasali@antigua.example.edu", "lgil@antigua.example.edu"}
+    assert addresses(paper, current=True) == {"acasali@villaverde.example.edu", "lgil@villaverde.example.edu"}
+
+
+def test_a_sheet_without_names_has_the_teachers_of_its_course(documents: dict[str, DocumentDescription]) -> None:
+    """Their names and addresses come from the pages, and the evidence says so."""
+    sheet = documents["/hidrologia/practica1.pdf"]
+    assert [author.name for author in sheet.authors] == ["Ana Casali", "Luis Gil"]
+    assert all(each.source == "page" for author in sheet.authors for each in author.evidence)
+    assert addresses(sheet, current=True) == {"acasali@villaverde.example.edu", "lgil@villaverde.example.edu"}
+
+
+def test_strangers_are_attached_to_nothing(documents: dict[str, DocumentDescription]) -> None:
+    """Neither the dean, whom the first page names, nor a namesake of an author."""
+    everyone = {each.value for document in documents.values() for each in document.emails}
+    assert "decanato@villaverde.example.edu" not in everyone
+    assert "lucia.gil@villaverde.example.edu" not in everyone
+
+
+def test_a_director_is_no_author(documents: dict[str, DocumentDescription]) -> None:
+    """The cover of a thesis says who wrote it and who directed it."""
+    thesis = documents["/tesis/ruiz.pdf"]
+    assert [author.name for author in thesis.authors] == ["Marta Ruiz Gómez"]
+    assert [(person.name, person.role) for person in thesis.contributors] == [("Ana Casali", "director")]
+    assert thesis.subcategory == "doctoral thesis"
+    assert addresses(thesis, current=True) == {"mruiz@villaverde.example.edu"}
+
+
+def test_kinds_say_what_is_wanted(documents: dict[str, DocumentDescription]) -> None:
+    """CVs and programmes are not."""
+    kinds = {url: document.category for url, document in documents.items()}
+    assert kinds["/~lgil/cv.pdf"] == "cv"
+    assert kinds["/hidrologia/programa.pdf"] == "programme"
+    assert kinds["/hidrologia/practica2.pdf"] == "exercises"
+    assert kinds["/hidrologia/unidad3.pdf"] == "slides"
+    assert {url for url, document in documents.items() if not document.wanted} == {
+        "/~lgil/cv.pdf",
+        "/hidrologia/programa.pdf",
+    }
+
+
+def test_settings_count_without_the_network(collection: Path) -> None:
+    """Without the pages, the document alone says what it says; labels and stop words are applied at once."""
+    file = collection / "lycosa.toml"
+    own = '\n[documents]\npasses = []\nunwanted = ["slides"]\nlabels = ["deberes / hoja [3000]: ejercicio, práctica"]\n'
+    file.write_text(file.read_text() + own + 'author_stop_words = ["casali"]\n')
+    with Collection(collection) as source, open_catalogue(source) as catalogue:
+        found = {document.url.removeprefix(SITE): document for document in catalogue.documents(unwanted=True)}
+    assert found["/hidrologia/practica1.pdf"].authors == ()
+    assert found["/hidrologia/practica1.pdf"].category == "deberes"
+    assert not found["/hidrologia/unidad3.pdf"].wanted
+    assert [author.name for author in found["/~acasali/caudales.pdf"].authors] == ["Luis Gil"]
+
+
+def test_the_catalogue_is_made_once(collection: Path) -> None:
+    """It is read again as it is until something changes; a damaged one is made anew."""
+    with Collection(collection) as source:
+        with open_catalogue(source) as catalogue:
+            state, count = catalogue.state, catalogue.count()
+        (collection / "documents.db").write_bytes(b"nonsense" * 1000)
+        with open_catalogue(source) as catalogue:
+            assert (catalogue.state, catalogue.count()) == (state, count)
+    with sqlite3.connect(collection / "documents.db") as database:
+        assert database.execute("SELECT count(*) FROM document").fetchone() == (9,)
+
+
+def mention(name: str, *emails: str, url: str = "http://x/", role: str = "member") -> Mention:
+    return Mention(Person(name=name, confidence=0.9, role=role, emails=emails), url)  # type: ignore[arg-type]
+
+
+def test_short_spellings_find_the_one_they_fit() -> None:
+    """A spelling that fits two persons is tied to neither."""
+    directory = Directory()
+    directory.add_all([mention("Juan García", "juan@x.edu"), mention("Julia García", "julia@x.edu"), mention("Ana Casali")])
+    assert [entry.name for entry in directory.find("A. Casali")] == ["Ana Casali"]
+    assert len(directory.find("J. García")) == 2
+    assert directory.find("Pedro Romero") == []
+
+
+def test_two_people_of_one_name_stay_two() -> None:
+    """Two pages about two persons with their own addresses at one domain are two persons."""
+    directory = Directory()
+    directory.add_all(
+        [
+            mention("Ana Gil", "agil@x.edu", url="http://x/a", role="owner"),
+            mention("Ana Gil", "agil2@x.edu", url="http://x/b", role="owner"),
+        ]
+    )
+    assert len(directory.find("Ana Gil")) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("Práctica 3", "exercises"), ("Apuntes", "notes"), ("Curriculum", "cv"), ("Programa", "programme"), ("PDF", "")],
+)
+def test_words_of_links_tell_the_kind(words: str, kind: str) -> None:
+    """By the first words only: a title speaks of its subject."""
+    assert kind_of_words(words) == kind
+    assert kind_of_words(f"Un estudio sobre ríos: {words}") == ""
+
+
+def test_labels_are_rules_of_words() -> None:
+    """The first that matches counts; words further down than its bound do not."""
+    labels = parse_labels(["teaching / sheet [20]: ejercicio, práctica", "thesis: tesis doctoral"])
+    assert find_label(labels, head="Práctica 1", around="") == labels[0]
+    assert find_label(labels, head="x" * 30 + " práctica", around="") is None
+    assert find_label(labels, head="", around="una tesis doctoral") == labels[1]
+    assert find_subcategory("thesis", "Trabajo de Fin de Grado") == "degree project"
+    with pytest.raises(UsageError, match="CATEGORY / SUBCATEGORY"):
+        parse_labels(["nonsense"])
