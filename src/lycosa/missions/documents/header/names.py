@@ -153,7 +153,9 @@ def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
         marks = tuple(
             mark
             for nth in re.findall(r"\x00(\d+)\x00", piece)
-            for mark in re.findall(r"\d+|[a-z](?![a-z])|[*†‡§¶∗⋆]+", marked[int(nth)].replace(RAISED, " "))
+            for mark in re.findall(
+                r"\d+|[a-z](?![a-z])|[IVX]+(?![a-z])|[*†‡§¶∗⋆]+", marked[int(nth)].replace(RAISED, " ")
+            )
         )
         name = re.sub(r"\x00\d+\x00", " ", piece).strip(" .:")
         if re.search(r"\b[A-Z]$", name) and piece.strip().endswith("."):

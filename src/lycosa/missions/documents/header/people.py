@@ -20,7 +20,7 @@ from lycosa.missions.documents.header.vocabulary import (
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import RAISED, fold, plain
+from lycosa.missions.documents.text.letters import RAISED, fold, join_lines, plain
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 NO_HEADER = re.compile(
@@ -146,9 +146,8 @@ def read_header(
                 people.append(Named(name, who, line, marks, name_confidence(name, base), "line model", order))
             places += [Institution(tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
-            broken = (
-                (order, tail) if tail and tail != text and not split_names(tail) and RAISED not in tail else (-9, "")
-            )
+            cut = tail != text and RAISED not in tail and re.search(r"[a-z]{2}", tail) and not split_names(tail)
+            broken = (order, tail) if cut else (-9, "")
             continue
         pending = None
         if (
@@ -202,14 +201,40 @@ def _add_place(places: list[Institution], lines: list[Line], order: int, chance:
     marks, body = _leading_mark(line.text)
     goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
     for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
-        whole = goes_on and WHOLE.search(fold(places[-1].text)) and WHOLE.search(fold(part))
-        whole = whole or levels and INSTITUTION.search(fold(part))
-        if nth == 0 and goes_on and not part_marks and not whole:
+        before = fold(places[-1].text) if places else ""
+        another = (
+            bool(WHOLE.search(before) and WHOLE.search(fold(part))) or levels and bool(INSTITUTION.search(fold(part)))
+        )
+        if nth == 0 and goes_on and not part_marks and (not another or _CUT.search(before)):
             joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
             places[-1].text = tidy_place(joined)
             places[-1].order = order
         else:
             places.append(Institution(tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
+
+
+_DETAILS = re.compile(
+    r"^(?:author details|author affiliations|authors?[’']? affiliations|filiacion|afiliaciones)\W*\d?$"
+)
+
+
+def read_details(lines: list[Line]) -> list[Institution]:
+    """The institutions under a heading "Author details", as some journals print them at the end."""
+    for nth, line in enumerate(lines):
+        if _DETAILS.match(fold(plain(line.text)).strip()):
+            below = [plain(one.text) for one in lines[nth + 1 : nth + 12]]
+            end = next(
+                (n for n, text in enumerate(below) if n and len(text) < 35 and not re.search(r"\d|\.$", text)), 12
+            )
+            text = re.sub(r"(?<=[.,;] )(?=\d{1,2}[A-Z])|^(?=\d{1,2}[A-Z])", " ", join_lines(below[:end]))
+            parts = re.split(r"(?:^|(?<=[.,;\s]))(\d{1,2})\s*(?=[A-Z])", text)
+            pairs = zip(parts[1::2], parts[2::2], strict=False)
+            return [
+                Institution(tidy_place(part), line, (mark,), 0.75, 0)
+                for mark, part in pairs
+                if INSTITUTION.search(fold(part))
+            ]
+    return []
 
 
 def once(people: list[Named]) -> list[Named]:
@@ -283,7 +308,9 @@ def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list
 
 
 def _leading_mark(text: str) -> tuple[tuple[str, ...], str]:
-    found = re.match(rf"^\s*{RAISED}?\s*(\(?(?:\d{{1,2}}|[a-z]|[*†‡§¶∗]+)\)?){RAISED}?[.\s]*(?=[^\W\d_]{{2,}})", text)
+    found = re.match(
+        rf"^\s*{RAISED}?\s*(\(?(?:\d{{1,2}}|[a-z]|[IVX]{{1,4}}|[*†‡§¶∗]+)\)?){RAISED}?[.\s]*(?=[^\W\d_]{{2,}})", text
+    )
     if found and (RAISED in text[: found.end()] or not found[1].isalpha()):
         return (found[1].strip("()"),), text[found.end() :]
     return (), text

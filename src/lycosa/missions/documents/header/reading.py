@@ -13,7 +13,7 @@ from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
 from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.people import Institution, Named, once, read_header, same_person
+from lycosa.missions.documents.header.people import Institution, Named, once, read_details, read_header, same_person
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
@@ -62,6 +62,7 @@ def facts_of(layout: Layout) -> DocumentFacts:
         people, places = read_cover(_cover_pages(layout), title=title_lines)
     else:
         people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
+        places += read_details([line for line in layout.lines if line.page > 1])
     people = once(people)
     people = _with_embedded(people, layout.metadata.get("author", ""), head=layout.lines)
     emails = _emails(layout, [one.name for one in people])
