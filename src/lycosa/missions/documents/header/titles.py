@@ -163,7 +163,10 @@ def _groups(lines: list[Line]) -> list[list[Line]]:
             near = last.box is None or line.box is None or -0.3 * size < line.box.top - last.box.top < 2.3 * size
             beside = last.box is None or line.box is None or line.box.top - last.box.top < 0.5 * size
             same = abs(last.size - line.size) <= 0.06 * size and (last.bold == line.bold or size > 13)
-            if last.page == line.page and near and same and not (beside and line.column != last.column):
+            apart = (
+                beside and line.column != last.column or name_score(line.text) > 0.85 or name_score(last.text) > 0.85
+            )
+            if last.page == line.page and near and same and not apart:
                 groups[-1].append(line)
                 continue
         groups.append([line])
