@@ -47,13 +47,14 @@ def facts_of(layout: Layout) -> DocumentFacts:
             problem=layout.problem,
         )
     kind = recognise_kind(layout)
-    first_page = [line for line in layout.lines if line.page == 1]
+    opening = layout.opening
+    first_page = [line for line in layout.lines if line.page == opening]
     cover = sum(len(line.text.split()) for line in first_page) < COVER_WORDS
     chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
-    if title_lines and title_lines[0].page > 1:  # a text after a cover that is not its own
+    if title_lines and title_lines[0].page > opening:  # a text after a cover that is not its own
         page = [line for line in layout.lines if line.page == title_lines[0].page]
         if sum(len(line.text.split()) for line in page) >= COVER_WORDS:
             first_page, cover = page, False
@@ -62,17 +63,17 @@ def facts_of(layout: Layout) -> DocumentFacts:
         people, places = read_cover(_cover_pages(layout), title=title_lines)
     else:
         people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
-        places += read_details([line for line in layout.lines if line.page > 1])
+        places += read_details([line for line in layout.lines if line.page > opening])
     people = once(people)
     people = _with_embedded(people, layout.metadata.get("author", ""), head=layout.lines)
     emails = _emails(layout, [one.name for one in people])
-    head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
-    tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[
+    head = "\n".join(plain(line.text) for line in layout.lines if line.page < opening + 3)[:HEAD_CHARS]
+    tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(opening + 2, layout.page_count - 2))[
         :HEAD_CHARS
     ]
     doi = DOI.search(head)
     places = _places_once(places)
-    early = [line for line in layout.lines if line.page <= EARLY_PAGES]
+    early = [line for line in layout.lines if line.page < opening + EARLY_PAGES]
     return DocumentFacts(
         format=layout.format,
         kind=kind,
@@ -163,12 +164,13 @@ def _people(
 def _cover_pages(layout: Layout) -> list[list[Line]]:
     """The covers: the first page, and those of the next two that have few words and are no list or thanks."""
     pages: list[list[Line]] = []
-    for page in (1, 2, 3):
+    opening = layout.opening
+    for page in range(opening, opening + 3):
         lines = [line for line in layout.lines if line.page == page]
         words = sum(len(line.text.split()) for line in lines)
-        if page > 1 and (layout.page_width > layout.page_height or words > 150):
+        if page > opening and (layout.page_width > layout.page_height or words > 150):
             break
-        if page > 1 and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
+        if page > opening and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
             break
         pages.append(lines)
     return pages
@@ -209,7 +211,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     pages: dict[int, list[Line]] = {}
     for line in layout.lines:
-        if line.page <= 3 or line.page > layout.page_count - 2:
+        if line.page < layout.opening + 3 or line.page > layout.page_count - 2:
             pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
         text = "\n".join(plain(line.text) for line in lines)
@@ -218,7 +220,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
             sign = address.quote.replace("\n", "")[-12:].lower()
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
             fits = max((address_fits(email, name) for name in names), default=0.0)
-            confidence = min(0.98, (0.85 if page <= 3 else 0.7) + 0.15 * fits)
+            confidence = min(0.98, (0.85 if page < layout.opening + 3 else 0.7) + 0.15 * fits)
             evidence = Evidence(
                 source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]
             )

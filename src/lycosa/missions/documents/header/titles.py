@@ -62,12 +62,16 @@ def body_size(lines: list[Line]) -> float:
 
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
     """Candidates, best first. `weights`: by a line's id, how probable it is of a title by the line model."""
-    lines = [line for line in layout.lines if line.page <= 3 and line.size]
+    opening = layout.opening
+    lines = [line for line in layout.lines if line.page < opening + 3 and line.size]
     body = body_size(layout.lines)
     found: list[Candidate] = []
-    largest = {page: max((line.size for line in lines if line.page == page), default=0.0) for page in (1, 2, 3)}
-    cover = sum(len(line.text.split()) for line in lines if line.page == 1) < 150
-    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == 1) and cover
+    largest = {
+        page: max((line.size for line in lines if line.page == page), default=0.0)
+        for page in range(opening, opening + 3)
+    }
+    cover = sum(len(line.text.split()) for line in lines if line.page == opening) < 150
+    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == opening) and cover
     known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
     for group in _groups(lines):
@@ -76,13 +80,13 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
         text = tidy_title(join_lines([line.text for line in group], known=known))
         score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
         page = group[0].page
-        score -= (1.2 if cover else 2.2) * (page - 1)
-        if collected and page > 1 and group[0].size > 1.2 * body:
+        score -= (1.2 if cover else 2.2) * (page - opening)
+        if collected and page > opening and group[0].size > 1.2 * body:
             score += 4.5  # a chapter after the cover of its book
         if weights:
             score += (
                 3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
-                if page == 1 and not cover
+                if page == opening and not cover
                 else 0.0
             )
         rule = "largest letters" if group[0].size >= 0.97 * largest[page] else "letters and place"
