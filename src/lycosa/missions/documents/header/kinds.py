@@ -132,7 +132,7 @@ def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], 
         cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
     for kind, weight, pattern in _COMPILED:
-        for place, share in ((large, 1.2), (early, 1.0), (cover[:4000], 0.7), (subject, 0.5)):
+        for place, share in ((large, 1.2), (early, 1.0), (cover[:1800], 0.7), (subject, 0.5)):
             found = pattern.search(place)
             if found:
                 scores[kind] += weight * share
