@@ -9,8 +9,8 @@ from lycosa.missions.documents.header.reading import read_facts
 PROSE = "we show that the proposed method improves on known solutions in all the cases that were studied"
 
 
-def article() -> bytes:
-    page = [
+def article_page() -> list[Words]:
+    return [
         Words(100, 80, "Efficient Parsing of Dependency", 18, 1),
         Words(100, 102, "Structures in Practice", 18, 1),
         *[Words(100, 140, "Ana Ruiz", 12), Words(148, 135, "1", 7), Words(152, 140, " and Peter Smith", 12)],
@@ -24,6 +24,9 @@ def article() -> bytes:
         Words(100, 365, "1 Introduction", 12, 1),
         *lines_down(*[PROSE] * 20, x=100, y=385),
     ]
+
+
+def article() -> bytes:
     last = [
         *lines_down(*[PROSE] * 6, x=100, y=80),
         Words(100, 200, "References", 12, 1),
@@ -31,7 +34,7 @@ def article() -> bytes:
         Words(100, 232, "[2] J. Blanco and M. Roca. Other trees. 2011.", 9),
         Words(100, 300, "© 2020 The Authors. Licensed under CC BY-NC 4.0", 8),
     ]
-    return make_pdf(page, last)
+    return make_pdf(article_page(), last)
 
 
 def test_an_article() -> None:
@@ -108,3 +111,27 @@ def test_what_cannot_be_read_has_no_values() -> None:
         assert not facts.titles and not facts.people and not facts.emails
         assert facts.kind.confidence < 0.3
     assert read_facts(b"x", format="xyz").problem == "xyz: no reader for this format"
+
+
+def test_a_document_begins_after_the_cover_of_a_network() -> None:
+    """A page that a network puts before an article is not the article's."""
+    before = [
+        Words(60, 80, "See discussions, stats, and author profiles for this publication at: https://network.test/1", 8),
+        Words(60, 140, "Other words in large letters", 24, 1),
+        Words(60, 180, "Luis Roca", 12),
+    ]
+    facts = read_facts(make_pdf(before, article_page(), lines_down(*[PROSE] * 30)))
+    assert facts.titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
+    assert facts.titles[0].evidence[0].page == 2
+    assert [person.name for person in facts.people] == ["Ana Ruiz", "Peter Smith"]
+
+
+def test_the_embedded_author_is_a_weak_witness() -> None:
+    """Alone it is told with little confidence; beside printed authors it makes its own surer and adds nobody."""
+    sheet = [Words(100, 80, "Hoja 3: grafos y redes", 16, 1), *lines_down(*[PROSE] * 20, y=120)]
+    (alone,) = read_facts(make_pdf(sheet, info={"Author": "Ana Ruiz"})).people
+    assert (alone.name, alone.evidence[0].source) == ("Ana Ruiz", "metadata")
+    assert alone.confidence < 0.5
+    printed = read_facts(make_pdf(article_page(), info={"Author": "Luis Roca; Ana Ruiz"}))
+    assert [person.name for person in printed.people] == ["Ana Ruiz", "Peter Smith"]
+    assert printed.people[0].confidence > printed.people[1].confidence - 0.1

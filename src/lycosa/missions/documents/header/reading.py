@@ -94,7 +94,7 @@ def facts_of(layout: Layout) -> DocumentFacts:
         metadata=layout.metadata,
         head=head,
         tail=tail,
-        scanned=layout.image_pages > 0,
+        scanned=layout.image_pages >= max(1, len({line.page for line in layout.lines})),
         problem=layout.problem,
     )
 

@@ -21,6 +21,7 @@ _FURNITURE = re.compile(
     r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|"
     r"advances in|international journal)\b"
 )
+_LABELLED = re.compile(r"^(?:t[ií]tulo|title)(?: (?:del?|of|da|do|the) ?(?:la )?\w+){0,2}\s?:\s*(\S.{7,})$", re.I)
 _COLLECTED = re.compile(
     r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|"
     r"orgs?\.)\W*$"
@@ -80,6 +81,10 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
         text = tidy_title(join_lines([line.text for line in group], known=known))
         score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
         page = group[0].page
+        labelled = _LABELLED.match(text)
+        if labelled:
+            text = labelled[1]
+            score += 4.0
         score -= (1.2 if cover else 2.2) * (page - opening)
         if collected and page > opening and group[0].size > 1.2 * body:
             score += 4.5  # a chapter after the cover of its book
@@ -89,7 +94,13 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
                 if page == opening and not cover
                 else 0.0
             )
-        rule = "largest letters" if group[0].size >= 0.97 * largest[page] else "letters and place"
+        rule = (
+            "label: title"
+            if labelled
+            else "largest letters"
+            if group[0].size >= 0.97 * largest[page]
+            else "letters and place"
+        )
         if embedded:
             likeness = fuzz.ratio(fold(embedded), fold(text))
             if likeness > 85:

@@ -88,10 +88,14 @@ class PdfReader:
         try:
             self._document: Any = pypdfium2.PdfDocument(body)
             self.count = len(self._document)
-            self.info = self._document.get_metadata_dict(skip_empty=True)
         except self._errors as error:
             reason = str(error)
             self.problem = "pdf: encrypted" if "assword" in reason else f"pdf: {reason}"
+            return
+        try:
+            self.info = self._document.get_metadata_dict(skip_empty=True)
+        except self._errors:
+            pass  # the text is worth reading without it
 
     def size(self, nth: int) -> tuple[float, float]:
         """Width and height of a page as it is shown; nothing of it is read."""
@@ -397,7 +401,7 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
         layout.problem = layout.problem or "pdf: no pages"
         return layout
     layout.metadata = read_embedded(reader.info, body)
-    count = min(reader.count, PAGES_MAX)
+    count = reader.count
     chosen = sorted({*range(min(EARLY_PAGES, count)), *range(max(0, count - LAST_PAGES), count)})
     pages: dict[int, list[Segment]] = {}
     cover = True
@@ -421,7 +425,7 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
     layout.lines = _lines(pages, height=layout.page_height)
     layout.text = _texts(reader, layout, chosen=list(pages), count=count, whole=whole)
     layout.problem = layout.problem or reader.problem
-    if reader.count > PAGES_MAX:
+    if whole and reader.count > PAGES_MAX:
         layout.problem = layout.problem or f"pdf: only the first {PAGES_MAX} of {reader.count} pages were read"
     if not layout.text.strip():
         layout.problem = layout.problem or ("pdf: only pictures" if layout.image_pages else "pdf: no text")
@@ -504,7 +508,7 @@ def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int, 
             known.setdefault(nth, reader.plain_text(nth))
     texts: list[str] = []
     left = CHARS_MAX
-    for nth in range(count) if whole else sorted(known):
+    for nth in range(min(count, PAGES_MAX)) if whole else sorted(known):
         text = known[nth] if nth in known else reader.plain_text(nth)
         texts.append(text[:left])
         left -= len(text)
