@@ -64,7 +64,7 @@ def find_emails(text: str) -> list[FoundAddress]:
             continue
         before = text[max(0, start - 90) : start]
         domain = _domain(match[2], how=how)
-        if not domain or how == "disguised" and not _is_disguise(match, before):
+        if not domain or how == "disguised" and not _is_disguise(match, before, text[end : end + 1]):
             continue
         taken.append((start, end))
         locals_ = (
@@ -103,13 +103,15 @@ def _domain(text: str, *, how: str) -> str:
     return glued[1].lower() if glued and how == "printed" else ""
 
 
-def _is_disguise(match: re.Match[str], before: str) -> bool:
-    """Whether words hide an address: "ana at uni.es" only where mail is spoken of, else it is "held at uni.es"."""
+def _is_disguise(match: re.Match[str], before: str, after: str) -> bool:
+    """Whether words hide an address: "ana at uni.es" alone on a line or where mail is spoken of, not "held at x.es"."""
     if " " in match[1]:
         return False
     return bool(
         re.search(r"[\[({<_*]|arroba|\b(?:AT|dot|punto|ponto|DOT)\b", match[0])
         or re.search(r"mail|correo|contact", before[-40:], re.I)
+        or before[-1:] in ("", "\n")
+        and after in ("", "\n")
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold
@@ -79,6 +79,7 @@ _QUESTION = re.compile(
     re.M,
 )
 _POINTS = re.compile(r"[(\[]\s?\d+(?:[.,]\d+)?\s?(?:puntos?|pts?|points?|pontos?|p)\b\.?\s?[)\]]")
+_INTRODUCTION = re.compile(r"^(?:1\.?|i\.)?\s*introdu(?:ccion|ction|cao)\W*\d?$")
 _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte) \w+", re.M)
 
 
@@ -109,7 +110,9 @@ def recognise_kind(layout: Layout) -> Finding:
     (best, score), (_, second) = ranked[0], ranked[1]
     if score < 1.0:
         cited = any(REFERENCES.match(fold(line.strip())) for line in layout.text.split("\n"))
-        cited = cited or layout.page_count < 45 and any(SECTION.match(fold(line.text)) for line in head_lines[2:20])
+        cited = (
+            cited or layout.page_count < 45 and any(_INTRODUCTION.match(fold(line.text)) for line in head_lines[2:20])
+        )
         best, score = ("article" if cited else "notes" if layout.page_count > 4 else "other", 0.5)
     confidence = min(0.97, 0.35 + 0.12 * score + 0.08 * (score - second))
     evidence = Evidence(source="text", rule=f"kind: {reasons.get(best, 'form of the pages')}", page=1)

@@ -278,7 +278,8 @@ def _is_name(text: str) -> bool:
 
 
 def has_names(text: str) -> bool:
-    return any(name_score(name) > 0.6 for name, _ in split_names(text))
+    """Whether a line with an address names somebody as well."""
+    return any(name_score(name) > 0.5 for name, _ in split_names(_ADDRESSES.sub(" ", text)))
 
 
 #: Words beside names.
