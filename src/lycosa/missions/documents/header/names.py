@@ -21,6 +21,7 @@ MARK = re.compile(
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
+MEMBERSHIP = re.compile(r",?\s*(?:(?:Senior|Student|Life|Graduate Student) )?(?:Member|Fellow), (?:IEEE|ACM|AAAI|OSA)")
 _INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
 _SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
 
@@ -111,6 +112,7 @@ def tidy_name(text: str) -> str:
 
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
+    text = MEMBERSHIP.sub("", text)
     text = re.sub(r"(?i)^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", "", text)
     if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"
         return [found for part in text.split(";") for found in split_names(part)]

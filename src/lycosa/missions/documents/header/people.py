@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from lycosa.missions.documents.header.names import MARK, name_score, split_names, tidy_name
+from lycosa.missions.documents.header.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
 from lycosa.missions.documents.header.roles import role_of
 from lycosa.missions.documents.header.vocabulary import (
     ABSTRACT,
@@ -122,7 +122,9 @@ def read_header(
             whole = f"{people.pop().name} {text}"
         names, rests = names_and_places(whole)
         enough = 0.25 if not began else 0.75
-        if names and max(name_score(name) for name, _ in names) < 0.6:
+        if rests and not began and order > top:
+            author = max(author, 0.4)  # a name with its institution
+        elif names and max(name_score(name) for name, _ in names) < 0.6:
             enough = max(enough, 0.5)
         starts = order == 0 or lines[order - 1].block != line.block
         if (
@@ -147,7 +149,7 @@ def read_header(
             places += [Institution(tidy_place(one), line, (), 0.75, order) for one in rests]
             tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
             cut = tail != text and RAISED not in tail and re.search(r"[a-z]{2}", tail) and not split_names(tail)
-            broken = (order, tail) if cut else (-9, "")
+            broken = (order, tail) if cut and not rests else (-9, "")
             continue
         pending = None
         if (
@@ -206,8 +208,9 @@ def _add_place(places: list[Institution], lines: list[Line], order: int, chance:
             bool(WHOLE.search(before) and WHOLE.search(fold(part))) or levels and bool(INSTITUTION.search(fold(part)))
         )
         if nth == 0 and goes_on and not part_marks and (not another or _CUT.search(before)):
-            joined = places[-1].text + ("" if places[-1].text.endswith("-") else " ") + part
-            places[-1].text = tidy_place(joined)
+            own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part))
+            link = "" if before.endswith("-") else ", " if own and not _CUT.search(before) else " "
+            places[-1].text = tidy_place(places[-1].text + link + part)
             places[-1].order = order
         else:
             places.append(Institution(tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
@@ -289,7 +292,7 @@ _ADDRESSES = re.compile(r"\S+@\S+|https?:\S+|\{[^}]*\}@\S+|\S+\s?[\[(](?:at|arro
 
 def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[str]]:
     """The names of a line that is made of names, and what follows the last of them: "Ana Pérez (Universidad de X)"."""
-    text = _ADDRESSES.sub(" ", text).strip(" |,;·<>")
+    text = MEMBERSHIP.sub("", _ADDRESSES.sub(" ", text)).strip(" |,;·<>")
     inner = re.match(r"^([^()]{4,60})\s*\(([^()]{2,80})\)\s*$", text)
     if inner and name_score(tidy_name(inner[1])) > 0.5:
         rest = [inner[2]] if INSTITUTION.search(fold(inner[2])) or inner[2].isupper() else []
@@ -303,7 +306,8 @@ def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list
     if words >= 0.75 * len(counted):
         return names, []
     first = text.split(",", 1)
-    if len(first) == 2 and INSTITUTION.search(fold(first[1])) and name_score(tidy_name(first[0])) > 0.55:
+    sure = name_score(tidy_name(first[0])) > (0.5 if first[0].isupper() else 0.8)  # not "Menlo Park, University of X"
+    if len(first) == 2 and sure and INSTITUTION.search(fold(first[1])):
         return split_names(first[0]), [first[1].strip()]
     return [], []
 

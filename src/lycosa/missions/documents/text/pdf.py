@@ -61,7 +61,7 @@ class _Word(Struct):
     right: float
     base: float  # from the page's lower edge
     font: _Font
-    newline: bool
+    spaced: bool  # the file itself has a blank before it
 
 
 _NO_FONT = _Font(0.0, False, False, 0)
@@ -167,11 +167,12 @@ class PdfReader:
         if not ACCENTS.keys().isdisjoint(text):
             letters = self._accented(handle, text)
         measure = self._measure(handle)
-        newline = True
+        spaced = True
+        generated = self.raw.FPDFText_IsGenerated
         start = 0
         while start < count:
             if text[start] in _BLANK:
-                newline = newline or text[start] == "\n"
+                spaced = spaced or not generated(handle, start)
                 start += 1
                 continue
             end = start + 1
@@ -179,11 +180,11 @@ class PdfReader:
                 end += 1
             piece = "".join(letters[start:end])
             if piece:
-                yield from self._word(piece, (start, end), measure=measure, newline=newline)
-                newline = False
+                yield from self._word(piece, (start, end), measure=measure, spaced=spaced)
+                spaced = False
             start = end
 
-    def _word(self, piece: str, span: tuple[int, int], *, measure: _Measure, newline: bool) -> Iterator[_Word]:
+    def _word(self, piece: str, span: tuple[int, int], *, measure: _Measure, spaced: bool) -> Iterator[_Word]:
         """One word, or its parts where it has several sizes or base lines: "García1"."""
         start, end = span
         left, right, base, height, font = measure(start)
@@ -195,10 +196,10 @@ class PdfReader:
                 _, _, inner_base, _, _ = measure(end - 2, fonts=False)
                 uniform = abs(inner_base - base) < 0.12 * font.size
             if font.angle == 0 and len(piece) == end - start < 200 and not uniform:
-                yield from _parts(piece, start, measure=measure, newline=newline)
+                yield from _parts(piece, start, measure=measure, spaced=spaced)
                 return
             right = max(right, last_right)
-        yield _Word(piece, left, right, base, font, newline)
+        yield _Word(piece, left, right, base, font, spaced)
 
     def _measure(self, handle: Any) -> _Measure:
         raw = self.raw
@@ -271,7 +272,7 @@ class PdfReader:
         return letters
 
 
-def _parts(piece: str, start: int, *, measure: _Measure, newline: bool) -> Iterator[_Word]:
+def _parts(piece: str, start: int, *, measure: _Measure, spaced: bool) -> Iterator[_Word]:
     word: _Word | None = None
     for nth, letter in enumerate(piece, start):
         left, right, base, _, font = measure(nth)
@@ -283,8 +284,8 @@ def _parts(piece: str, start: int, *, measure: _Measure, newline: bool) -> Itera
                 word.right = max(word.right, right)
                 continue
             yield word
-        word = _Word(letter, left, right, base, font, newline)
-        newline = False
+        word = _Word(letter, left, right, base, font, spaced)
+        spaced = False
     if word is not None:
         yield word
 
@@ -358,7 +359,9 @@ def _segments(words: list[_Word], frame: tuple[float, float, float, float]) -> l
             raised = word.font.size < 0.85 * size and (word.base - base) > 0.08 * size and len(word.text) < 12
             if previous is not None:
                 gap = word.left - previous.right
-                text += "  " if gap > 0.9 * size else " " if gap > 0.12 * size else ""
+                hangs = previous.text[-1] in "fFTVWY" and previous.font.italic  # over the blank after it
+                blank = -0.3 * size if word.spaced else -0.1 * size if hangs else 0.12 * size
+                text += "  " if gap > 0.9 * size else " " if gap > blank else ""
             text += (RAISED if raised else "") + word.text
             previous = word
         text = clean(text).strip()
