@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ _DISGUISED = re.compile(
     rf"(?<![\w@.-])([A-Za-z0-9][\w.+-]{{1,40}}(?:(?:\s*[\[({{]\s*(?:dot|punto|ponto)\s*[\])}}]\s*|\s+(?:dot|punto|ponto)\s+)[\w-]+){{0,3}}){_AT}"
     rf"([A-Za-z0-9-]{{1,40}}(?:{_DOT}[A-Za-z0-9-]{{2,40}}){{1,5}})"
 )
+_AT_SIGN = re.compile(r"\b(?:at|AT|arroba|ARROBA)\b|_(?:at|arroba)_|[\[({<]\s*(?:a|@|en|arrob@)\s*[\])}>]")
 _DOT_WORD = re.compile(
     r"\s*[\[({<]\s*(?:dot|punto|ponto|\.)\s*[\])}>]\s*|\s+(?:dot|punto|ponto)\s+|_(?:dot|punto)_|\s?\.\s?", re.I
 )
@@ -38,9 +40,6 @@ _OFFICE = re.compile(
     r"webmaster|secretaria|secretar\w*|support|soporte|help|helpdesk|sales|ventas|orders|publications?|publicaciones|noreply|no-reply|example|"
     r"postmaster|library|biblioteca|press|prensa|marketing|customer\w*|service|office|oficina|customerservice|"
     r"decanato|rectorado|registro)(?:[._-].*)?$"
-)
-_OFFICE_DOMAIN = re.compile(
-    r"(?:^|\.)(?:acm\.org|ieee\.org|elsevier\.com|springer\.com|wiley\.com|example\.(?:com|org|net))$"
 )
 _STRANGERS = re.compile(r"(?:permission|reprint|suscrip|subscription|editorial office|customer service)", re.I)
 
@@ -59,34 +58,22 @@ def find_emails(text: str) -> list[FoundAddress]:
     text = mend_breaks(text)
     found: list[FoundAddress] = []
     taken: list[tuple[int, int]] = []
-
-    def free(start: int, end: int) -> bool:
-        return all(end <= low or start >= high for low, high in taken)
-
-    for pattern, how in ((_GROUP, "grouped"), (_BARE_GROUP, "grouped"), (_PLAIN, "printed"), (_DISGUISED, "disguised")):
-        for match in pattern.finditer(text):
-            if not free(*match.span()):
-                continue
-            domain = match[2].lower() if how != "disguised" else _DOT_WORD.sub(".", match[2]).lower()
-            domain = domain.strip(".-")
-            if not (_TOP if how == "disguised" and " " in match[0] else _ANY_TOP).search(domain):
-                shorter = re.match(r"(.*\.(?:com|edu|org|net|es|ar|br|pt|mx|cl|co|uk|de|fr|it))[A-Z0-9.].*$", match[2])
-                if how != "printed" or shorter is None:
-                    continue
-                domain = shorter[1].lower()
-            locals_ = re.split(r"\s*[,;|/]\s*|\s+", match[1].strip()) if how == "grouped" else [match[1]]
-            if how == "disguised":
-                locals_ = [_DOT_WORD.sub(".", match[1])]
-                if not re.search(r"[\[({<_*]|arroba|\b(?:AT|dot|punto|DOT)\b|\.\w", match[0]) or " " in match[1]:
-                    continue
-            taken.append(match.span())
-            for local in locals_:
-                local = local.strip(".-'_ ").lower() if "'" in local else local.strip(".- ").lower()
-                if not local or _OFFICE.match(local) or (_OFFICE_DOMAIN.search(domain) and len(local) > 30):
-                    continue
-                if _STRANGERS.search(text[max(0, match.start() - 90) : match.start()]):
-                    continue
-                found.append(FoundAddress(f"{local}@{domain}", match.start(), match[0], how))
+    for start, match, how in _matches(text):
+        end = start + len(match[0])
+        if any(start < high and low < end for low, high in taken):
+            continue
+        before = text[max(0, start - 90) : start]
+        domain = _domain(match[2], how=how)
+        if not domain or how == "disguised" and not _is_disguise(match, before):
+            continue
+        taken.append((start, end))
+        locals_ = (
+            re.split(r"\s*[,;|/]\s*|\s+", match[1].strip()) if how == "grouped" else [_DOT_WORD.sub(".", match[1])]
+        )
+        for local in locals_:
+            local = local.strip(".-' ").lower()
+            if local and not _OFFICE.match(local) and not _STRANGERS.search(before):
+                found.append(FoundAddress(f"{local}@{domain}", start, match[0], how))
     found.sort(key=lambda address: address.start)
     unique: dict[str, FoundAddress] = {}
     for address in found:
@@ -94,10 +81,42 @@ def find_emails(text: str) -> list[FoundAddress]:
     return list(unique.values())
 
 
+def _matches(text: str) -> Iterator[tuple[int, re.Match[str], str]]:
+    """Where addresses may stand, the surest ways of writing first."""
+    if "@" in text:
+        for pattern, how in ((_GROUP, "grouped"), (_BARE_GROUP, "grouped"), (_PLAIN, "printed")):
+            for match in pattern.finditer(text):
+                yield match.start(), match, how
+    for sign in _AT_SIGN.finditer(text):
+        start = max(0, sign.start() - 60)
+        window = _DISGUISED.search(text[start : sign.end() + 90])
+        if window:
+            yield start + window.start(), window, "disguised"
+
+
+def _domain(text: str, *, how: str) -> str:
+    """The domain as it is used; empty where it is none."""
+    domain = _DOT_WORD.sub(".", text).lower().strip(".-") if how == "disguised" else text.lower()
+    if (_TOP if how == "disguised" else _ANY_TOP).search(domain):
+        return domain
+    glued = re.match(r"(.*\.(?:com|edu|org|net|es|ar|br|pt|mx|cl|co|uk|de|fr|it))[A-Z0-9.].*$", text)
+    return glued[1].lower() if glued and how == "printed" else ""
+
+
+def _is_disguise(match: re.Match[str], before: str) -> bool:
+    """Whether words hide an address: "ana at uni.es" only where mail is spoken of, else it is "held at uni.es"."""
+    if " " in match[1]:
+        return False
+    return bool(
+        re.search(r"[\[({<_*]|arroba|\b(?:AT|dot|punto|ponto|DOT)\b", match[0])
+        or re.search(r"mail|correo|contact", before[-40:], re.I)
+    )
+
+
 def mend_breaks(text: str) -> str:
     """Text in which an address broken at a line's end is whole: "jan-", "niklas@x.de"; "ana@cs.", "uni.es"."""
     text = re.sub(r"(?<=[\w.])-\n\s*(?=[\w.-]+\s?@)", "-", text)
     text = re.sub(r"(?<=@)\s*\n\s*(?=[\w-]+\.)|(?<=\w)\s*\n\s*(?=@[\w-]+\.)", "", text)
     text = re.sub(r"(@[\w-]+(?:\.[\w-]+)*)(?:(-)\n\s*|(\.)\n\s*)(?=[a-z][\w-]*\.?[a-z])", r"\1\2\3", text)
-    text = re.sub(r"([{(][\w.\s,;|-]+,)\s*\n\s*(?=[\w.\s,;|-]+[})]\s?@)", r"\1 ", text)
+    text = re.sub(r"([{(][\w.\s,;|-]{2,150},)\s*\n\s*(?=[\w.\s,;|-]{2,150}[})]\s?@)", r"\1 ", text)
     return re.sub(r"(@[\w-]+(?:\.[\w-]+)*)\s*\n\s*(?=\.[a-z]{2,})", r"\1", text)

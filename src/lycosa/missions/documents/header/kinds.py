@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold
@@ -84,7 +84,7 @@ _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte)
 
 def recognise_kind(layout: Layout) -> Finding:
     """The kind with how sure it is; "other" where nothing speaks for any."""
-    head_lines = [line for line in layout.lines if line.page == 1]
+    head_lines = [line for line in layout.lines if line.page == layout.opening]
     scores: dict[str, float] = dict.fromkeys(
         (
             "article",
@@ -109,6 +109,7 @@ def recognise_kind(layout: Layout) -> Finding:
     (best, score), (_, second) = ranked[0], ranked[1]
     if score < 1.0:
         cited = any(REFERENCES.match(fold(line.strip())) for line in layout.text.split("\n"))
+        cited = cited or layout.page_count < 45 and any(SECTION.match(fold(line.text)) for line in head_lines[2:20])
         best, score = ("article" if cited else "notes" if layout.page_count > 4 else "other", 0.5)
     confidence = min(0.97, 0.35 + 0.12 * score + 0.08 * (score - second))
     evidence = Evidence(source="text", rule=f"kind: {reasons.get(best, 'form of the pages')}", page=1)
@@ -127,11 +128,11 @@ def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], 
     )
     cover = early
     if page_words < 150:
-        pages = [line.text for line in layout.lines if line.page <= 3]
+        pages = [line.text for line in layout.lines if line.page < layout.opening + 3]
         cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
     for kind, weight, pattern in _COMPILED:
-        for place, share in ((large, 1.2), (early, 1.0), (cover[:4000], 0.7), (subject, 0.5)):
+        for place, share in ((large, 1.2), (early, 1.0), (cover[:1800], 0.7), (subject, 0.5)):
             found = pattern.search(place)
             if found:
                 scores[kind] += weight * share
@@ -146,7 +147,7 @@ def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], r
     read = max(1, layout.text.count("\f") + 1)
     per_page = words / read
     folded = [fold(line.text.strip()) for line in layout.lines]
-    text = fold(layout.text)
+    text = fold(layout.text[:60_000])
     page_words = sum(len(line.text.split()) for line in head)
     creator = fold(layout.metadata.get("creator", "") + " " + layout.metadata.get("producer", ""))
     if landscape and pages > 2 and per_page < 230:
@@ -165,7 +166,9 @@ def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], r
     has_references = any(REFERENCES.match(line) for line in folded) or bool(
         re.search(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", text, re.M)
     )
-    journal = len(set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page <= 2)))))
+    journal = len(
+        set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page < layout.opening + 2))))
+    )
     if page_words > 150:
         scores["article"] += (
             2.0 * has_abstract
@@ -182,7 +185,7 @@ def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], r
         scores["article"] += 0.7 * (has_abstract + has_keywords + has_references) + min(1.5, 0.5 * journal)
     questions = len(_QUESTION.findall(text))
     if questions < 2 and pages > 8:
-        scores["exercises"] *= 0.4
+        scores["exercises"] *= 0.2
     points = len(_POINTS.findall(text))
     if points >= 2:
         scores["exam"] += min(3.0, 0.8 * points)

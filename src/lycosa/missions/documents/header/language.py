@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 LANGUAGES = ("es", "en", "pt", "ca", "gl", "eu", "fr", "it", "de")
-SAMPLE_CHARS = 8000
+SAMPLE_CHARS = 5000
 
 
 @cache
@@ -20,8 +20,10 @@ def _identifier() -> Any:
 
 def identify_language(text: str) -> tuple[str, float]:
     """The language and how sure it is; nothing where there are too few words."""
-    sample = " ".join(text.split())[:SAMPLE_CHARS]
-    if sum(letter.isalpha() for letter in sample) < 40:
+    text = " ".join(text[: 4 * SAMPLE_CHARS].split())
+    start = max(0, min(len(text) - SAMPLE_CHARS, SAMPLE_CHARS))  # after abstracts in other languages
+    sample = text[start : start + SAMPLE_CHARS]
+    if sum(letter.isalpha() for letter in sample[:400]) < 40:
         return "", 0.0
     language, probability = _identifier().classify(sample)
     return str(language), min(0.99, float(probability))

@@ -16,7 +16,7 @@ from lycosa.missions.documents.text.letters import RAISED, fold
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(
-    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?[0-9a-z*†‡§¶∗]{{1,2}}(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
+    rf"(?:{RAISED}\s?[^\s{RAISED},;]{{1,6}}(?:\s?,\s?{RAISED}?(?:[0-9a-z*†‡§¶∗]{{1,2}}|[IVX]{{1,4}})(?=[\s,;{RAISED}]|$))*)|[*†‡§¶∗⋆♣♦♠♥✉#]+|\[\d\]|\(\d{{1,2}}\)|[ⁱ]"
 )
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
@@ -46,14 +46,16 @@ def name_score(text: str) -> float:
     ):
         return 0.0
     folded = fold(text)
-    if NOT_NAMES.search(folded) or INSTITUTION.search(folded):
+    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or folded.split()[0] in PARTICLES - {"san", "santa"}:
         return 0.0
+    if ADDRESS.search(folded) and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):
+        return 0.0  # "Buenos Aires"
     capitals = initials = full = known = 0
     loud = [word.isupper() and len(word) > 3 for word in words]
     shouted = text.isupper() or loud[-1] and loud == sorted(loud)  # "Ana PÉREZ"
     for word in words:
         plain = fold(word).strip(".")
-        if plain in PARTICLES and word.lower() == word:
+        if plain in PARTICLES and (word.islower() or text.isupper()):
             continue
         if not word[0].isupper() or (not shouted and _is_acronym(word)):
             return 0.0
@@ -110,6 +112,8 @@ def tidy_name(text: str) -> str:
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
     text = re.sub(r"(?i)^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", "", text)
+    if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"
+        return [found for part in text.split(";") for found in split_names(part)]
     found: list[tuple[str, tuple[str, ...]]] = []
     pieces = _pieces(text)
     if (
@@ -119,7 +123,13 @@ def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     ):  # "Zdrojewski, Pablo; Saab, Andrés"
         if len(pieces) % 2 == 0:
             pieces = [(f"{pieces[n + 1][0]} {pieces[n][0]}", pieces[n + 1][1]) for n in range(0, len(pieces), 2)]
-    elif len(pieces) == 2 and name_score(pieces[0][0]) < 0.5 and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.5:
+    elif (
+        len(pieces) == 2
+        and "," in text
+        and name_score(pieces[0][0]) < 0.6
+        and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.6
+        and (name_score(pieces[1][0]) < 0.6 or " " not in pieces[0][0])
+    ):
         pieces = [(f"{pieces[1][0]} {pieces[0][0]}", pieces[1][1])]
     for name, marks in pieces:
         if name_score(name) > 0.3:
@@ -143,7 +153,9 @@ def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
         marks = tuple(
             mark
             for nth in re.findall(r"\x00(\d+)\x00", piece)
-            for mark in re.findall(r"\d+|[a-z](?![a-z])|[*†‡§¶∗⋆]+", marked[int(nth)].replace(RAISED, " "))
+            for mark in re.findall(
+                r"\d+|[a-z](?![a-z])|[IVX]+(?![a-z])|[*†‡§¶∗⋆]+", marked[int(nth)].replace(RAISED, " ")
+            )
         )
         name = re.sub(r"\x00\d+\x00", " ", piece).strip(" .:")
         if re.search(r"\b[A-Z]$", name) and piece.strip().endswith("."):

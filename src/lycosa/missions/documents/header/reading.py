@@ -7,11 +7,13 @@ import re
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.abstracts import find_abstract, find_keywords
+from lycosa.missions.documents.header.covers import read_cover
 from lycosa.missions.documents.header.emails import find_emails
 from lycosa.missions.documents.header.kinds import recognise_kind
 from lycosa.missions.documents.header.language import identify_language
 from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.people import Institution, Named, once, read_cover, read_header
+from lycosa.missions.documents.header.names import name_score, split_names
+from lycosa.missions.documents.header.people import Institution, Named, once, read_details, read_header, same_person
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
@@ -45,13 +47,14 @@ def facts_of(layout: Layout) -> DocumentFacts:
             problem=layout.problem,
         )
     kind = recognise_kind(layout)
-    first_page = [line for line in layout.lines if line.page == 1]
+    opening = layout.opening
+    first_page = [line for line in layout.lines if line.page == opening]
     cover = sum(len(line.text.split()) for line in first_page) < COVER_WORDS
     chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
     titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
     language, sureness = identify_language(layout.text)
     title_lines = titles[0].lines if titles else []
-    if title_lines and title_lines[0].page > 1:  # a text after a cover that is not its own
+    if title_lines and title_lines[0].page > opening:  # a text after a cover that is not its own
         page = [line for line in layout.lines if line.page == title_lines[0].page]
         if sum(len(line.text.split()) for line in page) >= COVER_WORDS:
             first_page, cover = page, False
@@ -60,15 +63,17 @@ def facts_of(layout: Layout) -> DocumentFacts:
         people, places = read_cover(_cover_pages(layout), title=title_lines)
     else:
         people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
+        places += read_details([line for line in layout.lines if line.page > opening])
     people = once(people)
+    people = _with_embedded(people, layout.metadata.get("author", ""), head=layout.lines)
     emails = _emails(layout, [one.name for one in people])
-    head = "\n".join(plain(line.text) for line in layout.lines if line.page <= 3)[:HEAD_CHARS]
-    tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(3, layout.page_count - 2))[
+    head = "\n".join(plain(line.text) for line in layout.lines if line.page < opening + 3)[:HEAD_CHARS]
+    tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(opening + 2, layout.page_count - 2))[
         :HEAD_CHARS
     ]
     doi = DOI.search(head)
     places = _places_once(places)
-    early = [line for line in layout.lines if line.page <= EARLY_PAGES]
+    early = [line for line in layout.lines if line.page < opening + EARLY_PAGES]
     return DocumentFacts(
         format=layout.format,
         kind=kind,
@@ -92,6 +97,24 @@ def facts_of(layout: Layout) -> DocumentFacts:
         scanned=layout.image_pages > 0,
         problem=layout.problem,
     )
+
+
+def _with_embedded(people: list[Named], embedded: str, *, head: list[Line]) -> list[Named]:
+    """The people with what the embedded author says: whom it names is surer; alone, it is a weak witness.
+
+    It may be whoever made the file, so that beside printed authors only a name that the first pages print is taken.
+    """
+    names = [name for name, _ in split_names(embedded) if name_score(name) > 0.7]
+    authors = [one for one in people if one.role == "author"]
+    text = fold(" ".join(plain(line.text) for line in head if line.page <= 3)) if names else ""
+    for name in names:
+        twin = next((one for one in people if same_person(one.name, name)), None)
+        printed = fold(name) in text
+        if twin is not None:
+            twin.score = round(min(0.97, twin.score + 0.1), 2) if twin.role == "author" else twin.score
+        elif printed or not authors:
+            people.append(Named(name, "author", None, (), 0.6 if printed else 0.4, "embedded author", 10_000))
+    return people
 
 
 def _language(language: str, sureness: float) -> Finding | None:
@@ -141,12 +164,13 @@ def _people(
 def _cover_pages(layout: Layout) -> list[list[Line]]:
     """The covers: the first page, and those of the next two that have few words and are no list or thanks."""
     pages: list[list[Line]] = []
-    for page in (1, 2, 3):
+    opening = layout.opening
+    for page in range(opening, opening + 3):
         lines = [line for line in layout.lines if line.page == page]
         words = sum(len(line.text.split()) for line in lines)
-        if page > 1 and (layout.page_width > layout.page_height or words > 150):
+        if page > opening and (layout.page_width > layout.page_height or words > 150):
             break
-        if page > 1 and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
+        if page > opening and any(SECTION.match(fold(line.text).strip()) for line in lines[:4]):
             break
         pages.append(lines)
     return pages
@@ -187,7 +211,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     pages: dict[int, list[Line]] = {}
     for line in layout.lines:
-        if line.page <= 3 or line.page > layout.page_count - 2:
+        if line.page < layout.opening + 3 or line.page > layout.page_count - 2:
             pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
         text = "\n".join(plain(line.text) for line in lines)
@@ -196,7 +220,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
             sign = address.quote.replace("\n", "")[-12:].lower()
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
             fits = max((address_fits(email, name) for name in names), default=0.0)
-            confidence = min(0.98, (0.85 if page <= 3 else 0.7) + 0.15 * fits)
+            confidence = min(0.98, (0.85 if page < layout.opening + 3 else 0.7) + 0.15 * fits)
             evidence = Evidence(
                 source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]
             )

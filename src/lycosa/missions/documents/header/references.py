@@ -17,6 +17,7 @@ _AUTHOR_START = re.compile(
     r"^(?:[A-ZÁÉÍÓÚÑÇ][\w'’´.-]+(?:\s(?:de|da|do|van|von|del|la)\b)*(?:\s[A-ZÁÉÍÓÚÑÇ][\w'’-]+){0,2},\s[A-ZÁÉÍÓÚ]|"
     r"[A-Z]\.\s?(?:[A-Z]\.\s?)*[A-Z][\w'’-]+(?:,|\sand\s|\sy\s))"
 )
+_NOTICE = re.compile(r"^\W*(?:©|copyright|\(c\) (?:19|20)|licensed under|this work is licensed|esta obra)", re.I)
 _ENDS = re.compile(
     r"^(?:appendix|apendice|anexos?|annex|about the authors?|author biograph\w*|acknowledg\w+|agradecimientos)\b"
 )
@@ -33,7 +34,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
     for line in lines[start + 1 :]:
         if _ENDS.match(fold(line)) and len(line) < 40:
             break
-        if line and not re.fullmatch(r"[-–—\d\s]{1,8}", line):
+        if line and not _NOTICE.match(line) and not re.fullmatch(r"[-–—\d\s]{1,8}", line):
             body.append(plain(line))
     return tuple(read_reference(entry) for entry in _entries(body)[:ENTRIES_MAX])
 

@@ -25,7 +25,7 @@ def tie_places(people: Sequence[Named], places: Sequence[Institution]) -> dict[i
             tied[nth] = tuple(by_mark)
             continue
         following = next((order for order in orders if order > person.order), 10_000)
-        page = person.line.page
+        page = person.line.page if person.line else 1
         after = [place.text for place in places if person.order <= place.order < following and place.line.page == page]
         if after and len(orders) > 1 and not marked:
             tied[nth] = tuple(after)
@@ -47,7 +47,7 @@ def address_fits(email: str, name: str) -> float:
             return 0.95 if not rest or rest[0] == given[0] or given.startswith(rest) else 0.75
         if len(surname) > 5 and len(local) > 4 and (local.startswith(surname[:5]) or local.endswith(surname[:5])):
             return 0.8
-    if len(given) > 3 and given in local:
+    if len(given) > 3 and given in local or given == local:
         return 0.65
     initials = "".join(word[0] for word in words)
     if len(local) >= 2 and (local == initials or local.startswith(initials) and len(initials) > 2):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.people import role_of
+from lycosa.missions.documents.header.roles import role_of
 from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
@@ -62,12 +62,16 @@ def body_size(lines: list[Line]) -> float:
 
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
     """Candidates, best first. `weights`: by a line's id, how probable it is of a title by the line model."""
-    lines = [line for line in layout.lines if line.page <= 3 and line.size]
+    opening = layout.opening
+    lines = [line for line in layout.lines if line.page < opening + 3 and line.size]
     body = body_size(layout.lines)
     found: list[Candidate] = []
-    largest = {page: max((line.size for line in lines if line.page == page), default=0.0) for page in (1, 2, 3)}
-    cover = sum(len(line.text.split()) for line in lines if line.page == 1) < 150
-    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == 1) and cover
+    largest = {
+        page: max((line.size for line in lines if line.page == page), default=0.0)
+        for page in range(opening, opening + 3)
+    }
+    cover = sum(len(line.text.split()) for line in lines if line.page == opening) < 150
+    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == opening) and cover
     known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
     for group in _groups(lines):
@@ -76,13 +80,13 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
         text = tidy_title(join_lines([line.text for line in group], known=known))
         score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
         page = group[0].page
-        score -= (1.2 if cover else 2.2) * (page - 1)
-        if collected and page > 1 and group[0].size > 1.2 * body:
+        score -= (1.2 if cover else 2.2) * (page - opening)
+        if collected and page > opening and group[0].size > 1.2 * body:
             score += 4.5  # a chapter after the cover of its book
         if weights:
             score += (
                 3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
-                if page == 1 and not cover
+                if page == opening and not cover
                 else 0.0
             )
         rule = "largest letters" if group[0].size >= 0.97 * largest[page] else "letters and place"
@@ -163,7 +167,10 @@ def _groups(lines: list[Line]) -> list[list[Line]]:
             near = last.box is None or line.box is None or -0.3 * size < line.box.top - last.box.top < 2.3 * size
             beside = last.box is None or line.box is None or line.box.top - last.box.top < 0.5 * size
             same = abs(last.size - line.size) <= 0.06 * size and (last.bold == line.bold or size > 13)
-            if last.page == line.page and near and same and not (beside and line.column != last.column):
+            apart = (
+                beside and line.column != last.column or name_score(line.text) > 0.85 or name_score(last.text) > 0.85
+            )
+            if last.page == line.page and near and same and not apart:
                 groups[-1].append(line)
                 continue
         groups.append([line])

@@ -14,7 +14,7 @@ def _words(name: str) -> frozenset[str]:
 
 #: Words of institutions and their parts.
 INSTITUTION = re.compile(
-    r"\b(?:universi(?:dad|dade|ty|tat|te|ta|tario|taria|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|"
+    r"\b(?:universi(?:dad|dade|ty|tat|te|ta|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|"
     r"departament\w*|department|"
     r"departments|dept|dpto|depto|dep\.|escuela|escola|school|instituto?s?\b|institute?s?\b|institut|institution|"
     r"college|colegio|"
@@ -25,7 +25,8 @@ INSTITUTION = re.compile(
     r"fundacion|foundation|research group|grupo de investigacion|area de|seccion de|division of|section of|"
     r"unidad de|unidade de|"
     r"programa de pos\w*|secretaria de|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
-    r"s\.a\.|microsoft|google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca|sociedad|society|"
+    r"s\.a\.|microsoft|google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca (?:nacional|central|"
+    r"publica)|sociedad|society|"
     r"associa\w+|asociacion|"
     r"national lab\w*|research center|coordenacao|coordinacion|nucleo de|embrapa|fiocruz|gerencia|servicio de|"
     r"servico de|campus|"
@@ -70,7 +71,7 @@ SECTION = re.compile(
 #: Lines on a cover that say what the document is, not what it is about.
 DEGREE = re.compile(
     r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|"
-    r"memoria|trabajo (?:de )?(?:fin|final|grado|practico|titulacion|diploma)|"
+    r"memoria|trabajo (?:de )?(?:fin|final|grado|titulacion|diploma)|"
     r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|"
     r"technical report|relatorio|"
     r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|"
@@ -122,11 +123,11 @@ NOT_NAMES = re.compile(
 )
 #: Titles before and after a name.
 HONORIFIC = re.compile(
-    r"(?:^|(?<=[\s,(]))(?:profª?|profa|prof|dr|dra|drª|doctora?|lic|licda?|ing|mg|mgs|mgtr|msc|m\.sc|m\.s|phd|"
-    r"ph\.d|d\.phil|bach|arq|abog|"
-    r"est|sr|sra|srta|don|doña|dña|d|dª|mtro|mtra|esp|cr|cra|br|est|univ|me|ma|m\.a|b\.s|b\.a|bsc|b\.sc|mba|frs|"
-    r"professor|profesora?|"
-    r"catedratico|ing\.? civil|tec|cpn|sir|mr|mrs|ms|md|m\.d|mph|drs)\.?ª?(?=[\s,)]|$)(?:\s*(?=\S))?",
+    r"(?:^|(?<=[\s,(]))(?:(?:profª?|profa|prof|dr|dra|drª|doctora?|lic|licda?|ing|mg|mgs|mgtr|msc|m\.sc|phd|ph\.d|"
+    r"d\.phil|"
+    r"bach|arq|abog|sr|sra|srta|don|doña|dña|dª|mtro|mtra|esp|bsc|b\.sc|professor|profesora?|catedratico|tec|cpn|"
+    r"sir|mr|"
+    r"mrs|drs)\.?ª?|(?:ma|ms|d)\.(?=\s+[^\W\d_]{3,}\s+[^\W\d_]{3,}))(?=[\s,)]|$)(?:\s*(?=\S))?",
     re.I,
 )
 GIVEN_NAMES = given_names()

@@ -35,3 +35,8 @@ class Layout(Struct):
     metadata: dict[str, str] = {}  # embedded: title, author, subject, keywords, rights, creator…
     image_pages: int = 0  # pages read that show pictures and no text
     problem: str = ""
+
+    @property
+    def opening(self) -> int:
+        """The first page with text of the document itself, counted from 1: a picture or another's cover may precede."""
+        return min((line.page for line in self.lines), default=1)

@@ -38,6 +38,12 @@ _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|ecbx|lmbx|\bbx\d|cmssbx|[-,
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|sfti|ecti|-it\b", re.I)
 #: A first page with fewer words is a cover: only then the next pages' letters are measured as well.
 COVER_WORDS = 150
+#: A page that a network or an archive puts before a document.
+_FOREIGN_COVER = re.compile(
+    r"see discussions, stats, and author profiles|^HAL Id: hal-|HAL is a multi-disciplinary open access archive|"
+    r"^Stable URL: https?://www\.jstor|Electronic copy available at: https?://\S*ssrn",
+    re.I,
+)
 _ADDRESS_SIGN = re.compile(r"@|\barroba\b|[\[({]\s?at\s?[\])}]", re.I)
 _BLANK = frozenset(" \t\r\n\x00\u00a0\u3000\u2002\u2003\u2009")
 
@@ -407,6 +413,9 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
         if nth == 0:
             layout.page_width, layout.page_height = width, height
             cover = sum(segment.text.count(" ") + 1 for segment in segments) < COVER_WORDS
+            if count > 1 and any(_FOREIGN_COVER.search(segment.text) for segment in segments):
+                cover = True
+                continue
         layout.image_pages += picture
         pages[nth] = order_page(segments, width=width, height=height)
     layout.lines = _lines(pages, height=layout.page_height)
@@ -423,7 +432,7 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
 
 def _is_gibberish(text: str) -> bool:
     """Whether a text is of no script: fonts without a Unicode map give figures and signs in place of letters."""
-    sample = text[:20_000]
+    sample = text[:4000]
     printed = [letter for letter in sample if not letter.isspace()]
     odd = sum(1 for letter in printed if not letter.isalnum() and not 0x20 < ord(letter) < 0x3000)
     letters = [letter for letter in printed if letter.isalpha()]

@@ -1,0 +1,151 @@
+"""How well documents are read, each by itself: floors over the shared documents, printed by field and by kind."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from lycosa.missions.documents.header.reading import read_facts
+from lycosa.missions.documents.model import DocumentFacts
+
+pytestmark = pytest.mark.acceptance
+
+#: Precision and recall that the shared documents must reach.
+FLOORS = {
+    "title": (0.93, 0.93),
+    "title of theses": (0.90, 0.90),
+    "authors": (0.96, 0.96),
+    "affiliations": (0.95, 0.90),
+    "emails": (0.98, 0.98),
+    "language": (0.99, 0.99),
+    "category": (0.90, 0.90),
+}
+#: What a value must have for being told.
+SURE = 0.3
+
+
+class Read(NamedTuple):
+    """One document of the gold with what was read of it, and the milliseconds that it took."""
+
+    gold: dict[str, Any]
+    facts: DocumentFacts
+    cpu_ms: float
+
+
+@pytest.fixture(scope="module")
+def scorer(shared: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("score", shared / "data/documents/score.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def documents(shared: Path) -> list[Read]:
+    """The shared documents, read once."""
+    folder = shared / "data/documents"
+    golds = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
+    read_facts((folder / golds[0]["file"]).read_bytes())  # models are loaded
+    out = []
+    for gold in golds:
+        body = (folder / gold["file"]).read_bytes()
+        began = time.process_time()
+        facts = read_facts(body)
+        out.append(Read(gold, facts, 1000 * (time.process_time() - began)))
+    return out
+
+
+def predict(facts: DocumentFacts) -> dict[str, Any]:
+    """Facts as the scorer takes them."""
+    return {
+        "title": facts.titles[0].value if facts.titles else "",
+        "authors": [one.name for one in facts.people if one.role == "author" and one.confidence >= SURE],
+        "affiliations": [one.value for one in facts.affiliations if one.confidence >= SURE],
+        "emails": [one.value for one in facts.emails if one.confidence >= SURE],
+        "keywords": [one.value for one in facts.keywords if one.confidence >= 0.5],
+        "language": facts.language.value if facts.language else "",
+        "category": facts.kind.value,
+    }
+
+
+def count_hits(gold: dict[str, Any], told: dict[str, Any], scorer: Any) -> dict[str, tuple[int, int, int]]:
+    """For each field that the gold knows: right ones, told ones, wanted ones."""
+    contains = gold.get("title_match") == "contains"
+    title = (int(scorer.title_match(told["title"], gold["title"], contains)), int(bool(told["title"])), 1)
+    out = {"title": title}
+    if gold["category"] == "thesis":
+        out["title of theses"] = title
+    for field in ("language", "category"):
+        if gold.get(field):
+            out[field] = (int(told[field] == gold[field]), int(bool(told[field])), 1)
+    for field, match in scorer.LISTS.items():
+        if gold.get(field) is None:
+            continue
+        rest = list(gold[field])
+        for value in told[field]:
+            hit = next((one for one in rest if match(value, one)), None)
+            if hit is not None:
+                rest.remove(hit)
+        out[field] = (len(gold[field]) - len(rest), len(told[field]), len(gold[field]))
+    return out
+
+
+def test_fields_reach_their_floors(documents: list[Read], scorer: Any, say: Callable[[str], None]) -> None:
+    """Title, authors, institutions, addresses, language and kind, over the shared documents, printed by kind."""
+    total: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    by_kind: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for read in documents:
+        for field, counts in count_hits(read.gold, predict(read.facts), scorer).items():
+            for nth, number in enumerate(counts):
+                total[field][nth] += number
+                by_kind[field, read.gold["category"]][nth] += number
+    rows = [f"{field:16} {_rates(total[field])}" for field in total]
+    rows += [f"  {field:14} {kind:10} {_rates(counts)}" for (field, kind), counts in sorted(by_kind.items())]
+    say("\n".join(rows))
+    for field, (precision, recall) in FLOORS.items():
+        right, told, wanted = total[field]
+        assert right >= precision * told, f"precision of {field}"
+        assert right >= recall * wanted, f"recall of {field}"
+
+
+def _rates(counts: list[int]) -> str:
+    right, told, wanted = counts
+    return f"P {right / max(1, told):.3f}  R {right / max(1, wanted):.3f}  of {wanted}"
+
+
+def test_wrong_values_are_less_sure(documents: list[Read], scorer: Any, say: Callable[[str], None]) -> None:
+    """Sure values are right: of titles and authors told with 0.9 or more, at most one in twenty is wrong."""
+    sure: list[bool] = []
+    for read in documents:
+        contains = read.gold.get("title_match") == "contains"
+        if read.facts.titles and read.facts.titles[0].confidence >= 0.9:
+            sure.append(bool(scorer.title_match(read.facts.titles[0].value, read.gold["title"], contains)))
+        for one in read.facts.people:
+            if one.role == "author" and one.confidence >= 0.9 and read.gold["authors"] is not None:
+                sure.append(any(scorer.author_match(one.name, name) for name in read.gold["authors"]))
+    say(f"{sum(sure)} of {len(sure)} sure titles and authors are right")
+    assert sum(sure) >= 0.95 * len(sure)
+
+
+def test_a_document_is_read_in_tens_of_milliseconds(documents: list[Read], say: Callable[[str], None]) -> None:
+    """The figure is told, not judged: the machine is shared."""
+    times = sorted(read.cpu_ms for read in documents)
+    say(f"CPU ms of a document: median {statistics.median(times):.0f}, worst {times[-1]:.0f}")
+
+
+def test_broken_files_are_survived(shared: Path, say: Callable[[str], None]) -> None:
+    """Each of the broken PDFs gives facts, and a reason where nothing can be read."""
+    files = sorted(path for path in (shared / "data/conformance/pdf").rglob("*") if path.is_file())
+    read = [read_facts(path.read_bytes()) for path in files]
+    assert len(read) >= 129
+    assert all(facts.problem for facts in read if not facts.head)
+    say(f"{len(read)} broken PDFs, {sum(bool(facts.problem) for facts in read)} with a reason")

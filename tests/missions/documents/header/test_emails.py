@@ -1,0 +1,41 @@
+"""E-mail addresses as documents print them."""
+
+from __future__ import annotations
+
+import pytest
+
+from lycosa.missions.documents.header.emails import find_emails
+from lycosa.missions.documents.header.ties import address_fits, mend_underscore
+
+
+@pytest.mark.parametrize(
+    ("text", "emails"),
+    [
+        ("{ana,eva}@uni.edu", ["ana@uni.edu", "eva@uni.edu"]),
+        ("ana [at] uni dot es", ["ana@uni.es"]),
+        ("ana.ruiz(arroba)unr.edu.ar", ["ana.ruiz@unr.edu.ar"]),
+        ("jan-\nniklas.antons@uni.de", ["jan-niklas.antons@uni.de"]),
+        ("ana@cs.\nuni.es", ["ana@cs.uni.es"]),
+        ("a@b.es, c@d.com", ["a@b.es", "c@d.com"]),
+        ("Ana Ruiz, Madrid, ana@uni.es", ["ana@uni.es"]),
+        ("Request permissions from permissions@acm.org.", []),
+        ("For reprints write to jones@uni.edu", []),
+        ("look at figure.two", []),
+        ("we met at home. Dos", []),
+    ],
+)
+def test_addresses_in_their_disguises(text: str, emails: list[str]) -> None:
+    """Grouped, disguised and broken ones are found; those of publishers are not."""
+    assert [address.email for address in find_emails(text)] == emails
+
+
+def test_a_lost_underscore_comes_back_with_the_name() -> None:
+    """TeX draws it as a rule: the name beside the address tells."""
+    assert mend_underscore("eva s@uni.edu", "s@uni.edu", ["Eva Sanz"]) == "eva_s@uni.edu"
+    assert mend_underscore("write to s@uni.edu", "s@uni.edu", ["Eva Sanz"]) == "s@uni.edu"
+
+
+def test_addresses_fit_names() -> None:
+    """By surname, initials or given name."""
+    assert address_fits("eruiz@uni.es", "Eva Ruiz") > address_fits("eva@uni.es", "Eva Ruiz") > 0.5
+    assert address_fits("jperez@uni.es", "Eva Ruiz") == 0

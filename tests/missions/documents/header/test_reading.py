@@ -1,0 +1,110 @@
+"""From the bytes of a document to what it says of itself."""
+
+from __future__ import annotations
+
+from support.pdf_files import Words, lines_down, make_pdf
+
+from lycosa.missions.documents.header.reading import read_facts
+
+PROSE = "we show that the proposed method improves on known solutions in all the cases that were studied"
+
+
+def article() -> bytes:
+    page = [
+        Words(100, 80, "Efficient Parsing of Dependency", 18, 1),
+        Words(100, 102, "Structures in Practice", 18, 1),
+        *[Words(100, 140, "Ana Ruiz", 12), Words(148, 135, "1", 7), Words(152, 140, " and Peter Smith", 12)],
+        *[Words(240, 135, "2", 7)],
+        *[Words(100, 158, "1", 7), Words(106, 160, "Department of Computer Science, University of Granada, Spain", 10)],
+        *[Words(100, 173, "2", 7), Words(106, 175, "School of Engineering, University of Oxford, UK", 10)],
+        Words(100, 195, "{aruiz,psmith}@uni.edu", 10),
+        Words(100, 230, "Abstract", 12, 1),
+        *lines_down(*[PROSE] * 6, x=100, y=250, size=9),
+        Words(100, 335, "Keywords: parsing, dependency grammar, semantics", 9),
+        Words(100, 365, "1 Introduction", 12, 1),
+        *lines_down(*[PROSE] * 20, x=100, y=385),
+    ]
+    last = [
+        *lines_down(*[PROSE] * 6, x=100, y=80),
+        Words(100, 200, "References", 12, 1),
+        Words(100, 220, "[1] E. Sanz. A theory of trees. Journal of Things, 2010. doi:10.1234/abc.5", 9),
+        Words(100, 232, "[2] J. Blanco and M. Roca. Other trees. 2011.", 9),
+        Words(100, 300, "© 2020 The Authors. Licensed under CC BY-NC 4.0", 8),
+    ]
+    return make_pdf(page, last)
+
+
+def test_an_article() -> None:
+    """Its header, tied together, with evidence for each value."""
+    facts = read_facts(article())
+    assert facts.kind.value == "article"
+    assert facts.language is not None and facts.language.value == "en"
+    assert facts.titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
+    ana, peter = facts.people
+    assert (ana.name, ana.role, ana.emails) == ("Ana Ruiz", "author", ("aruiz@uni.edu",))
+    assert ana.affiliations == ("Department of Computer Science, University of Granada, Spain",)
+    assert (peter.name, peter.emails) == ("Peter Smith", ("psmith@uni.edu",))
+    assert peter.affiliations == ("School of Engineering, University of Oxford, UK",)
+    assert ana.evidence[0].page == 1 and ana.evidence[0].box is not None
+    assert [word.value for word in facts.keywords] == ["parsing", "dependency grammar", "semantics"]
+    assert facts.abstract is not None and facts.abstract.value.startswith("we show")
+    assert [(one.title, one.year, one.doi) for one in facts.references] == [
+        ("A theory of trees", "2010", "10.1234/abc.5"),
+        ("Other trees", "2011", ""),
+    ]
+    assert [right.value for right in facts.rights][0] == "CC BY-NC 4.0"
+
+
+def test_a_cover_tells_the_author_from_the_others() -> None:
+    """Labels give the roles, before, within or below the names; each line of the institution is a level of it."""
+    cover = [
+        Words(150, 80, "UNIVERSIDAD DE BUENOS AIRES", 14),
+        Words(150, 110, "Facultad de Ingeniería", 12),
+        Words(120, 250, "Una teoría de los grafos aleatorios", 22, 1),
+        Words(120, 276, "en redes complejas", 22, 1),
+        Words(120, 330, "Tesis presentada por ANA RUIZ", 12),
+        Words(120, 346, "para optar al título de Licenciada en Informática", 12),
+        Words(120, 420, "Director: Dr. Juan Blanco", 12),
+        Words(120, 500, "Tribunal", 12),
+        Words(120, 516, "Dra. Eva Sanz", 12),
+        Words(120, 600, "Dr. Luis Roca", 12),
+        Words(120, 616, "Jefe de Departamento", 12),
+        Words(120, 700, "2019", 12),
+    ]
+    pages = [lines_down(*[PROSE] * 30) for _ in range(12)]
+    facts = read_facts(make_pdf(cover, *pages))
+    assert facts.kind.value == "thesis"
+    assert facts.titles[0].value == "Una teoría de los grafos aleatorios en redes complejas"
+    assert [(person.name, person.role) for person in facts.people] == [
+        ("Ana Ruiz", "author"),
+        ("Juan Blanco", "director"),
+        ("Eva Sanz", "jury"),
+        ("Luis Roca", "head"),
+    ]
+    assert [place.value for place in facts.affiliations] == ["UNIVERSIDAD DE BUENOS AIRES", "Facultad de Ingeniería"]
+    assert facts.year == "2019"
+
+
+def test_slides() -> None:
+    """Wide pages with few words; the author of the first page is told once, though the foot repeats the name."""
+    first = [
+        Words(60, 100, "Grafos y redes complejas", 28, 1),
+        Words(60, 160, "Ana Ruiz", 16),
+        Words(60, 190, "Universidad de Granada", 12),
+        Words(20, 390, "Ana Ruiz", 7),
+    ]
+    pages = [[Words(40, 60, "Un ejemplo", 24), Words(40, 120, "tres palabras sueltas", 16)] for _ in range(6)]
+    facts = read_facts(make_pdf(first, *pages, width=600, height=400))
+    assert facts.kind.value == "slides"
+    assert [person.name for person in facts.people] == ["Ana Ruiz"]
+    assert facts.titles[0].value == "Grafos y redes complejas"
+
+
+def test_what_cannot_be_read_has_no_values() -> None:
+    """Files that are broken, and pages without words, give a reason and nothing else."""
+    for body in (b"", b"%PDF-1.4 nothing", make_pdf([]), article()[:700]):
+        facts = read_facts(body)
+        assert facts.problem
+        assert not facts.titles and not facts.people and not facts.emails
+        assert facts.kind.confidence < 0.3
+    assert read_facts(b"x", format="xyz").problem == "xyz: no reader for this format"

@@ -1,0 +1,34 @@
+"""Letters and line ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from lycosa.missions.documents.text.letters import clean, fold, join_lines
+
+
+def test_ligatures_and_icons_are_taken_apart() -> None:
+    """Ligatures become letters, private characters nothing, accents before their letter one letter."""
+    assert clean("ﬁnal \ue001eﬀect Clasificaci´on") == "final effect Clasificación"
+
+
+@pytest.mark.parametrize(
+    ("lines", "known", "joined"),
+    [
+        (["a compu-", "tational model"], "", "a computational model"),
+        (["the state-of-", "the-art"], "state-of-the-art", "the state-of-the-art"),
+        (["Multi-", "etiquetas"], "multi-etiquetas", "Multi-etiquetas"),
+        (["Jean-", "Pierre"], "", "Jean-Pierre"),
+        (["one", "two"], "", "one two"),
+    ],
+)
+def test_words_broken_at_a_line_end_become_whole(lines: list[str], known: str, joined: str) -> None:
+    """A hyphen goes where it broke a word, and stays where the word has it."""
+    assert join_lines(lines, known=known) == joined
+
+
+def test_folded_text_is_as_long_as_it_was() -> None:
+    """So that a place in one is a place in the other."""
+    text = "Íñigo Ørsted – Straße ﬁ"
+    assert len(fold(text)) == len(text)
+    assert fold("Núñez") == "nunez"
