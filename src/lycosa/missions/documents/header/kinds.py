@@ -122,9 +122,9 @@ def recognise_kind(layout: Layout) -> Finding:
 def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
     top_size = max((line.size for line in head), default=0.0)
     page_words = sum(len(line.text.split()) for line in head)
-    short = [
-        line for line in head[:20] if len(line.text.split()) <= 10 or page_words < 150
-    ]  # prose speaks of all kinds
+    # Prose speaks of all kinds: what stands behind the first heading of a text, and long lines, do not count.
+    start = _count_opening(head)
+    short = [line for line in head[: min(20, start)] if len(line.text.split()) <= 10 or page_words < 150]
     early = fold("\n".join(line.text for line in short[:14]))
     large = fold(
         "\n".join(line.text for line in head if line.size >= 0.85 * top_size and len(line.text.split()) <= 14)[:600]
@@ -141,6 +141,15 @@ def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], 
                 scores[kind] += weight * share
                 reasons.setdefault(kind, found[0][:40])
                 break
+
+
+def _count_opening(head: list[Line]) -> int:
+    """How many lines of a first page stand before its text: before an abstract, or a first section."""
+    for at, line in enumerate(head):
+        folded = fold(line.text.strip())
+        if at > 1 and (ABSTRACT.match(folded) or KEYWORDS.match(folded) or SECTION.match(folded)):
+            return at
+    return len(head)
 
 
 def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
