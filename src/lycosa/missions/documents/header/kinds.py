@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold
