@@ -98,9 +98,9 @@ def read_header(
             continue
         role, rest = role_of(text)
         labelled = role is not None and not began and order < top + 12
-        below = order in (top + 1, *(person.order + 1 for person in people[-1:]))
-        if below and not began and said.get("title", 0.0) > 0.3 and _is_name(text):
-            author = max(author, 0.5)  # the model took it for another line of the title, the letters say no
+        above = people[-1].line if people and people[-1].line else title[-1] if title else None
+        if author < 0.5 and not began and above is not None and _is_below(line, above) and _is_name(text):
+            author = 0.5  # names just below the title or other names, whatever the model says
         if author + place + said.get("email", 0.0) < 0.15 and not labelled:
             pending = None
             continue
@@ -277,7 +277,15 @@ def name_confidence(name: str, base: float) -> float:
 def _is_name(text: str) -> bool:
     """Whether a line is one name or several, of which one is surely a name."""
     names, _ = names_and_places(text)
-    return bool(names) and max(name_score(name) for name, _ in names) > 0.7
+    return len(names) > 1 or bool(names) and name_score(names[0][0]) > 0.7
+
+
+def _is_below(line: Line, above: Line) -> bool:
+    """Whether a line is printed just below another."""
+    if line.box is None or above.box is None or line.page != above.page:
+        return False
+    beside = line.box.left < above.box.right and above.box.left < line.box.right
+    return beside and 0 < line.box.top - above.box.bottom < 3 * max(line.size, above.size)
 
 
 def has_names(text: str) -> bool:
