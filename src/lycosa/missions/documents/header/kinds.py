@@ -85,7 +85,8 @@ _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte)
 
 def recognise_kind(layout: Layout) -> Finding:
     """The kind with how sure it is; "other" where nothing speaks for any."""
-    head_lines = [line for line in layout.lines if line.page == layout.opening]
+    opening = layout.opening
+    head_lines = [line for line in layout.lines if line.page == opening]
     scores: dict[str, float] = dict.fromkeys(
         (
             "article",
@@ -131,7 +132,8 @@ def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], 
     )
     cover = early
     if page_words < 150:
-        pages = [line.text for line in layout.lines if line.page < layout.opening + 3]
+        end = layout.opening + 3
+        pages = [line.text for line in layout.lines if line.page < end]
         cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
     for kind, weight, pattern in _COMPILED:
@@ -178,9 +180,8 @@ def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], r
     has_references = any(REFERENCES.match(line) for line in folded) or bool(
         re.search(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", text, re.M)
     )
-    journal = len(
-        set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page < layout.opening + 2))))
-    )
+    end = layout.opening + 2
+    journal = len(set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page < end)))))
     if page_words > 150:
         scores["article"] += (
             2.0 * has_abstract

@@ -210,8 +210,9 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
     """The addresses of the pages read, each once; those that fit no name of the document are less sure."""
     found: dict[str, Finding] = {}
     pages: dict[int, list[Line]] = {}
+    opening = layout.opening
     for line in layout.lines:
-        if line.page < layout.opening + 3 or line.page > layout.page_count - 2:
+        if line.page < opening + 3 or line.page > layout.page_count - 2:
             pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
         text = "\n".join(plain(line.text) for line in lines)
@@ -220,7 +221,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
             sign = address.quote.replace("\n", "")[-12:].lower()
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
             fits = max((address_fits(email, name) for name in names), default=0.0)
-            confidence = min(0.98, (0.85 if page < layout.opening + 3 else 0.7) + 0.15 * fits)
+            confidence = min(0.98, (0.85 if page < opening + 3 else 0.7) + 0.15 * fits)
             evidence = Evidence(
                 source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]
             )
