@@ -4,68 +4,71 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION, alternatives
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import fold
 
 #: Words that speak for a kind, with their weight; those in large letters count most.
 _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
-    ("thesis", 4.0,
-    (r"\b(?:tesis (?:doctoral|de (?:grado|maestria|licenciatura|doctorado|master)|para optar)|tesina|"
-    r"trabajo (?:de )?fin(?:al)? de (?:grado|master|carrera|estudios)|"
-     r"proyecto (?:de )?fin de (?:carrera|grado)|proyecto de grado|trabajo de (?:grado|titulacion|diploma)|"
-     r"memoria (?:para optar|de titulo)|tesis presentada|dissertacao|tese de|"
-     r"trabalho de conclusao|monografia (?:apresentada|de (?:conclusao|graduacao|final|especiali))|"
-     r"tese apresentada|dissertation|(?:bachelor|master|doctoral|phd|honors|undergraduate)(?:'?s|’s)? thesis|"
-     r"thesis (?:submitted|presented|proposal)|submitted in partial fulfil|in partial fulfil|para (?:optar|"
-     r"obtener) (?:por |al |el |a )*(?:titulo|grado)|para (?:la )?obtencion del? (?:titulo|grado)|"
-     r"requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor|titulo de (?:licenciad|"
-     r"ingenier|doctor|magister|master)|grau de (?:bacharel|mestre|doutor|licenciad)|trabajo final (?:de|para)|"
-     r"tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)|requirements? for the degree)")),
-    ("thesis", 1.5,
-    (r"\b(?:tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|"
-    r"dirigid[oa] por|tribunal|jurado|banca examinadora)\b")),
-    ("exam", 4.0,
-    (r"\b(?:examen|exame final|final exam|midterm|(?:primer|segundo|tercer)\w* parcial|examen (?:final|parcial)|"
-    r"prueba (?:final|parcial|escrita)|prova (?:final|\d|escrita)|convocatoria (?:ordinaria|extraordinaria|de)|"
-     r"recuperatorio|control n|certamen|exam\b|quiz|solemne|evaluacion (?:final|parcial)|avaliacao (?:final|"
-     r"parcial)|evau|selectividad)")),
-    ("exercises", 4.0,
-    (r"\b(?:guia (?:de (?:ejercicios|problemas|trabajos practicos)|n?[ºo°]?\s?\d)|practica n?[ºo°]?\s?\d|"
-    r"hoja (?:de (?:ejercicios|problemas)|\d)|relacion de (?:ejercicios|problemas)|boletin de (?:ejercicios|"
-    r"problemas)|lista de exerc\w+|"
-     r"ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)|"
-     r"exercise sheet|problem set|homework|assignment \d|trabajo practico|ejercicios|exercicios|problem sheet|"
-     r"taller n|tarea \d|ayudantia|ficha de exerc|laboratorio n|exercises)\b")),
-    ("slides", 3.0, r"\b(?:slides|diapositivas|transparencias)\b"),
-    ("notes", 3.0,
-    (r"\b(?:apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila|"
-    r"material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet|dicas|"
-    r"formulario de|teaching notes|resumen de|guia de estudio|tutorial)\b")),
-    ("poster", 3.0, r"\b(?:poster|cartel)\b"),
-    ("cv", 5.0,
-    (r"\b(?:curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b|"
-    r"datos personales)")),
-    ("programme", 5.0,
-    (r"\b(?:programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|"
-    r"guia docente|plan (?:docente|de estudios|de trabajo de la catedra)|syllabus|course (?:outline|programme|"
-    r"description|guide)|ementa\b|plano de ensino|ficha de (?:la )?asignatura|planificacion (?:docente|anual)|"
-     r"sistema de evaluacion|carga horaria|creditos ects|competencias (?:generales|especificas)|"
-     r"bibliografia (?:obligatoria|basica|recomendada))")),
-    ("report", 4.0,
-    (r"\b(?:informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)|"
-    r"reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper|"
-    r"documento de trabajo|report no|tr-\d)")),
-    ("proposal", 4.0,
-    (r"\b(?:propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto|(?:research|project|"
-    r"thesis) proposal|proposta de|plan de (?:tesis|investigacion)|proyecto de (?:tesis|investigacion)|"
-    r"projeto de pesquisa)\b")),
-    ("form", 4.0,
-    (r"\b(?:formulario|solicitud de|application form|formulario de|impreso|declaracion jurada|ficha de inscripcion|"
-    r"instancia)\b")),
+    ("thesis", 4.0, r"""
+        tesis (?:doctoral|de (?:grado|maestria|licenciatura|doctorado|master)|para optar)|tesina
+        |trabajo (?:de )?fin(?:al)? de (?:grado|master|carrera|estudios)|proyecto (?:de )?fin de (?:carrera|grado)
+        |proyecto de grado|trabajo de (?:grado|titulacion|diploma)|memoria (?:para optar|de titulo)
+        |tesis presentada|dissertacao|tese de|trabalho de conclusao
+        |monografia (?:apresentada|de (?:conclusao|graduacao|final|especiali\w*))|tese apresentada|dissertation
+        |(?:bachelor|master|doctoral|phd|honors|undergraduate)(?:'?s|’s)? thesis
+        |thesis (?:submitted|presented|proposal)|submitted in partial fulfil\w*|in partial fulfil\w*
+        |para (?:optar|obtener) (?:por |al |el |a )*(?:titulo|grado)|para (?:la )?obtencion del? (?:titulo|grado)
+        |requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor\w*
+        |titulo de (?:licenciad|ingenier|doctor|magister|master)\w*|grau de (?:bacharel|mestre|doutor|licenciad)\w*
+        |trabajo final (?:de|para)|tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)
+        |requirements? for the degree"""),
+    ("thesis", 1.5, r"""
+        tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|dirigid[oa] por
+        |tribunal|jurado|banca examinadora"""),
+    ("exam", 4.0, r"""
+        examen|exame final|final exam|midterm|(?:primer|segundo|tercer)\w* parcial(?:es)?|examen (?:final|parcial)
+        |prueba (?:final|parcial|escrita)|prova (?:final|\d+|escrita)|convocatoria (?:ordinaria|extraordinaria|de)
+        |recuperatorio|control n\w*|certamen|exam\b|quiz|solemne|evaluacion (?:final|parcial)
+        |avaliacao (?:final|parcial)|evau|selectividad"""),
+    ("exercises", 4.0, r"""
+        guia (?:de (?:ejercicios|problemas|trabajos practicos)|n?[ºo°]?\s?\d+)|practica n?[ºo°]?\s?\d+
+        |hoja (?:de (?:ejercicios|problemas)|\d+)|relacion de (?:ejercicios|problemas)
+        |boletin de (?:ejercicios|problemas)|lista de exerc\w+
+        |ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)
+        |exercise sheet|problem set|homework|assignment \d+|trabajo practico|ejercicios|exercicios|problem sheet
+        |taller n|tarea \d+|ayudantia|ficha de exerc|laboratorio n|exercises"""),
+    ("slides", 3.0, r"""
+        slides|diapositivas|transparencias"""),
+    ("notes", 3.0, r"""
+        apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila
+        |material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet
+        |dicas|formulario de|teaching notes|resumen de|guia de estudio|tutorial"""),
+    ("poster", 3.0, r"""
+        poster|cartel"""),
+    ("cv", 5.0, r"""
+        curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b
+        |datos personales"""),
+    ("programme", 5.0, r"""
+        programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|guia docente
+        |plan (?:docente|de estudios|de trabajo de la catedra)|syllabus
+        |course (?:outline|programme|description|guide)|ementa\b|plano de ensino|ficha de (?:la )?asignatura
+        |planificacion (?:docente|anual)|sistema de evaluacion|carga horaria|creditos ects
+        |competencias (?:generales|especificas)|bibliografia (?:obligatoria|basica|recomendada)"""),
+    ("report", 4.0, r"""
+        informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)
+        |reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper
+        |documento de trabajo|report no|tr-\d+"""),
+    ("proposal", 4.0, r"""
+        propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto
+        |(?:research|project|thesis) proposal|proposta de|plan de (?:tesis|investigacion)
+        |proyecto de (?:tesis|investigacion)|projeto de pesquisa"""),
+    ("form", 4.0, r"""
+        formulario|solicitud de|application form|formulario de|impreso|declaracion jurada|ficha de inscripcion
+        |instancia"""),
 )  # fmt: skip
-_COMPILED = tuple((kind, weight, re.compile(pattern, re.M)) for kind, weight, pattern in _WORDS)
+_COMPILED = tuple((kind, weight, re.compile(rf"\b{alternatives(table)}\b", re.M)) for kind, weight, table in _WORDS)
 _JOURNAL = re.compile(
     r"\b(?:issn|doi:|doi\.org|vol(?:ume|umen|\.)\s?\d|journal|revista|proceedings|actas|received|recibido|"
     r"recebido|aceptado|aceito|transactions|letters|"

@@ -5,50 +5,52 @@ from __future__ import annotations
 import re
 
 from lycosa.missions.documents.header.names import name_score, split_names, tidy_name
+from lycosa.missions.documents.header.vocabulary import alternatives
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.text.letters import fold, plain
 
-_LABELS: tuple[tuple[Role, str], ...] = (
-    ("head",
-    (r"rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)|"
-    r"director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))|"
-    r"coordinador(?:a)?(?: de \w+)*|"
-     r"head of department|chair(?:man|person)?|chefe de departamento|coordenador(?:a)?")),
-    ("tutor",
-    (r"co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?|"
-    r"co-?asesor(?:a)?|"
-     r"tutelad[oa] por|tutorizad[oa] por|bajo la tutela de")),
-    ("director",
-    (r"(?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?|"
-    r" del (?:tfg|tfm|trabajo))?|dirigid[oa] por|bajo la direccion de|"
-     r"(?:co-?)?orientador(?:a|es)?|orientad[oa] por|(?:thesis |research |faculty |"
-     r"project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by|under the (?:supervision|"
-     r"direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente")),
-    ("jury",
-    (r"tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite|"
-    r"(?:thesis |doctoral |examining )?committee(?: members?)?|president[ea](?: del tribunal)?|"
-    r"vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|"
-    r"ador)[ae]?s?|(?:second |first )?reader|"
-     r"(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?|"
-     r"evaluador(?:a|es)?|opponent|referees?|reviewers?")),
-    ("teacher",
-    (r"profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|docentes?|catedratic[oa]|"
-    r"instructor(?:a|es)?s?|lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?|"
-     r"(?:teaching )?assistants?|responsables?|equipo docente")),
-    ("editor", r"edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|(?:compil|organiz)ador(?:a|es)?"),
-    ("other",
-    (r"traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por|reviewed by|"
-    r"revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+")),
-    ("author",
-    (r"autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?|"
-    r"tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por|"
-     r"desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by|"
-     r"preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?|"
-     r"submitted by|speakers?|presenters?|escrito por")),
-)  # fmt: skip
+#: The labels of each role, without accents.
+_LABELS: dict[Role, str] = {
+    "head": r"""
+        rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)
+        |director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))
+        |coordinador(?:a)?(?: de \w+)*|head of department|chair(?:man|person)?|chefe de departamento
+        |coordenador(?:a)?""",
+    "tutor": r"""
+        co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?
+        |co-?asesor(?:a)?|tutelad[oa] por|tutorizad[oa] por|bajo la tutela de""",
+    "director": r"""
+        (?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?)?
+        |(?:co-?)?director(?:a|es|as)? del (?:tfg|tfm|trabajo)
+        |dirigid[oa] por|bajo la direccion de|(?:co-?)?orientador(?:a|es)?|orientad[oa] por
+        |(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by
+        |under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente""",
+    "jury": r"""
+        tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite
+        |(?:thesis |doctoral |examining )?committee(?: members?)?|president[ea](?: del tribunal)?
+        |vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader
+        |(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?
+        |evaluador(?:a|es)?|opponent|referees?|reviewers?""",
+    "teacher": r"""
+        profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|docentes?|catedratic[oa]|instructor(?:a|es)?s?
+        |lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?
+        |(?:teaching )?assistants?|responsables?|equipo docente""",
+    "editor": r"""
+        edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|(?:compil|organiz)ador(?:a|es)?""",
+    "other": r"""
+        traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por
+        |reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+""",
+    "author": r"""
+        autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?
+        |tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por
+        |desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by
+        |preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?
+        |submitted by|speakers?|presenters?|escrito por""",
+}
 _BEFORE = r"(?:(?:nombre|name)(?: y apellidos?)? (?:del?|of(?: the)?)(?: la)? )?"
 _ROLE = tuple(
-    (role, re.compile(rf"^{_BEFORE}(?:{pattern})(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I)) for role, pattern in _LABELS
+    (role, re.compile(rf"^{_BEFORE}{alternatives(table)}(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I))
+    for role, table in _LABELS.items()
 )
 
 

@@ -8,40 +8,42 @@ from pathlib import Path
 from lycosa.missions.documents.text.names import given_names
 
 
+def alternatives(table: str) -> str:
+    """A table of alternatives, several a line, as one group of a pattern."""
+    return "(?:" + re.sub(r"\n\s*", "", table) + ")"
+
+
 def _words(name: str) -> frozenset[str]:
     return frozenset(Path(__file__).with_name(name).read_text(encoding="ascii").split())
 
 
 #: Words of institutions and their parts.
 INSTITUTION = re.compile(
-    r"\b(?:universi(?:dad|dade|ty|tat|te|ta|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|"
-    r"departament\w*|department|"
-    r"departments|dept|dpto|depto|dep\.|escuela|escola|school|instituto?s?\b|institute?s?\b|institut|institution|"
-    r"college|colegio|"
-    r"laboratori\w*|laboratory|laboratories|labs?\b|centro|centre|center|academia|academy|hospital|clinic\w*|"
-    r"catedra|carrera de|"
-    r"politecnic\w*|polytechnic\w*|technion|politecnico|eth zurich|mit csail|csail|conicet|csic|inria|cnrs|uned\b|"
-    r"fundacao|"
-    r"fundacion|foundation|research group|grupo de investigacion|area de|seccion de|division of|section of|"
-    r"unidad de|unidade de|"
-    r"programa de pos\w*|secretaria de|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|"
-    r"s\.a\.|microsoft|google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca (?:nacional|central|"
-    r"publica)|sociedad|society|"
-    r"associa\w+|asociacion|"
-    r"national lab\w*|research center|coordenacao|coordinacion|nucleo de|embrapa|fiocruz|gerencia|servicio de|"
-    r"servico de|campus|"
-    r"\beupm\b|\betsi\w*|telecom|telecommunications research|r&d|agency|agencia|council|consejo superior|"
-    r"consorci\w+|programme in)(?!\w)"
+    r"\b"
+    + alternatives(r"""
+        universi(?:dad|dade|ty|tat|te|ta|tat|tet)|univ\b|facultad|faculdade|faculty|fac\.|departament\w*
+        |department|departments|dept|dpto|depto|dep\.|escuela|escola|school|instituto?s?\b|institute?s?\b|institut
+        |institution|college|colegio|laboratori\w*|laboratory|laboratories|labs?\b|centro|centre|center|academia
+        |academy|hospital|clinic\w*|catedra|carrera de|politecnic\w*|polytechnic\w*|technion|politecnico
+        |eth zurich|mit csail|csail|conicet|csic|inria|cnrs|uned\b|fundacao|fundacion|foundation|research group
+        |grupo de investigacion|area de|seccion de|division of|section of|unidad de|unidade de|programa de pos\w*
+        |secretaria de|ministerio|ministry|corporation|\bcorp\b|\binc\b|\bltd\b|gmbh|\bllc\b|s\.a\.|microsoft
+        |google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca (?:nacional|central|publica)
+        |sociedad|society|associa\w+|asociacion|national lab\w*|research center|coordenacao|coordinacion|nucleo de
+        |embrapa|fiocruz|gerencia|servicio de|servico de|campus|\beupm\b|\betsi\w*|telecom
+        |telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in""")
+    + r"(?!\w)"
 )
 #: A place or postal address.
 ADDRESS = re.compile(
-    r"\b(?:c/|calle|av\.|avda|avenida|rua|street|st\.|road|rd\.|blvd|boulevard|plaza|p\.? ?o\.? box|apartado|"
-    r"cep\b|c\.p\.|"
-    r"s/n|usa\b|u\.s\.a|uk\b|spain|espana|argentina|mexico|chile|brasil|brazil|portugal|colombia|peru|uruguay|"
-    r"germany|france|italy|canada|china|japan|india|australia|united kingdom|united states|madrid|barcelona|"
-    r"buenos aires|sao paulo|"
-    r"rio de janeiro|granada|sevilla|valencia|lisboa|porto\b|santiago|cuba|la habana|venezuela|ecuador|bolivia|"
-    r"paraguay|costa rica)\b"
+    r"\b"
+    + alternatives(r"""
+        c/|calle|av\.|avda|avenida|rua|street|st\.|road|rd\.|blvd|boulevard|plaza|p\.? ?o\.? box|apartado|cep\b
+        |c\.p\.|s/n|usa\b|u\.s\.a|uk\b|spain|espana|argentina|mexico|chile|brasil|brazil|portugal|colombia|peru
+        |uruguay|germany|france|italy|canada|china|japan|india|australia|united kingdom|united states|madrid
+        |barcelona|buenos aires|sao paulo|rio de janeiro|granada|sevilla|valencia|lisboa|porto\b|santiago|cuba
+        |la habana|venezuela|ecuador|bolivia|paraguay|costa rica""")
+    + r"\b"
 )
 ABSTRACT = re.compile(
     r"^(?:abstract|resumen(?: ejecutivo)?|resumo|summary|sumario|sintesis|abstrac|sumilla|extracto)\b\s*[:.—–-]*\s*"
@@ -70,56 +72,51 @@ SECTION = re.compile(
 )
 #: Lines on a cover that say what the document is, not what it is about.
 DEGREE = re.compile(
-    r"^(?:(?:una?|a|the|el|la) )?(?:tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|"
-    r"memoria|trabajo (?:de )?(?:fin|final|grado|titulacion|diploma)|"
-    r"trabalho (?:de|final)|proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|"
-    r"technical report|relatorio|"
-    r"(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado|"
-    r"master en|maestria|doctorado|doutorado|mestrado|licenciatura|"
-    r"tfg|tfm|tcc|presentad|submitted|para optar|para obtener|para la obtencion|in partial|requirements|requisito|"
-    r"degree of|por$|by$|autor|author|director|tutor|orientador|"
-    r"apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|preprint|manuscript|draft|version|"
-    r"art[ií]culo (?:original|de)|original article|research article|review article|editorial|carta al|letter to|"
-    r"short (?:paper|communication)|brief communication|open access|"
-    r"artigo|articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial|"
-    r"mathematics subject|msc \d)\b"
+    r"^(?:(?:una?|a|the|el|la) )?"
+    + alternatives(r"""
+        tesis|thesis|tese|tesina|dissertation|dissertacao|disertacion|monografia|memoria
+        |trabajo (?:de )?(?:fin|final|grado|titulacion|diploma)|trabalho (?:de|final)
+        |proyecto (?:de )?(?:fin|grado|final)|projeto (?:de|final)|informe|report|technical report|relatorio
+        |(?:bachelor|master|doctoral|phd|honors|undergraduate)\W*s? (?:thesis|degree|project)|grado en|doble grado
+        |master en|maestria|doctorado|doutorado|mestrado|licenciatura|tfg|tfm|tcc|presentad|submitted|para optar
+        |para obtener|para la obtencion|in partial|requirements|requisito|degree of|por$|by$|autor|author|director
+        |tutor|orientador|apresentad|curso (?:de|academico|\d)|ano academico|academic year|convocatoria|preprint
+        |manuscript|draft|version|art[ií]culo (?:original|de)|original article|research article|review article
+        |editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|artigo
+        |articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial
+        |mathematics subject|msc \d""")
+    + r"\b"
 )
 #: Words that no person is called: a line with one of them is no list of names.
 NOT_NAMES = re.compile(
-    r"\b(?:the|of|for|with|from|this|that|is|are|was|were|we|our|on|in|by|to|an|as|at|using|via|between|towards?|"
-    r"el|los|las|para|por|con|que|una?|es|son|como|sobre|entre|desde|su|sus|se|al|mediante|segun|hacia|"
-    r"os|um|uma|nos?|nas?|com|sao|pelo|pela|sob|ou|"
-    r"abstract|resumen|resumo|introduction|introduccion|introducao|keywords?|palabras|palavras|clave|chave|references|"
-    r"bibliograf\w+|chapter|capitulo|tesis|thesis|tese|trabajo|trabalho|proyecto|project|projeto|grado|master|"
-    r"maestria|doctorado|"
-    r"mestrado|doutorado|monografia|tesina|memoria|informe|report|journal|revista|proceedings|actas|conference|"
-    r"congreso|workshop|"
-    r"jornadas|simposio|symposium|volume|volumen|vol|issue|numero|pages?|paginas?|university|universidad|universidade|"
-    r"department|departamento|facultad|faculdade|faculty|school|escuela|escola|institute|instituto|college|"
-    r"laboratory|laboratorio|"
-    r"engineering|ingenieria|engenharia|science|sciences|ciencias?|informatica|computer|computacion|computacao|"
-    r"mathematics|matematicas?|"
-    r"fisica|physics|quimica|chemistry|biologia|biology|medicina|medicine|research|investigacion|pesquisa|"
-    r"analysis|analisis|analise|"
-    r"apuntes|notas|notes|slides|lecture|clase|tema|unidad|practica|ejercicios?|exercicios?|exercises?|problemas?|"
-    r"examen|exame|exam|"
-    r"prova|parcial|guia|homework|assignment|solucion\w*|solution\w*|curso|course|asignatura|disciplina|materia|"
-    r"january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|"
-    r"janeiro|fevereiro|marco|maio|junho|julho|setembro|outubro|novembro|dezembro|"
-    r"madrid|barcelona|spain|espana|argentina|brasil|brazil|mexico|usa|chile|peru|lisboa|"
-    r"director\w*|directora|tutora?|orientador\w*|adviser|advisor|supervisor|supervised|author|authors|autora?|"
-    r"autores|email|e-mail|"
-    r"copyright|license|licencia|licenca|creative|commons|received|accepted|recibido|aceptado|published|available|"
-    r"online|editor|"
-    r"departments|center|centro|centre|group|grupo|area|seccion|systems?|sistemas?|data|datos|dados|model\w*|"
-    r"learning|aprendizaje|"
-    r"aprendizado|methods?|theory|teoria|study|estudio|estudo|design|applications?|aplicacion\w*|software|figure|"
-    r"figura|table|tabla|"
-    r"nombre|apellidos|fecha|date|data de|titulo|title|year|ano|version|draft|borrador|edicion|edition|isbn|issn|doi|"
-    r"concepts|original\w*|articles?|artigos?|articulos?|survey|health|contents|indice|sumario|agradecimientos|"
-    r"summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference|"
-    r"cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms)\b"
+    r"\b"
+    + alternatives(r"""
+        the|of|for|with|from|this|that|is|are|was|were|we|our|on|in|by|to|an|as|at|using|via|between|towards?|el
+        |los|las|para|por|con|que|una?|es|son|como|sobre|entre|desde|su|sus|se|al|mediante|segun|hacia|os|um|uma
+        |nos?|nas?|com|sao|pelo|pela|sob|ou|abstract|resumen|resumo|introduction|introduccion|introducao|keywords?
+        |palabras|palavras|clave|chave|references|bibliograf\w+|chapter|capitulo|tesis|thesis|tese|trabajo
+        |trabalho|proyecto|project|projeto|grado|master|maestria|doctorado|mestrado|doutorado|monografia|tesina
+        |memoria|informe|report|journal|revista|proceedings|actas|conference|congreso|workshop|jornadas|simposio
+        |symposium|volume|volumen|vol|issue|numero|pages?|paginas?|university|universidad|universidade|department
+        |departamento|facultad|faculdade|faculty|school|escuela|escola|institute|instituto|college|laboratory
+        |laboratorio|engineering|ingenieria|engenharia|science|sciences|ciencias?|informatica|computer|computacion
+        |computacao|mathematics|matematicas?|fisica|physics|quimica|chemistry|biologia|biology|medicina|medicine
+        |research|investigacion|pesquisa|analysis|analisis|analise|apuntes|notas|notes|slides|lecture|clase|tema
+        |unidad|practica|ejercicios?|exercicios?|exercises?|problemas?|examen|exame|exam|prova|parcial|guia
+        |homework|assignment|solucion\w*|solution\w*|curso|course|asignatura|disciplina|materia|january|february
+        |march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio
+        |julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|janeiro|fevereiro|marco|maio|junho|julho
+        |setembro|outubro|novembro|dezembro|madrid|barcelona|spain|espana|argentina|brasil|brazil|mexico|usa|chile
+        |peru|lisboa|director\w*|directora|tutora?|orientador\w*|adviser|advisor|supervisor|supervised|author
+        |authors|autora?|autores|email|e-mail|copyright|license|licencia|licenca|creative|commons|received
+        |accepted|recibido|aceptado|published|available|online|editor|departments|center|centro|centre|group|grupo
+        |area|seccion|systems?|sistemas?|data|datos|dados|model\w*|learning|aprendizaje|aprendizado|methods?
+        |theory|teoria|study|estudio|estudo|design|applications?|aplicacion\w*|software|figure|figura|table|tabla
+        |nombre|apellidos|fecha|date|data de|titulo|title|year|ano|version|draft|borrador|edicion|edition|isbn
+        |issn|doi|concepts|original\w*|articles?|artigos?|articulos?|survey|health|contents|indice|sumario
+        |agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference
+        |cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms""")
+    + r"\b"
 )
 #: Titles before and after a name.
 HONORIFIC = re.compile(
