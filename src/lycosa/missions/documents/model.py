@@ -77,7 +77,7 @@ class Person(Struct, frozen=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
 
-class Reference(Struct, frozen=True, omit_defaults=True):
+class CitedWork(Struct, frozen=True, omit_defaults=True):
     """An entry of a document's bibliography."""
 
     text: str
@@ -100,7 +100,7 @@ class DocumentFacts(Struct, frozen=True, omit_defaults=True):
     emails: tuple[Finding, ...] = ()
     abstract: Finding | None = None
     keywords: tuple[Finding, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[CitedWork, ...] = ()
     doi: str = ""
     year: str = ""
     rights: tuple[Finding, ...] = ()
@@ -171,7 +171,7 @@ class DocumentDescription(Struct, frozen=True, omit_defaults=True):
     language: Finding | None = None
     abstract: Finding | None = None
     keywords: tuple[Finding, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[CitedWork, ...] = ()
     doi: str = ""
     year: str = ""
     rights: tuple[Finding, ...] = ()

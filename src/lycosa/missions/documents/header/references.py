@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lycosa.missions.documents.header.vocabulary import REFERENCES
-from lycosa.missions.documents.model import Reference
+from lycosa.missions.documents.model import CitedWork
 from lycosa.missions.documents.text.letters import fold, join_lines, plain
 
 ENTRIES_MAX = 600
@@ -24,7 +24,7 @@ _ENDS = re.compile(
 _QUOTED = re.compile(r"[“\"«]([^”\"»]{8,300})[”\"»]")
 
 
-def find_references(text: str) -> tuple[Reference, ...]:
+def find_references(text: str) -> tuple[CitedWork, ...]:
     """The entries after the last heading of a bibliography."""
     lines = [line.strip() for line in text.replace("\f", "\n").split("\n")]
     start = max((nth for nth, line in enumerate(lines) if len(line) < 45 and REFERENCES.match(fold(line))), default=-1)
@@ -57,7 +57,7 @@ def _entries(lines: list[str]) -> list[str]:
     return [entry for entry in entries if len(entry) > 25 and (_YEAR.search(entry) or numbered)]
 
 
-def read_reference(text: str) -> Reference:
+def read_reference(text: str) -> CitedWork:
     """One entry, with what can be told of it."""
     doi = DOI.search(text)
     body = _NUMBERED.sub(lambda found: found[0][-1], text)
@@ -75,7 +75,7 @@ def read_reference(text: str) -> Reference:
         parts = re.split(r"(?<=[^\W\d_]{2})\.\s+", body, maxsplit=2)
         if len(parts) > 1:
             people, title = parts[0], parts[1]
-    return Reference(
+    return CitedWork(
         text=text,
         title=title.strip(' .,“”"')[:300],
         authors=tuple(_authors(people)),
