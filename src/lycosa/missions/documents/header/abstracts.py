@@ -37,7 +37,7 @@ def find_abstract(lines: list[Line], *, language: str, chances: dict[int, dict[s
         text = plain(line.text).strip()
         folded = fold(text)
         heading = ABSTRACT.match(folded)
-        if not heading or (heading.end() == len(heading[0].rstrip()) < len(folded)):
+        if not heading:
             continue
         rest = text[heading.end() :]
         if rest and not re.search(r"[:.—–\-(]\s*$", heading[0]) and not text.isupper() and not rest[:1].isupper():

@@ -25,6 +25,8 @@ from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
+#: Kinds that have an abstract, also without a heading.
+_WITH_ABSTRACT = ("article", "report", "thesis", "proposal")
 COVER_WORDS = 150  # a first page with fewer is a cover
 EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
@@ -83,13 +85,13 @@ def facts_of(layout: Layout) -> DocumentFacts:
         people=_people(people, places, [one.value for one in emails], lines=early),
         affiliations=tuple(_place(one) for one in places),
         emails=emails,
-        abstract=find_abstract(early, language=language, chances=chances),
+        abstract=find_abstract(early, language=language, chances=chances if kind.value in _WITH_ABSTRACT else {}),
         keywords=find_keywords(
             early, language=language, text=layout.text, embedded=layout.metadata.get("keywords", "")
         ),
         references=find_references(layout.text),
         doi=doi[0] if doi else "",
-        year=_year(first_page, layout.metadata),
+        year=_year(first_page, layout.metadata, chances=chances),
         rights=find_rights(layout.lines, layout.metadata),
         metadata=layout.metadata,
         head=head,
@@ -124,16 +126,17 @@ def _language(language: str, sureness: float) -> Finding | None:
     return Finding(value=language, confidence=round(sureness, 2), evidence=evidence)
 
 
-def _year(lines: list[Line], metadata: dict[str, str]) -> str:
-    """The year that a short line of the first page names, else the one in which the file was made."""
-    years = [
-        found[0]
-        for line in lines
-        if len(line.text) < 60
-        for found in re.finditer(r"\b(?:19[5-9]|20[0-4])\d\b", line.text)
-    ]
+def _year(lines: list[Line], metadata: dict[str, str], *, chances: dict[int, dict[str, float]]) -> str:
+    """The year that a short line of the header names, not after the file was made; else the one in which it was made."""
     made = re.search(r"(?:19|20)\d\d", metadata.get("created", ""))
-    return years[0] if years else made[0] if made else ""
+    for line in lines:
+        said = chances.get(id(line), {})
+        if len(line.text) > 90 or said.get("body", 0.0) + said.get("abstract", 0.0) > 0.4 or chances and not said:
+            continue
+        for found in re.finditer(r"\b(?:19[5-9]|20[0-4])\d\b", line.text):
+            if made is None or found[0] <= made[0]:
+                return found[0]
+    return made[0] if made else ""
 
 
 def _people(
