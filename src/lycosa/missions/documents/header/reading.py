@@ -127,7 +127,7 @@ def _language(language: str, sureness: float) -> Finding | None:
 
 
 def _year(lines: list[Line], metadata: dict[str, str], *, chances: dict[int, dict[str, float]]) -> str:
-    """The year that a short line of the header names, not after the file was made; else the one in which it was made."""
+    """The year that a short line of the header names, not after the file was made; else that in which it was made."""
     made = re.search(r"(?:19|20)\d\d", metadata.get("created", ""))
     for line in lines:
         said = chances.get(id(line), {})
