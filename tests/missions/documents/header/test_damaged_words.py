@@ -14,7 +14,7 @@ PIECES = [
     *("Ana", "Ruiz", "de", "la", "Universidad", "University of", "Director:", "Tesis", "Abstract", "Palabras clave:"),
     *("y", "and", "@", "ana@", "uni.es", "{", "}", "[at]", "(", ")", "1", "2010", RAISED, "*", ",", ";", ".", "-"),
     *("References", "[1]", "©", "creative commons", "10.1234/x", "0000-0002-1825-0097", "Título:", "\u0301", "´"),
-    *("ﬁ", "Ñ", "ß", "\u4e2d\u6587", "\u202e"),
+    *("\0", "ﬁ", "Ñ", "ß", "\u4e2d\u6587", "\u202e"),
 ]
 words = st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=14).map(" ".join)
 

@@ -150,7 +150,7 @@ def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:
         marked.append(found[0])
         return f"\x00{len(marked) - 1}\x00,"
 
-    text = _DIGITS_AFTER.sub(keep, MARK.sub(keep, text))
+    text = _DIGITS_AFTER.sub(keep, MARK.sub(keep, text.replace("\0", " ")))
     for piece in _apart(_SEPARATOR.split(text)):
         marks = tuple(
             mark
