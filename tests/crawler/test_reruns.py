@@ -100,17 +100,33 @@ def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path
 
 
 def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Path) -> None:
-    """The page says that it has more; with a higher bound, or none, it is fetched again for them."""
+    """The page says that it has more, and so does the end; with a higher bound, or none, it is fetched again."""
     web["a.test/"] = html(*(f"/{n}" for n in range(9)))
-    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched links-limit" and len(found) == 5
+    assert "1 page was taken with a part of its links only: --set traps.links_per_page=0 takes all" in said
     crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
     assert web.paths().count("a.test/") == 1
     said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=0")
     assert "1 page is fetched again" in said
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched" and len(found) == 10
+
+
+def test_the_links_of_a_large_page_are_all_known_and_the_last_of_them_wait(web: Web, tmp_path: Path) -> None:
+    """Beyond the first 6,000 they are fetched after those of other pages; `why` knows of each."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(6600)), text="start")
+    web["a.test/0"] = html("/other", text="first")
+    web.make = lambda address: html(text=address)
+    crawl(web, tmp_path / "c", "http://a.test/", "--limit", "3", code=5)
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched"
+    assert len(found) == 6602
+    waiting = rows(tmp_path / "c", "SELECT url FROM urls WHERE score < -1e6 ORDER BY n")
+    assert [url for (url,) in waiting] == [f"http://a.test/{n}" for n in range(6000, 6600)]
+    with Collection(tmp_path / "c") as collection:
+        assert "never seen" not in conclude(collection.why("http://a.test/6599"))
 
 
 def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Path) -> None:

@@ -209,11 +209,12 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     sessions: Count = 3
     """addresses of one page that differ in nothing but a session id"""
     near_duplicates: Count = 100
-    """pages of one folder, one after the other, that bring nothing new; then it is left"""
+    """pages that a folder leads to itself, one after the other, that bring nothing new; then it is left but for a
+    sample. Ten in which only numbers are new count as one; pages that lists link to do not count"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
-    links_per_page: Count = 6000
-    """links taken from one page"""
+    links_per_page: Count = 100_000
+    """links taken from one page; new addresses beyond its first 6,000 wait until all others are fetched"""
 
 
 class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):

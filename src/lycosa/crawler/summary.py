@@ -41,6 +41,7 @@ class CrawlReport(Struct):
     quarry_errors: int = 0
     extracted: list[str] = []  # lines of the extraction that ran beside the crawl
     replaced: int = 0  # workers that died and were started anew
+    told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
         """Add what the extraction beside the crawl did, and how it ended; empty: nothing was left to do."""
@@ -69,7 +70,7 @@ def make_report(
     ended_by: str,
 ) -> CrawlReport:
     """Gather the figures from the frontier and the shared state."""
-    summary = frontier.summary(top=TOP)
+    summary = frontier.summary(top=TOP, tell=_BOUNDS)
     stored, row = frontier.stored(), frontier.rounds()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
     requests = int(shared.total(Cell.REQUESTS))
@@ -99,12 +100,22 @@ def make_report(
         extras=int(shared.total(Cell.SUBRESOURCES)),
         seeds=failed,
         cpu_us=cpu,
+        told=summary.told,
         round=row.round,
         visited=stored,
         found=found,
         quarry_errors=int(shared.total(Cell.QUARRY_ERRORS)),
     )
 
+
+#: Bounds that may cost honest pages, by the reason of what they did, with what to say of it.
+_BOUNDS = {
+    "trap:near-duplicates": (
+        "address",
+        "NOT FETCHED, as their folders repeat themselves without end: --set traps.near_duplicates=0 fetches them",
+    ),
+    "links-limit": ("page", "taken with a part of its links only: --set traps.links_per_page=0 takes all"),
+}
 
 _ENDINGS = {
     "": "Nothing is left to fetch.",
@@ -149,6 +160,9 @@ def _lines(report: CrawlReport) -> list[str]:
             f"  {counted(nofollow, 'link', 'was')} not followed, as the pages say nofollow:"
             " --set fetch.nofollow=ignore follows them (--robots ignore does not)"
         )
+    for reason, (count, example) in report.told.items():
+        noun, rest = _BOUNDS[reason]
+        lines.append(f"  {counted(count, noun, 'was')} {rest} (for example {example})")
     if report.replaced:
         lines.append(
             f"  {counted(report.replaced, 'worker process')} died and began anew; pages that did it twice are set aside"

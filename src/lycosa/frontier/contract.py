@@ -55,6 +55,7 @@ class Summary(Struct):
     types: dict[str, int]  # pages by MIME type
     hosts: dict[str, int]  # pages by host
     statuses: dict[str, int]  # answers of the round by HTTP status
+    told: dict[str, tuple[int, str]] = {}  # by the reasons asked for that there are: how many URLs, and one of them
 
 
 #: Rejections that a round looks at again; all others hold until the settings change.
@@ -255,8 +256,8 @@ class Frontier(Protocol):
     def pages(self) -> int:
         """The pages that the collection holds, equal content counted once; in constant time."""
 
-    def summary(self, *, top: int = 10) -> Summary:
-        """The most frequent reasons, types, hosts and statuses."""
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+        """The most frequent reasons, types, hosts and statuses; `tell`: reasons that an example is wanted of."""
 
     def pending(self) -> bool:
         """Whether anything is left to fetch, now or later; in constant time."""

@@ -509,8 +509,9 @@ class MemoryFrontier:
         owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
         return Counter(url.discovery.host for url in owned)
 
-    def summary(self, *, top: int = 10) -> Summary:
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
         known = self._tables.urls
+        told = {reason: [url.discovery.url for url in known if url.reason == reason] for reason in tell}
         statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}
         first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
@@ -518,6 +519,7 @@ class MemoryFrontier:
             types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
             hosts=dict(self._owned().most_common(top)),
             statuses=dict(Counter(statuses).most_common(top)),
+            told={reason: (len(urls), urls[0]) for reason, urls in told.items() if urls},
         )
 
     def pending(self) -> bool:

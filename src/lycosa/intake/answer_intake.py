@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from itertools import islice
 
 from msgspec import Struct
 
@@ -244,7 +245,8 @@ class AnswerIntake:
                 kind=kind,
             )
         if self._compares and not target.digest and (doc.links or doc.tree is None):
-            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE)
+            found = islice(self.batch.discoveries, known, None)
+            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE, found=found)
         self.cpu["keep"] += time.perf_counter() - followed
 
     def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:

@@ -20,7 +20,7 @@ from lycosa.intake.redirects import is_move
 from lycosa.judge.admission.nofollow_rules import NofollowRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import YieldQuota
-from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
+from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
 from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
@@ -66,6 +66,7 @@ class LinkFollower:
         self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and stores_all
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.link_count = 0
+        self._room = FIRST_SHARE  # new addresses that the page being followed may still put before those of others
 
     def follow_page(self, doc: Doc, answer: Answer) -> list[link_codec.Row]:
         """Every link of a page as (address, anchor text, whether it is followed); new ones go into the batch."""
@@ -90,6 +91,7 @@ class LinkFollower:
         limited, depth, host = self._mission.limits.depth >= 0, target.depth + 1, target.host
         plain = not (barred or link_rule or limited or link_scoring)  # what is known needs no second look
         rows: list[link_codec.Row] = []
+        self._room = FIRST_SHARE if doc.tree is not None else len(links)
         self._sequence += len(links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(links, first):
             href = link.href
@@ -147,7 +149,9 @@ class LinkFollower:
                 self._link_scoring.record_new(link_score, host)
         elif self._link_scoring is None and self._guarded_quarry is not None:
             link_score = self._guarded_quarry.score(link, doc)
-        if self._rules.repetition.is_dull(url, host):
+        if verdict.ok:
+            self._room -= 1
+        if self._room < 0 or self._rules.repetition.is_dull(url, host):
             score = DULL
         else:
             score = score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)

@@ -162,7 +162,7 @@ def read(
     headers: Mapping[str, str],
     body: bytes,
     *,
-    links_per_page: int = 6000,
+    links_per_page: int = 100_000,
     agent: str = "lycosa",
     read_pdf: Callable[[bytes], Pdf] | None = None,
 ) -> Doc:

@@ -462,8 +462,8 @@ class SqliteFrontier:
         return statistics.pages(self._conn.db)
 
     @_translated
-    def summary(self, *, top: int = 10) -> Summary:
-        return statistics.summary(self._conn.db, self._conn.round, top=top)
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+        return statistics.summary(self._conn.db, self._conn.round, top=top, tell=tell)
 
     @_translated
     def pending(self) -> bool:
