@@ -155,6 +155,9 @@ class Frontier(Protocol):
     def failed_seeds(self) -> dict[str, str]:
         """The seeds given that could not be fetched, and why; redirects are followed."""
 
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
+
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
         """The hosts of these partitions that have pending URLs."""
 

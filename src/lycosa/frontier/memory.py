@@ -532,6 +532,10 @@ class MemoryFrontier:
         owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
         return Counter(url.discovery.host for url in owned)
 
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        cut = [url for url in self._tables.urls if url.pages and url.state < State.MOVED and url.reason == "too-large"]
+        return len(cut), {url.discovery.url: url.pages[max(url.pages)].mime for url in cut[:top]}
+
     def summary(self, *, top: int = 10) -> Summary:
         known = self._tables.urls
         statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}

@@ -428,6 +428,10 @@ class SqliteFrontier:
         return statistics.failed_seeds(self._conn.db)
 
     @_translated
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        return statistics.cut_pages(self._conn.db, top=top)
+
+    @_translated
     def robots(self, origin: str) -> RobotsRow | None:
         sql = "SELECT origin, fetched_at, status, body FROM robots WHERE origin = ?"
         row = self._conn.db.execute(sql, (origin,)).fetchone()
