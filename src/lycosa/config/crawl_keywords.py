@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypedDict
 
-from lycosa.config.settings import Order, Rendering, Robots, Scope
+from lycosa.config.settings import Order, Ports, Rendering, Robots, Scope
 
 #: Units may be written with a number: "1h30m", "10 MB".
 Number = float | str
@@ -19,6 +19,7 @@ class CrawlKeywords(TypedDict, total=False):
 
     name: str
     scope: Scope
+    ports: Ports
     order: Order
     accept: Texts
     reject: Texts
