@@ -139,6 +139,17 @@ def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Pa
     assert web.paths().count("a.test/large") == 2 and "a.test/behind" in web.paths()
 
 
+def test_what_a_size_limit_cut_is_named(web: Web, tmp_path: Path) -> None:
+    """The report at the end says which pages are not whole, and which setting would have them so."""
+    web["a.test/"] = html("/data.bin", text="x" * 5000)
+    web["a.test/data.bin"] = Reply(bytes(5000), headers={"Content-Type": "application/octet-stream"})
+    limits = ("--set", "limits.html_bytes=2000000", "--set", "limits.body_bytes=2000")
+    said = crawl(web, tmp_path / "c", "http://a.test/", *limits)
+    assert "  cut at limits.body_bytes = 2,000: http://a.test/data.bin; with a higher limit it is fetched whole" in said
+    assert "html_bytes" not in said
+    assert "  cut at" not in crawl(web, tmp_path / "c", "http://a.test/", "--set", "limits.body_bytes=9000")
+
+
 def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> None:
     """A crawl that goes on leaves failures alone, and says how to try them again."""
     web["a.test/"] = html("/1", "/2", "/3")

@@ -63,11 +63,11 @@ class Selection:
             yield Document(*row)
 
     def read(self, document: Document, *, corrected: bool = False) -> bytes | None:
-        """The bytes of a document; None where the archive does not hold them any more."""
+        """The bytes of a document; None where the archive does not hold all of them, or too many for memory."""
         if document.n != self._n:
             self._page, self._n = self.collection.page_at(document.n), document.n
         page = self._page
-        if page is None or (not page.body and page.problem):
+        if page is None or page.problem:
             return None
         case: Case | None = Case(page.doc)
         if document.member:

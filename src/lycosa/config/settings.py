@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Scope = Literal["free", "domain", "host", "path"]
+Ports = Literal["seeds", "any"]
 Order = Literal["bfs", "dfs", "best"]
 Robots = Literal["obey", "ignore"]
 Rendering = Literal["auto", "always", "never"]
@@ -311,6 +312,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """where the crawl begins"""
     scope: Scope = "domain"
     """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
+    ports: Ports = "seeds"
+    """of the hosts in scope: seeds: 80 and 443, which are one place, or those that seeds name; any: every port"""
     order: Order = "bfs"
     """bfs: oldest first; dfs: newest first; best: highest score first"""
     accept: tuple[str, ...] = ()

@@ -41,6 +41,8 @@ class CrawlReport(Struct):
     quarry_errors: int = 0
     extracted: list[str] = []  # lines of the extraction that ran beside the crawl
     replaced: int = 0  # workers that died and were started anew
+    cut: int = 0  # pages of the collection that were cut at a size limit
+    cut_pages: dict[str, str] = {}  # the first of them, and the limit
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -74,6 +76,7 @@ def make_report(
     stored, row = frontier.stored(), frontier.rounds()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
     requests = int(shared.total(Cell.REQUESTS))
+    cut, cut_types = frontier.cut_pages(top=TOP)
     failed = frontier.failed_seeds()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
@@ -105,7 +108,14 @@ def make_report(
         visited=stored,
         found=found,
         quarry_errors=int(shared.total(Cell.QUARRY_ERRORS)),
+        cut=cut,
+        cut_pages={url: _size_limit(mission, mime) for url, mime in cut_types.items()},
     )
+
+
+def _size_limit(mission: Mission, mime: str) -> str:
+    name = "html_bytes" if "html" in mime else "body_bytes"
+    return f"limits.{name} = {getattr(mission.limits, name):,}"
 
 
 #: Bounds that may cost honest pages, by the reason of what they did, with what to say of it.
@@ -160,6 +170,10 @@ def _lines(report: CrawlReport) -> list[str]:
             f"  {counted(nofollow, 'link', 'was')} not followed, as the pages say nofollow:"
             " --set fetch.nofollow=ignore follows them (--robots ignore does not)"
         )
+    for url, limit in report.cut_pages.items():
+        lines.append(f"  cut at {limit}: {url}; with a higher limit it is fetched whole")
+    if report.cut > len(report.cut_pages):
+        lines.append(f"  and {counted(report.cut - len(report.cut_pages), 'more page', 'was')} cut at a size limit")
     for reason, (count, example) in report.told.items():
         noun, rest = _BOUNDS[reason]
         lines.append(f"  {counted(count, noun, 'was')} {rest} (for example {example})")

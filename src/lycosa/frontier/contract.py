@@ -129,12 +129,13 @@ class Frontier(Protocol):
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
         """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
 
-    def open_round(self, *, max_s: float) -> int:
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         """Make pending what the round visits, if that is not done yet; returns how many URLs that are.
 
         It visits URLs that were visited before and are due by their interval (of which `max_s` counts at the most),
         those that failed, those that a robots.txt or a budget refused, and every sitemap. The next call continues an
-        interrupted one.
+        interrupted one. A limit of `pages` of the round, or of those of one host, is shared with what waits for its
+        first visit, which gets at most half of it; of known pages those come first that were last visited long ago.
         """
 
     def end_round(self, *, now: float | None, why: str) -> None:
@@ -154,6 +155,9 @@ class Frontier(Protocol):
 
     def failed_seeds(self) -> dict[str, str]:
         """The seeds given that could not be fetched, and why; redirects are followed."""
+
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
 
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
         """The hosts of these partitions that have pending URLs."""

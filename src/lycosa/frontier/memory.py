@@ -125,17 +125,40 @@ class MemoryFrontier:
         self._tables.opened.append(False)
         return last.round + 1
 
-    def open_round(self, *, max_s: float) -> int:
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         tables = self._tables
         if tables.opened[-1]:
             return 0
         tables.opened[-1] = True
         opens = [url for url in tables.urls if url.round < self._round and is_visited(url, tables.rounds, max_s)]
+        due = [url for url in opens if url.state <= State.DUPLICATE and url.discovery.via != "sitemap"]
+        due.sort(key=lambda url: (url.round, url.row))
+        late = {id(url) for url in due} - {id(url) for url in self._choose(due, pages, host_pages)}
+        opens = [url for url in opens if id(url) not in late]
         for url in opens:
             url.was = url.state if url.state < State.FAILED else url.was
             url.retries = 0
             open_url(url)
         return len(opens)
+
+    def _choose(self, due: list[Url], pages: int, host_pages: int) -> list[Url]:
+        """The pages that a round visits once more, so that what waits has its part of the limits."""
+        waits = Counter(
+            url.discovery.host
+            for url in self._tables.urls
+            if url.state in (State.PENDING, State.WAITING)
+            or (url.state == State.REJECTED and url.reason in REOPENED_BY_ROUNDS)
+        )
+        if host_pages > 0:
+            ranks: Counter[str] = Counter()
+            chosen = []
+            for url in due:
+                host = url.discovery.host
+                ranks[host] += 1
+                if ranks[host] <= max(host_pages - waits[host], host_pages // 2):
+                    chosen.append(url)
+            due = chosen
+        return due[: max(pages - waits.total(), pages // 2)] if pages > 0 else due
 
     def end_round(self, *, now: float | None, why: str) -> None:
         self._tables.rounds[-1].ended, self._tables.rounds[-1].why = now, why
@@ -508,6 +531,10 @@ class MemoryFrontier:
     def _owned(self) -> Counter[str]:
         owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
         return Counter(url.discovery.host for url in owned)
+
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        cut = [url for url in self._tables.urls if url.pages and url.state < State.MOVED and url.reason == "too-large"]
+        return len(cut), {url.discovery.url: url.pages[max(url.pages)].mime for url in cut[:top]}
 
     def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
         known = self._tables.urls

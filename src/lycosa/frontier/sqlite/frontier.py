@@ -205,8 +205,8 @@ class SqliteFrontier:
         return rounds.begin(self._conn, now=now, step_s=step_s, everything=everything)
 
     @_translated
-    def open_round(self, *, max_s: float) -> int:
-        return rounds.open_due(self._conn, max_s=max_s)
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
+        return rounds.open_due(self._conn, max_s=max_s, pages=pages, host_pages=host_pages)
 
     @_translated
     def end_round(self, *, now: float | None, why: str) -> None:
@@ -426,6 +426,10 @@ class SqliteFrontier:
     @_translated
     def failed_seeds(self) -> dict[str, str]:
         return statistics.failed_seeds(self._conn.db)
+
+    @_translated
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        return statistics.cut_pages(self._conn.db, top=top)
 
     @_translated
     def robots(self, origin: str) -> RobotsRow | None:

@@ -16,6 +16,9 @@ from lycosa.model import State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"
 _BAD_SEEDS = "SELECT n FROM seed CROSS JOIN url USING (n) WHERE given AND state > 3 ORDER BY n"  # moved or failed
+_CUT = f"""
+SELECT url.url, page.mime FROM url JOIN page USING (n)
+WHERE url.state < 4 AND url.reason = 'too-large' AND {schema.NEWEST_COPY} ORDER BY n LIMIT ?"""
 _COUNT = "SELECT sum(count) FROM stat WHERE reason = ?"
 _EXAMPLE = "SELECT url FROM url WHERE reason = ? LIMIT 1"
 _HOPS = 20  # redirects followed to learn what became of a seed
@@ -66,6 +69,12 @@ def stored(db: apsw.Connection, round_number: int) -> int:
 def pages(db: apsw.Connection) -> int:
     """The pages that the collection holds."""
     return int(db.execute("SELECT count FROM figure WHERE name = 'pages'").get or 0)
+
+
+def cut_pages(db: apsw.Connection, *, top: int) -> tuple[int, dict[str, str]]:
+    """How many pages were cut at a size limit, and the types of the first of them."""
+    count = int(db.execute("SELECT total(count) FROM stat WHERE state < 4 AND reason = 'too-large'").get)
+    return count, dict(db.execute(_CUT, (min(top, count),))) if count else {}
 
 
 def summary(db: apsw.Connection, number: int, *, top: int, tell: Iterable[str]) -> Summary:

@@ -144,7 +144,7 @@ def write_originals(collection: Collection, target: str, options: InventoryOptio
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
         count = originals.write_originals(collection, _described(inventory, wanted), Path(target))
-    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lost))
+    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
 
 
 def _filter(options: InventoryOptions) -> ServiceFilter:
