@@ -290,6 +290,8 @@ class Worker:
         host_queue.end(now)
         if answer.failure in HOST_FAILURES and target.host in self._untold_seeds:
             self._tell_unreachable(target, answer.failure)
+        if answer.failure in HOST_FAILURES and self.best_first is not None and _is_first_try(target, host_queue):
+            self.best_first.learn_unreachable(host_queue)
         if target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
@@ -549,3 +551,9 @@ class Worker:
             *((Cell[f"CPU_{stage.upper()}"], seconds) for stage, seconds in cpu.items()),
         ):
             shared.put(slot, cell, value)
+
+
+def _is_first_try(target: Target, host_queue: HostQueue) -> bool:
+    """Whether a host was asked for the first time: for its robots.txt, before any page."""
+    is_own = target.purpose is Purpose.ROBOTS and not target.hops
+    return is_own and not target.retries and not host_queue.answered
