@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.crawl_runs import crawl as run_crawl
 from support.loopback import Reply, Web, html
 from support.make_collection import add, make_collection
 
@@ -314,6 +316,50 @@ def test_what_was_found_elsewhere_stands_for_what_is_missing(tmp_path: Path) -> 
     assert "complete, but for what was guessed" in CliRunner().invoke(program, command).output
     assert (tmp_path / "off/site.test/parts/types.xsd").read_bytes() == PAGES["parts/types.xsd"]
     web.close()
+
+
+def test_whatever_a_strong_link_leads_to_is_kept(tmp_path: Path) -> None:
+    """Modules of comments, entities that are fragments or texts, included texts; but no page of HTML.
+
+    A listing names most of them before a document does, so they are read once in vain.
+    """
+    bare = {"Content-Type": "application/octet-stream"}
+    book = b"""<!DOCTYPE book SYSTEM "book.dtd" [<!ENTITY one SYSTEM "one.frag"><!ENTITY two SYSTEM "two.frag">
+        <!ENTITY none SYSTEM "none.frag">]>
+        <book>&one;</book>"""
+    code = b"""<code xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="code.c" parse="text"/></code>"""
+    files = {
+        "book.dtd": b'<!ENTITY % m SYSTEM "local.module">%m;<!ENTITY % r SYSTEM "moved">%r;'
+        b"<!ELEMENT book ANY><!ELEMENT para ANY>",
+        "local.module": b"<!-- Declare <html> and the like here. -->\n",
+        "moved.module": b"\n\n",
+        "one.frag": b"<para>One</para><para>Two</para>",
+        "two.frag": b"a text & more <",
+        "code.c": b"int main(void) { return 1 < 2; }",
+        "plain.module": b"<!-- nobody needs it -->",
+    }
+    with closing(Web()) as web:
+        web["site.test/book.xml"] = Reply(book, headers={"Content-Type": "text/xml"})
+        for name, body in files.items():
+            web[f"site.test/{name}"] = Reply(body, headers=bare)
+        web["site.test/moved"] = Reply(status=301, headers={"Location": "/moved.module"})
+        web["site.test/none.frag"] = html("x", text="Not here")
+        web["site.test/"] = html(*files, "none.frag", "list.html")
+        web["site.test/code.xml"] = Reply(code, headers={"Content-Type": "text/xml"})
+        web["site.test/list.html"] = html("book.xml", "code.xml")
+        words = ("xml", SITE, "--scope", "host", "--workers", "1", "--per-host", "1", "--set", "policy.name=bfs")
+        run_crawl(web, tmp_path / "c", *words)
+        asked = web.paths()
+    assert asked.index("site.test/code.c") < asked.index("site.test/book.xml")
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "kind", "validity") == {
+        "book.xml": ("xml", "valid"), "book.dtd": ("dtd", "usable"), "local.module": ("dtd", None),
+        "moved.module": ("dtd", None), "one.frag": ("entity", None), "two.frag": ("entity", None),
+        "code.xml": ("xml", None), "code.c": ("text", None),
+    }  # fmt: skip
+    found = facts(tmp_path / "c", "closure", "well_formed", "changes")
+    assert found["book.dtd"][0] == found["code.xml"][0] == "complete" and found["one.frag"][1:] == (None, 0)
+    assert asked.count("site.test/none.frag") <= 2
 
 
 def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.encoding import Text, read_plain, read_text
-from lycosa.missions.xml.kinds import Kind, recognise
+from lycosa.missions.xml.kinds import Kind, is_page, recognise, recognise_doc
 from lycosa.missions.xml.links import trace
 from lycosa.missions.xml.repair import find_fault, repair_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
@@ -61,7 +61,7 @@ class XmlAnalyzer(Analyzer):
     """The analyzer of the XML mission."""
 
     name = "xml"
-    version = "4"
+    version = "5"
     columns = {
         "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
@@ -96,11 +96,9 @@ class XmlAnalyzer(Analyzer):
 
     def detect(self, case: Case) -> str | None:
         """The kind, from the content."""
-        if case.doc.kind == "html":
-            return None
-        kind = recognise(case.body, url=case.url, mime=case.doc.mime, charset=case.doc.charset)
+        kind = recognise_doc(case.doc)
         if kind is None:
-            return None
+            return None if case.doc.kind != "html" or is_page(case.doc) else "text"
         case.scratch["kind"] = kind
         return kind.name
 
@@ -176,6 +174,7 @@ class XmlAnalyzer(Analyzer):
     def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
         """Lead links to their documents, find closures, and say what is to be checked against which schema."""
         closure.resolve_links(store, collection)
+        closure.name_parts(store)
         closures = closure.find_closures(store)
         with store.transaction():
             _list_grammars(store, closures)
@@ -286,7 +285,7 @@ def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
 
 
 #: The version of these checks: a change of it has every document checked again.
-_JUDGE = b"2"
+_JUDGE = b"3"
 
 
 def _mark(store: AnalysisStore, closure: set[int]) -> str:

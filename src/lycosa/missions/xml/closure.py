@@ -13,6 +13,7 @@ from lycosa.analysis.analyzer import AnalysisStore
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, CatalogEntry, fold_public, read_catalog, resolve
+from lycosa.missions.xml.links import PARTS as PART_KINDS
 
 #: Kinds that others are written in, or checked against.
 SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
@@ -61,6 +62,30 @@ def resolve_links(store: AnalysisStore, collection: Collection) -> None:
     _keep(store, "redirect", _follow_redirects(store, collection))
     _keep(store, "catalog", _ask_catalogs(store, collection))
     _keep(store, "guess", _take_guesses(store, collection))
+
+
+#: Documents whose content says nothing; those that others only link to are named by their links.
+_UNNAMED = "coalesce(root, '') = '' AND kind NOT IN ('', 'html', 'archive', 'dtd', 'rnc', 'xquery')"
+
+
+#: Entities with several elements: what would be a fault of a document is none of theirs (XML 1.0, 4.3.2).
+_FRAGMENTS = """
+kind = 'xml' AND fault = 'junk after document element'
+AND id IN (SELECT found FROM link WHERE strong AND kind = 'external-entity' AND found IS NOT NULL)"""
+
+
+def name_parts(store: AnalysisStore) -> None:
+    """Name documents whose content says nothing by the strong links that lead to them."""
+    with store.transaction():
+        store.db.execute(f"DELETE FROM change WHERE document IN (SELECT id FROM document WHERE {_FRAGMENTS})")
+        store.db.execute(
+            f"""UPDATE document SET kind = 'entity', well_formed = NULL, fault = '', fault_line = 0, changes = 0
+                WHERE {_FRAGMENTS}"""
+        )
+        for relation, kind in reversed(PART_KINDS.items()):
+            sql = f"""UPDATE document SET kind = ? WHERE {_UNNAMED}
+                      AND id IN (SELECT found FROM link WHERE strong AND kind = ? AND found IS NOT NULL)"""
+            store.db.execute(sql, (kind, relation))
 
 
 def _keep(store: AnalysisStore, how: str, found: Iterable[tuple[int, str]]) -> None:

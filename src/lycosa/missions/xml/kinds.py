@@ -85,6 +85,10 @@ _DECLARATION = re.compile(
     rb"(?:\xef\xbb\xbf)?(?>(?>\s+|<!--.*?-->|<\?.*?\?>|%[\w.:-]+;)*)<!(?:(?:ELEMENT|ENTITY|ATTLIST|NOTATION)[\s%]|\[)",
     re.DOTALL,
 )
+_PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_PAGE_TAG = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta|frameset)\b", re.IGNORECASE)
+_ANY_TAG = re.compile(rb"<[A-Za-z_]")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _ANY_DECLARATION = re.compile(r"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!--|%[\w.:-]+;")
 _PREFACE = re.compile(rb"(?:^|\n)[ \t]*(?=<\?xml\s|<!DOCTYPE\s)")
 _ONTOLOGY = re.compile(rb"<(?:[\w.-]+:)?(?:Ontology|ObjectProperty|DatatypeProperty|AnnotationProperty|Restriction)\b")
@@ -122,9 +126,25 @@ class _Stop(Exception):
     """The signal that ends expat's work from inside a callback."""
 
 
+def is_page(doc: Doc) -> bool:
+    """Whether a document is a page of HTML: announced as one, or with the tags of one outside of its comments."""
+    if doc.kind not in ("html", "xhtml"):
+        return False
+    return doc.announced in _PAGE_TYPES or _PAGE_TAG.search(_drop_comments(doc.body)) is not None
+
+
+def _is_bare(doc: Doc) -> bool:
+    """Whether a document that begins as HTML may has no tag outside of its comments, as a module of a DTD."""
+    return not is_page(doc) and _ANY_TAG.search(_drop_comments(doc.body)) is None
+
+
+def _drop_comments(body: bytes) -> bytes:
+    return _COMMENT.sub(b"", body[:_PLAIN_BYTES])
+
+
 def recognise_doc(doc: Doc) -> Kind | None:
     """The kind of a document that was read."""
-    if doc.kind == "html":
+    if doc.kind == "html" and not _is_bare(doc):
         return None
     return recognise(doc.body, url=doc.url, mime=doc.mime, charset=doc.charset)
 

@@ -77,6 +77,15 @@ RELATIONS = frozenset(
     | {f"pi:{target}" for target in _PIS}
 )
 
+#: What a document is, of which only the link to it tells something.
+PARTS = {"doctype-system": "dtd", "parameter-entity": "dtd", "external-entity": "entity"}
+
+
+def name_part(relation: str) -> str:
+    """The kind of a document whose content says nothing, by the strong link that leads to it."""
+    return PARTS.get(relation, "part")
+
+
 _ADDRESS = re.compile(rb"""(?:https?|ftp)://[^\s"'<>\\]{1,2000}""")
 _RELATIVE = re.compile(rb"""[\s:](?:href|src)\s*=\s*(?:"([^"<>]{1,2000})"|'([^'<>]{1,2000})')""")
 _DECLARING = re.compile(rb"""xmlns(?::[^\s=<>"']{1,100})?\s{0,9}=\s{0,9}["']$""")

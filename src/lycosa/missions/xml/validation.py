@@ -117,8 +117,8 @@ def read_source(documents: DocumentSource, document: int) -> bytes | None:
     doc = documents.read(document)
     if doc is None:
         return None
-    row = next(documents.rows("SELECT kind FROM document WHERE id = ?", (document,)), None)
-    if row is not None and row[0] in ("dtd", "rnc", "xquery"):
+    row = next(documents.rows("SELECT root FROM document WHERE id = ?", (document,)), None)
+    if row is not None and not row[0]:  # no document with tags: a DTD, a text
         return doc.body
     repaired = repair(doc.body)
     return doc.body if repaired is None else repaired.data
