@@ -69,6 +69,11 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
         names = {name for steps in every for phase in PHASES for name in getattr(steps, phase) or ()}
         return sorted(names - {BUILT_IN})
 
+    def correctors(self) -> list[str]:
+        """The names of those that correct documents."""
+        every = [self.phases, *self.kinds.values()]
+        return sorted({name for steps in every for name in steps.correct or ()} - {BUILT_IN})
+
     def mark(self) -> str:
         """A digest of the phases and the code of plugins, empty for no plan; clusters are made anew each time."""
         digest = hashlib.sha256(msgspec.json.encode((self.phases, self.kinds)))

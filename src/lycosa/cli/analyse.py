@@ -10,7 +10,9 @@ import click
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.mission_choice import MissionChoice
 from lycosa.config.command_options import named_collection
+from lycosa.errors import Partial
 from lycosa.missions import registry
+from lycosa.output.wording import counted
 
 
 @click.command()
@@ -59,4 +61,6 @@ def analyse(
     tally = analyse_collection(where, analyzer, options)
     if not quiet:
         click.echo("\n".join(printable(line) for line in format_summary(where, tally)))
+    if tally.failed:
+        raise Partial(f"plugins failed on {counted(tally.failed, 'document')}; all else is analysed.")
     return INTERRUPTED if tally.ended_by else 0

@@ -23,7 +23,11 @@ from support.loopback import Reply, Web, html
 from support.make_collection import add, make_collection
 
 from lycosa import crawl
+from lycosa.analysis.analyzer import Task
+from lycosa.analysis.store import Store
 from lycosa.cli.main import program
+from lycosa.errors import UsageError
+from lycosa.missions.xml.analysis import XmlAnalyzer
 
 XSD = "http://www.w3.org/2001/XMLSchema"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -110,7 +114,7 @@ def pages() -> list[tuple[str, str, bytes]]:
 
 def analyse(folder: Path, *arguments: str, code: int = 0) -> str:
     result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--workers", "1", *arguments])
-    assert result.exit_code == code, (result.output, result.exception)
+    assert getattr(result.exception, "exit_code", result.exit_code) == code, (result.output, result.exception)
     return result.output
 
 
@@ -445,21 +449,104 @@ def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) 
     assert not (folder / "analysis.db").exists()
 
 
-def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
-    """The others go on, and --retry tries again."""
-    folder = make_collection(tmp_path / "c", pages()[:4])
+RUDE = """
+from lycosa.analysis.analyzer import Corrected, Correction
+def f(case):
+    if case.url.endswith("good.xml"):
+        raise ValueError("rude")
+    return {"polite": 1}
+def wrong(case):
+    return {"a thing": object()}
+def shout(case):
+    return Corrected(case.data.replace(b"7", b"8"), [Correction("shout", "7", 1)]) if b"7" in case.data else None
+"""
+
+
+def test_a_plugin_that_raises_loses_nothing_that_others_found(tmp_path: Path) -> None:
+    """What it said stands with the document, and the command says so and ends with 7."""
+    folder = make_collection(tmp_path / "c", pages())
     plan = tmp_path / "plan.toml"
-    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f']\n")
-    (tmp_path / "rude.py").write_text("def f(case):\n    if 'bad' in case.url:\n        raise ValueError('no')\n")
-    out = analyse(folder, "--plan", str(plan))
-    assert "set aside http://site.test/bad.xml: error: ValueError: no" in out
-    assert facts(folder, "outcome") == {
-        "a.xsd": "done",
-        "parts/types.xsd": "done",
-        "good.xml": "done",
-        "bad.xml": "error",
+    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f', 'rude.py:wrong']\n")
+    (tmp_path / "rude.py").write_text(RUDE)
+    out = analyse(folder, "--plan", str(plan), code=7)
+    assert f"{SITE}good.xml: rude.py:f: ValueError: rude" in out
+    found = facts(folder, "kind", "validity", "extra", "error")
+    assert found["good.xml"][:3] == ("xml", "valid", "{}")
+    assert found["bad.xml"][:3] == ("xml", "invalid", '{"polite":1}') and "rude.py:wrong" in found["bad.xml"][3]
+    assert analyse(folder, "--plan", str(plan), "--retry", code=7).startswith(f"{len(PAGES)} pages")
+    (tmp_path / "rude.py").write_text("def f(case): return None\ndef wrong(case): return {}\n")
+    assert analyse(folder, "--plan", str(plan)).startswith(f"{len(PAGES)} pages")
+
+
+def test_an_export_corrects_as_the_plan_does(tmp_path: Path) -> None:
+    """Documents that plugins put right leave so; without their plan the export is refused."""
+    folder = make_collection(tmp_path / "c", pages())
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[phases]\ncorrect = ['built-in', 'rude.py:shout']\n")
+    (tmp_path / "rude.py").write_text(RUDE)
+    analyse(folder, "--plan", str(plan))
+    words = ["export", "folder", "-c", str(folder), "-o", str(tmp_path / "out"), "--select", "url = *good.xml"]
+    result = CliRunner().invoke(program, [*words, "--corrected"])
+    assert (
+        isinstance(result.exception, UsageError)
+        and "rude.py:shout" in str(result.exception)
+        and "--plan" in str(result.exception)
+    )
+    assert CliRunner().invoke(program, [*words, "--corrected", "--plan", str(plan)]).exit_code == 0
+    assert b">8<" in (tmp_path / "out/good.xml").read_bytes()
+    assert CliRunner().invoke(program, words).exit_code == 0
+    assert (tmp_path / "out/good.xml").read_bytes() == PAGES["good.xml"]
+
+
+def test_what_is_no_fault(tmp_path: Path) -> None:
+    """Blanks before an instruction, names of XML's fifth edition, ignored sections of DTDs, pictures nobody wants."""
+    name = "a\U00010400\u0b71"
+    body = f'<{name} {name}="1" xmlns:xi="http://www.w3.org/2001/XInclude"><{name}/><xi:include href="x.txt"/></{name}>'
+    files = {
+        "styled.xml": b'\n<?xml-stylesheet href="#here"?><a/>',
+        "names.xml": body.encode(),
+        "wrong.xml": "<a\u2000b/>".encode(),
+        "prefixed.xml": b'<!DOCTYPE l:a SYSTEM "prefixed.dtd"><l:a xmlns:l="urn:l"/>',
+        "prefixed.dtd": b'<!ELEMENT l:a EMPTY><!ATTLIST l:a xmlns:l CDATA #FIXED "urn:l">',
+        "switch.dtd": b"""<!ENTITY % off "IGNORE"><!ENTITY % on "INCLUDE"><![IGNORE[<!ENTITY % a SYSTEM "a.mod">%a;]]>
+            <![%off;[<![%on;[<!ENTITY % b SYSTEM "b.mod">%b;]]>]]><![ %on; [<!ENTITY % c SYSTEM "c.mod">%c;]]>""",
+        "c.mod": b"<!ELEMENT c EMPTY>",
+        "x.txt": b"a text",
+        "rules.nvdl": b'<rules xmlns="http://purl.oclc.org/dsdl/nvdl/ns/structure/1.0"/>',
     }
-    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 page ")
+    folder = make_collection(tmp_path / "c", [(SITE + path, "text/plain", body) for path, body in files.items()])
+    analyse(folder)
+    found = facts(folder, "kind", "well_formed", "closure", "validity", "changes", "elements")
+    assert found["styled.xml"][:2] == ("xml", 1) and found["styled.xml"][4] == 0
+    assert found["names.xml"] == ("xml", 1, "complete", None, 0, 3)
+    assert found["wrong.xml"][1] == 0
+    assert found["prefixed.xml"][3] == "valid"
+    assert found["switch.dtd"][:4] == ("dtd", None, "complete", "usable")
+    assert found["rules.nvdl"][0] == "nvdl"
+    broken = CliRunner().invoke(program, ["export", "addresses", "-c", str(folder), "--select", "not well_formed"])
+    assert broken.output.splitlines()[0] == f"{SITE}wrong.xml" and "prefixed.dtd" not in broken.output
+
+
+def test_pictures_that_are_refused_are_not_missing(web: Web, tmp_path: Path) -> None:
+    """The mission does not collect them, so nothing is wrong with a document that shows one."""
+    body = b'<a xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="p.png" parse="text"/></a>'
+    web["site.test/"] = Reply(body, headers={"Content-Type": "text/xml"})
+    run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "closure", "missing")[""] == (None, None)
+    assert rows(tmp_path / "c", "SELECT how FROM link") == [("refused",)]
+
+
+def test_what_is_set_aside_has_a_name(analysed: Path) -> None:
+    """People know a schema and a document by their addresses, and the largest schema is compiled first."""
+    analyzer = XmlAnalyzer()
+    with closing(Store(analysed, analyzer)) as store:
+        names = dict(store.rows("SELECT url, id FROM document"))
+        roots = f"[{names[f'{SITE}a.xsd']}]"
+        number = store.value("SELECT id FROM grammar WHERE roots = ?", (roots,))
+        assert analyzer.describe_task(store, Task(f"grammar {number}")) == f"the schema {SITE}a.xsd"
+        task = Task(f"check {number}", names[f"{SITE}good.xml"])
+        assert analyzer.describe_task(store, task) == f"the check of {SITE}good.xml"
 
 
 def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class XmlAnalyzer(Analyzer):
     name = "xml"
     version = "5"
     columns = {
-        "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
+        "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "BOOLEAN", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
         "fanout": "INTEGER", "mean_fanout": "REAL", "recursion": "INTEGER", "mixed": "INTEGER", "text_share": "REAL",
         "comments": "INTEGER", "instructions": "INTEGER", "names": "INTEGER", "attribute_names": "INTEGER",
@@ -178,7 +178,9 @@ class XmlAnalyzer(Analyzer):
         closures = closure.find_closures(store)
         with store.transaction():
             _list_grammars(store, closures)
-        sql = "SELECT id FROM grammar WHERE state = '' ORDER BY id"
+        # Those that take long go first, so that nobody waits for them at the end.
+        sql = """SELECT id FROM grammar WHERE state = '' ORDER BY (
+                     SELECT total(closure_size) FROM json_each(roots) JOIN document ON document.id = value) DESC, id"""
         yield from (Task(f"grammar {number}", 0, 1) for (number,) in list(store.rows(sql)))
         sql = """SELECT document.id, grammar.id FROM document JOIN grammar ON document.schema = grammar.id
                  WHERE document.checked IS NOT grammar.mark AND document.well_formed ORDER BY grammar.id, document.id"""
@@ -224,6 +226,16 @@ class XmlAnalyzer(Analyzer):
             mark = store.value("SELECT mark FROM grammar WHERE id = ?", (int(number),))
             facts = {"validity": "unknown", "validity_error": f"{facts['outcome']}: {facts['error']}", "checked": mark}
         store.learn(task.document, facts)
+
+    def describe_task(self, store: AnalysisStore, task: Task) -> str:
+        """The schema that is compiled, or the document that is checked."""
+        what, _, number = task.subject.partition(" ")
+        document = task.document
+        if what == "grammar":
+            roots = store.value("SELECT roots FROM grammar WHERE id = ?", (int(number),))
+            document = next(iter(msgspec.json.decode(roots or "[]", type=list[int])), 0)
+        url = store.value("SELECT url FROM document WHERE id = ?", (document,)) or task.subject
+        return f"the schema {url}" if what == "grammar" else f"the check of {url}"
 
     def forget(self, store: AnalysisStore) -> None:
         """Let schemas and documents be tried again that took too much time or memory."""

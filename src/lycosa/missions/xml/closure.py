@@ -16,7 +16,7 @@ from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, CatalogEntry, fold_pu
 from lycosa.missions.xml.links import PARTS as PART_KINDS
 
 #: Kinds that others are written in, or checked against.
-SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
+SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron", "nvdl")
 GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
 #: Strong links that a document can be used without.
 SPARE = ("pi:xml-stylesheet", "ndata-entity")
@@ -24,6 +24,10 @@ SPARE = ("pi:xml-stylesheet", "ndata-entity")
 _OF_INSTANCES = ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation", "pi:xml-model")
 #: Links that make the target a part of the source, not a neighbour of it.
 PARTS = ("xsd:include", "xsd:redefine", "xsd:override", "rng:include", "rng:externalRef", "parameter-entity")
+#: Links that lead to pictures and texts as well as to XML.
+_OF_MEDIA = ("xi:include", "external-entity", "ndata-entity", "pi:xml-stylesheet")
+#: `how` of a link to what the mission refuses to collect.
+REFUSED = "refused"
 #: A closure is followed so far; larger ones are cut, and counted as incomplete.
 MAX_CLOSURE = 20_000
 _MAX_REDIRECTS = 10
@@ -36,7 +40,7 @@ def quote(names: Iterable[str]) -> str:
 
 
 _NEEDED = f"""
-link.strong AND link.kind NOT IN ({quote(SPARE)}) AND link.kind NOT LIKE 'catalog:%'
+link.strong AND link.how <> '{REFUSED}' AND link.kind NOT IN ({quote(SPARE)}) AND link.kind NOT LIKE 'catalog:%'
 AND NOT (document.kind IN ({quote(GRAMMARS)}) AND link.kind IN ({quote(_OF_INSTANCES)}))
 AND NOT (document.kind = 'xsd' AND link.kind = 'doctype-system')"""
 
@@ -62,6 +66,19 @@ def resolve_links(store: AnalysisStore, collection: Collection) -> None:
     _keep(store, "redirect", _follow_redirects(store, collection))
     _keep(store, "catalog", _ask_catalogs(store, collection))
     _keep(store, "guess", _take_guesses(store, collection))
+    _mark_refused(store, collection)
+
+
+def _mark_refused(store: AnalysisStore, collection: Collection) -> None:
+    """Note links to pictures and the like that the mission does not collect: nothing is wrong with their documents."""
+    sql = f"SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+    wanted = {target for (target,) in store.rows(sql)}
+    if wanted:
+        refused = collection.rows("SELECT url FROM url WHERE state = 8 AND reason = 'reject-list'")
+        rows = [(REFUSED, url) for (url,) in refused if url in wanted]
+        sql = f"UPDATE link SET how = ? WHERE target = ? AND strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+        with store.transaction():
+            store.db.executemany(sql, rows)
 
 
 #: Documents whose content says nothing; those that others only link to are named by their links.

@@ -18,8 +18,8 @@ from lycosa.parse import Doc, Root, xml
 
 #: Every kind, in the order in which lists show them.
 NAMES = (
-    "xml", "xsd", "dtd", "xslt", "xquery", "rdf", "owl", "rng", "rnc", "schematron", "wsdl", "svg", "feed", "sitemap",
-    "xhtml",
+    "xml", "xsd", "dtd", "xslt", "xquery", "rdf", "owl", "rng", "rnc", "schematron", "nvdl", "wsdl", "svg", "feed",
+    "sitemap", "xhtml",
 )  # fmt: skip
 
 XSD = "http://www.w3.org/2001/XMLSchema"
@@ -28,6 +28,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 OWL = "http://www.w3.org/2002/07/owl#"
 RELAXNG = "http://relaxng.org/ns/structure/1.0"
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
+NVDL = "http://purl.oclc.org/dsdl/nvdl/ns/structure/1.0"
 WSDL = "http://schemas.xmlsoap.org/wsdl/"
 WSDL2 = "http://www.w3.org/ns/wsdl"
 SVG = "http://www.w3.org/2000/svg"
@@ -45,6 +46,7 @@ _BY_NAMESPACE = {
     "http://relaxng.org/ns/structure/0.9": "rng",
     SCHEMATRON: "schematron",
     "http://www.ascc.net/xml/schematron": "schematron",
+    NVDL: "nvdl",
     WSDL: "wsdl",
     WSDL2: "wsdl",
     SVG: "svg",
@@ -61,7 +63,7 @@ SUFFIXES = {
     "xq": "xquery", "xqy": "xquery", "xqm": "xquery", "xql": "xquery", "xqu": "xquery", "xquery": "xquery",
     "rdf": "rdf", "owl": "owl", "rng": "rng", "rnc": "rnc", "sch": "schematron", "wsdl": "wsdl", "svg": "svg",
     "xhtml": "xhtml", "xht": "xhtml", "rss": "feed", "atom": "feed", "gml": "xml", "kml": "xml", "xmi": "xml",
-    "xbl": "xml", "xul": "xml", "nvdl": "xml", "xpl": "xml", "xproc": "xml", "wadl": "xml", "mml": "xml", "cat": "xml",
+    "xbl": "xml", "xul": "xml", "nvdl": "nvdl", "xpl": "xml", "xproc": "xml", "wadl": "xml", "mml": "xml", "cat": "xml",
 }  # fmt: skip
 _TYPES = {
     "application/xml-dtd": "dtd",

@@ -266,7 +266,8 @@ class Validator:
             if b"<!ENTITY" in body or b"[" in body[: body.find(b"<!DOCTYPE") + 2000] or _has_entities(body):
                 return self._check_whole(body, url, options)
             tree = _parse(body, url)
-            root, named = tree.getroottree().docinfo.root_name, tree.getroottree().docinfo.internalDTD
+            root, named = etree.QName(tree).localname, tree.getroottree().docinfo.internalDTD
+            root = f"{tree.prefix}:{root}" if tree.prefix else root  # DTDs know names as they are written
             if tree.getroottree().docinfo.standalone:
                 return self._check_whole(body, url, options)  # it promises to need no default of its DTD
             if named is not None and root != named.name:
