@@ -130,8 +130,9 @@ class _Analysis:
         self.store.set_meta("correctors", " ".join(self.options.plan.correctors()))
         whole.seconds = time.monotonic() - began
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
-        whole.failed = int(self.store.value(f"SELECT count(*) FROM document WHERE {_FAILED}"))
-        whole.failures = list(self.store.rows(f"SELECT url, error FROM document WHERE {_FAILED} LIMIT {SHOWN}"))
+        whole.failed = len(whole.failures) + int(self.store.value(f"SELECT count(*) FROM document WHERE {_FAILED}"))
+        failed = self.store.rows(f"SELECT url, error FROM document WHERE {_FAILED} LIMIT {SHOWN}")
+        whole.failures = [*failed, *whole.failures][:SHOWN]
         return whole
 
     def _relate(self, whole: AnalysisTally) -> None:
@@ -148,7 +149,7 @@ class _Analysis:
         began = time.process_time()
         self.analyzer.finish(self.store)
         clusters = {**self.analyzer.clusters, **self.options.plan.clusters}
-        sort_documents(self.store, clusters)
+        whole.failures = sort_documents(self.store, clusters)
         whole.phases["sort"] = time.process_time() - began
         if not whole.ended_by:
             self.store.set_meta("analysed", time.time())

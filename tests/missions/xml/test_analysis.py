@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -449,6 +450,54 @@ def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) 
     assert not (folder / "analysis.db").exists()
 
 
+SORTING = """
+from lycosa.output.html_page import Section, table
+
+def shape(document):
+    if document["url"].endswith("deep.xml"):
+        raise ValueError("too deep")
+    return "flat" if (document["depth"] or 0) < 2 else "tall"
+
+def figures(collection):
+    rows = collection.query("SELECT kind, count(*) FROM analysis.document GROUP BY kind")
+    return Section("Figures <of mine>", [table(("kind", "documents"), rows)])
+
+def broken(collection):
+    raise KeyError("x")
+"""
+
+
+def test_a_collector_and_a_section_in_python(tmp_path: Path) -> None:
+    """A function sorts documents into a cluster, another makes a section of the report; one that fails is told."""
+    folder = make_collection(tmp_path / "c", pages())
+    plan = tmp_path / "plan.toml"
+    plan.write_text('report = ["mine.py:figures"]\n[clusters]\nshapes = "mine.py:shape"\n')
+    (tmp_path / "mine.py").write_text(SORTING)
+    out = analyse(folder, "--plan", str(plan), code=7)
+    assert "by shapes" in out and "deep.xml: mine.py:shape: ValueError: too deep" in out
+    sql = "SELECT url, collection FROM membership JOIN document ON id = document WHERE cluster = 'shapes'"
+    shapes = dict(rows(folder, sql))
+    assert shapes[f"{SITE}good.xml"] == "flat" and shapes[f"{SITE}a.xsd"] == "tall" and f"{SITE}deep.xml" not in shapes
+    words = ["report", "xml", "-c", str(folder), "-o", str(tmp_path / "r.html"), "--plan", str(plan)]
+    assert CliRunner().invoke(program, words).exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "Figures &lt;of mine&gt;" in page and "Cluster shapes" in page
+    plan.write_text('report = ["mine.py:broken"]\n')
+    assert "mine.py:broken" in str(CliRunner().invoke(program, words).exception)
+
+
+def test_the_report_says_what_was_checked(analysed: Path, tmp_path: Path) -> None:
+    """Schemas that are no documents of others have no schema of their own; lists that are cut say so."""
+    folder, page = tmp_path / "c", tmp_path / "r.html"
+    shutil.copytree(analysed, folder)
+    add(folder, [(f"{SITE}x{n}.xml", "text/xml", f'<x xmlns="urn:x:{n}"/>'.encode()) for n in range(210)])
+    analyse(folder)
+    assert CliRunner().invoke(program, ["report", "xml", "-c", str(folder), "-o", str(page)]).exit_code == 0
+    text = page.read_text()
+    assert "The first 200 of " in text and "All 200" not in text
+    assert re.search(r"dtd: not checked: 1<", text) and not re.search(r"(?:dtd|xsd|rng): no schema", text)
+
+
 RUDE = """
 from lycosa.analysis.analyzer import Corrected, Correction
 def f(case):
@@ -580,6 +629,16 @@ def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert rows(folder, "SELECT count(*), count(DISTINCT url), total(elements) FROM document") == [
         (600, 600, sum(n + 1 for n in range(600)))
     ]
+
+
+def test_a_query_that_goes_wrong_names_the_tables_of_the_analysis(analysed: Path, tmp_path: Path) -> None:
+    """With their columns; before an analysis it says how to come by them."""
+    for sql in ("SELECT * FROM documents", "SELECT nope FROM analysis.document"):
+        said = str(CliRunner().invoke(program, ["query", "-c", str(analysed), sql]).exception)
+        assert "analysis.document (id, n, digest, url, host" in said and "analysis.link (document, nth, kind" in said
+    folder = make_collection(tmp_path / "c", pages())
+    said = str(CliRunner().invoke(program, ["query", "-c", str(folder), "SELECT * FROM analysis.document"]).exception)
+    assert "lycosa analyse" in said
 
 
 def test_a_missing_collection_is_told(tmp_path: Path) -> None:

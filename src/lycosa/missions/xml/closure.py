@@ -18,6 +18,8 @@ from lycosa.missions.xml.links import PARTS as PART_KINDS
 #: Kinds that others are written in, or checked against.
 SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron", "nvdl")
 GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
+#: Kinds that nothing is checked against here, or that are only checked as the whole that they are part of.
+UNCHECKED = (*GRAMMARS, "entity", "text", "part")
 #: Strong links that a document can be used without.
 SPARE = ("pi:xml-stylesheet", "ndata-entity")
 #: What schemas and stylesheets say of themselves as documents, and no processor of them follows.
