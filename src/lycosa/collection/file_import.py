@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -30,6 +29,7 @@ from lycosa.parse import read
 from lycosa.version import __version__
 
 _AT_ONCE = 200
+_BATCH_BYTES = 32 << 20
 _OWNER = "import:0"
 _ENDING = ".collection"
 
@@ -80,6 +80,20 @@ def import_files(source: Path, into: Path, mission: Mission) -> Imported:
         return _FileImport(into, known).run(files)
 
 
+def _gather(files: Iterable[SourceFile]) -> Iterator[list[SourceFile]]:
+    """Files in batches, each as large as memory holds without notice."""
+    batch: list[SourceFile] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += len(file.body)
+        if len(batch) >= _AT_ONCE or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
 class _FileImport:
     """One import into a collection that is locked."""
 
@@ -98,8 +112,7 @@ class _FileImport:
         writer = ArchiveWriter(self._folder / "archive", prefix=prefix, max_bytes=1 << 30, software=software, info={})
         try:
             with writer as archive:
-                files = iter(source)
-                while batch := list(islice(files, _AT_ONCE)):
+                for batch in _gather(source):
                     count += len(batch)
                     new += self._commit(batch, archive)
         finally:

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from lycosa import urls
 from lycosa.archive.reader import iter_records
 from lycosa.errors import UsageError
 from lycosa.fetch.decode import decode
+from lycosa.output.table import printable
 from lycosa.output.wording import counted
 
 #: Hosts that cannot exist (RFC 2606): files have addresses below them, so that links between files lead to files.
@@ -100,7 +102,7 @@ class FileSource:
         self._counts[reason] = self._counts.get(reason, 0) + 1
         names = self._left_out.setdefault(reason, [])
         if len(names) < _NAMED:
-            names.append(name)
+            names.append(printable(name))
 
     def _is_full(self, name: str) -> bool:
         limits = self._limits
@@ -119,7 +121,8 @@ class FileSource:
         while folders:
             path, name, around = folders.pop()
             try:
-                entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+                with os.scandir(path) as listing:
+                    entries = sorted(islice(listing, self._limits.files + 1), key=lambda entry: entry.name)
             except OSError as error:
                 self._leave_out(name or ".", f"cannot be read ({error.strerror})")
                 continue
@@ -129,7 +132,7 @@ class FileSource:
                 real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
                 if entry.is_symlink() and os.path.commonpath((root, real)) != root:
                     self._leave_out(inner, "a link out of the folder")
-                elif entry.is_dir():
+                elif _is_folder(entry):
                     if real in around or len(around) > _MAX_DEPTH:
                         self._leave_out(inner, "a link to a folder around it, or too deep")
                     else:
@@ -221,6 +224,13 @@ class FileSource:
                     self._leave_out(url, f"larger than {limit >> 20:,} MiB")
                 else:
                     yield SourceFile(url, body, headers.get("content-type", ""), at=at)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _time_of(info: zipfile.ZipInfo) -> float:

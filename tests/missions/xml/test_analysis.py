@@ -23,7 +23,7 @@ from support.crawl_runs import crawl as run_crawl
 from support.loopback import Reply, Web, html
 from support.make_collection import add, make_collection
 
-from lycosa import crawl
+from lycosa import Collection, crawl
 from lycosa.analysis.analyzer import Task
 from lycosa.analysis.store import Store
 from lycosa.cli.main import program
@@ -586,16 +586,22 @@ def test_pictures_that_are_refused_are_not_missing(web: Web, tmp_path: Path) -> 
     assert rows(tmp_path / "c", "SELECT how FROM link") == [("refused",)]
 
 
-def test_what_is_set_aside_has_a_name(analysed: Path) -> None:
-    """People know a schema and a document by their addresses, and the largest schema is compiled first."""
-    analyzer = XmlAnalyzer()
-    with closing(Store(analysed, analyzer)) as store:
+def test_what_is_set_aside_has_a_name(analysed: Path, tmp_path: Path) -> None:
+    """People know a schema and a document by their addresses; schemas with many parts are compiled first."""
+    folder, analyzer = tmp_path / "c", XmlAnalyzer()
+    shutil.copytree(analysed, folder)
+    with closing(Store(folder, analyzer)) as store, Collection(folder) as collection:
         names = dict(store.rows("SELECT url, id FROM document"))
         roots = f"[{names[f'{SITE}a.xsd']}]"
         number = store.value("SELECT id FROM grammar WHERE roots = ?", (roots,))
         assert analyzer.describe_task(store, Task(f"grammar {number}")) == f"the schema {SITE}a.xsd"
         task = Task(f"check {number}", names[f"{SITE}good.xml"])
         assert analyzer.describe_task(store, task) == f"the check of {SITE}good.xml"
+        store.db.execute("UPDATE grammar SET state = ''")
+        tasks = [task for task in analyzer.relate(store, collection) if task.subject.startswith("grammar")]
+        sizes = dict(store.rows("SELECT 'the schema ' || url, closure_size FROM document"))
+        order = [sizes.get(analyzer.describe_task(store, task), 0) for task in tasks]
+        assert len(order) > 3 and order == sorted(order, reverse=True)
 
 
 def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:

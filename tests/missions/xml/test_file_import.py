@@ -123,12 +123,14 @@ def test_nothing_leads_out_of_a_folder(tmp_path: Path) -> None:
     (folder / "inside").symlink_to(folder / "schemas")
     (folder / "nowhere").symlink_to(folder / "nothing")
     os.mkfifo(folder / "pipe")
+    (folder / "self").symlink_to("self")
+    (folder / "bad\x1bname.xml").symlink_to(tmp_path / "secret.xml")
     source = FileSource(folder)
     names = [file.url.removeprefix("http://folder.invalid/") for file in source]
     assert sorted(names) == sorted([*FOUND, "inside/a.xsd", "inside/parts/n.xsd"])
     said = " ".join(source.notes())
-    assert "2 files are left out, a link out of the folder: out.xml, up." in said
-    assert "docs/loop" in said and "pipe" in said and "nowhere" in said
+    assert "3 files are left out, a link out of the folder: bad" in said and "\x1b" not in said
+    assert "docs/loop" in said and "pipe" in said and "nowhere" in said and "self" in said
     done = run("analyse", "xml", folder, "-c", tmp_path / "c", "--workers", "1", "-q")
     assert getattr(done.exception, "exit_code", 0) == 7 and "out.xml" in str(done.exception)
     assert "secret" not in str(facts(tmp_path / "c", "root", base=""))
