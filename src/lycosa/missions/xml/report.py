@@ -20,9 +20,9 @@ from lycosa.output.wording import counted
 
 _TOP = 15  # bars
 _ROWS = 200  # of a table
-#: Not what the core sees in other files; a plan may have kinds of its own.
+#: Not what the core sees in other files, but texts, which documents include; a plan may have kinds of its own.
 _FAMILY = """kind NOT IN
-    ('', 'html', 'archive', 'image', 'audio', 'video', 'font', 'document', 'pdf', 'json', 'text', 'binary')"""
+    ('', 'html', 'archive', 'image', 'audio', 'video', 'font', 'document', 'pdf', 'json', 'binary')"""
 _SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 _SIZE_NAMES = ["<100", "100", "300", "1k", "3k", "10k", "30k", "100k", "300k", "1M", "3M", "≥10M"]
 _DEEPEST = 30
