@@ -35,6 +35,10 @@ class Quarry:
         """The refined kind if this document is quarry ("recipe/soup"), else None."""
         return None
 
+    def recognise_part(self, doc: Doc, relation: str) -> str | None:
+        """The kind of a document that is quarry only for the link that leads to it, of one of the trusted kinds."""
+        return None
+
     def relevance(self, doc: Doc) -> float:
         """How much of the topic is here, 0 to 1."""
         return 0.0
@@ -103,6 +107,11 @@ class QuarryUnion(Quarry):
     def recognise(self, doc: Doc) -> str | None:
         """The kinds that they find, with ", " between them where they are several."""
         return ", ".join(dict.fromkeys(kind for _, kind in self._ask("recognise", doc.url, doc) if kind)) or None
+
+    def recognise_part(self, doc: Doc, relation: str) -> str | None:
+        found = self._ask("recognise_part", doc.url, doc, relation)
+        kinds = [kind for part, kind in found if kind and relation in part.trusted_kinds]
+        return ", ".join(dict.fromkeys(kinds)) or None
 
     def relevance(self, doc: Doc) -> float:
         return max((answer for _, answer in self._ask("relevance", doc.url, doc)), default=0.0)

@@ -29,7 +29,15 @@ from lycosa.frontier.contract import (
     overlaps,
 )
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import ANSWERED, HELD, PageBefore, event_of, owns_before
+from lycosa.frontier.page_events import (
+    ANSWERED,
+    HELD,
+    REOPENED_BY_NEED,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    owns_before,
+)
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
     ArchivePlace,
@@ -244,7 +252,12 @@ class MemoryFrontier:
         for discovery in batch.discoveries:
             self._add(discovery, woken, max_depth)
         for outcome in batch.outcomes:
+            if is_needed_now(outcome, tables.urls[outcome.row - 1].before):
+                woken.add(outcome.host)
             self._apply_outcome(tables.urls[outcome.row - 1], outcome, committed)
+        for discovery in batch.discoveries:
+            if discovery.needed:
+                self._open_needed(discovery, woken)
         for hint in latest(batch.hints):
             self._apply_hint(hint, woken)
         for outcome in batch.outcomes:
@@ -314,6 +327,16 @@ class MemoryFrontier:
         if max_depth >= 0 and discovery.reason not in BARRED:
             self._lower(known, discovery.depth, woken, max_depth, fits=discovery.state == State.PENDING)
 
+    def _open_needed(self, discovery: Discovery, woken: set[str]) -> None:
+        known = self._tables.by_id[discovery.url_hash]
+        waits = known.state in (State.PENDING, State.WAITING) and not known.discovery.seed
+        dropped = known.state in (State.FETCHED, State.REJECTED) and known.reason in REOPENED_BY_NEED
+        if known.discovery.via != discovery.via and (waits or dropped):
+            known.discovery.via, known.discovery.parent = discovery.via, discovery.parent
+            if dropped:
+                open_url(known)
+                woken.add(discovery.host)
+
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
         lower = depth < url.depth
         url.depth = min(depth, url.depth)
@@ -339,6 +362,8 @@ class MemoryFrontier:
     def _apply_outcome(self, url: Url, outcome: Outcome, committed: Committed) -> None:
         tables, number, page = self._tables, self._round, outcome.page
         before, state = url.before, outcome.state
+        if is_needed_now(outcome, before):
+            state = State.PENDING
         if state == State.FETCHED and page is not None:
             if page.digest and tables.holders.setdefault(page.digest, (outcome.row, number))[0] != outcome.row:
                 state = State.DUPLICATE

@@ -111,6 +111,7 @@ class AnswerIntake:
             at=answer.began,
             due=disposition.due,
             retries=disposition.retries or target.retries,
+            via=target.via,
         )
         mime = ""
         if disposition.state == State.FETCHED:
@@ -203,7 +204,7 @@ class AnswerIntake:
     def _process_page(self, answer: Answer, outcome: Outcome, page: _Page) -> None:
         """Follow the links of a page, and store it."""
         began, target, doc = time.perf_counter(), answer.target, page.doc
-        kind = self._guarded_quarry.recognise(doc) if self._guarded_quarry is not None else doc.kind
+        kind = self._guarded_quarry.recognise(doc, target.via) if self._guarded_quarry is not None else doc.kind
         if kind and self._guarded_quarry is not None and (answer.spool or answer.failure == "too-large"):
             if answer.failure == "too-large" and target.max_bytes:
                 self.conditions.want_whole(target)

@@ -46,6 +46,7 @@ class Doc:
         "_root",
         "_text",
         "_tree",
+        "announced",
         "base",
         "body",
         "canonical",
@@ -69,6 +70,7 @@ class Doc:
         self.body = body
         self.kind = kind
         self.mime = mime
+        self.announced = ""  # the media type that the server named; `mime` is what the content is
         self.charset = ""
         self.title = ""
         self.base = url
@@ -175,6 +177,7 @@ def read(
     mime = extract_mime(headers.get("content-type", ""))
     kind, essence = sniff.sniff(mime.essence, body)
     doc = Doc(url, body, kind=kind, mime=essence)
+    doc.announced = mime.essence
     doc._header_charset = mime.charset
     doc._read_pdf = read_pdf
     directives: tuple[str, ...] = ()
