@@ -15,7 +15,7 @@ class Geo(Quarry):
     """The quarry of geographic services; the policies alone say how promising a link is."""
 
     name = "geo"
-    version = "6"
+    version = "7"
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind of service that a document describes: "ogc:wms/1.3.0"."""
@@ -26,8 +26,8 @@ class Geo(Quarry):
         return service_hints.links(doc)
 
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
-        """An exception report comes from a service: where else that may describe itself."""
-        return service_hints.links_of_exception(doc)
+        """An exception report comes from a service, an endpoint of several may have others: what to ask for next."""
+        return service_hints.links_of_error(doc, status)
 
     def identity(self, url: str) -> str:
         """The service that an address asks for its capabilities, whatever the spelling."""

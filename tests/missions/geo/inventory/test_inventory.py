@@ -255,7 +255,7 @@ def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     lines = out.read_text().splitlines()
     assert lines[0] == ",".join(LAYERS) and len(lines) == 14
     assert main(["services", "-c", str(atlas), "--state", "alive"]) == 2
-    assert "allowed: live, exception" in capsys.readouterr().err
+    assert "allowed: live, empty, exception" in capsys.readouterr().err
 
 
 def test_nothing_to_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,6 +369,87 @@ def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
         layers = list(ServiceInventory(collection).layers())
         assert sorted(layer.item.title for layer in layers) == ["A", "Same", "Same", "Same"]
         assert len({layer.id for layer in layers}) == 4
+    web.close()
+
+
+def test_an_api_is_called_as_its_first_page_says(tmp_path: Path) -> None:
+    """What one of its collections is called, is about and is found by is not said of the API."""
+    web = Web()
+
+    def put(address: str, content: dict[str, object]) -> None:
+        web[address] = Reply(json.dumps(content).encode(), headers={"Content-Type": "application/json"})
+
+    part: dict[str, object] = {"id": "wells", "title": "Wells", "description": "All of them", "keywords": ["water"]}
+    part |= {"extent": {}, "links": [{"rel": "items", "href": "http://maps.test/api/collections/wells/items"}]}
+    rels = {"conformance": "conformance", "data": "collections"}
+    links = [{"rel": rel, "href": f"http://maps.test/api/{name}"} for rel, name in rels.items()]
+    put("maps.test/api", {"title": "Basin", "description": "Of a river", "keywords": ["basin"], "links": links})
+    put("maps.test/api/collections", {"collections": [part], "links": []})
+    put("maps.test/api/collections/wells", part)
+    put("maps.test/bare/collections/wells", part)
+    web["maps.test/"] = html("/api", "/api/collections", "/api/collections/wells", "/bare/collections/wells")
+    with hunt(web, tmp_path) as collection:
+        found = {e.service.endpoint: e.service for e in ServiceInventory(collection).live}
+        api, bare = found["http://maps.test/api"], found["http://maps.test/bare"]
+        assert (api.title, api.abstract, api.keywords, api.items) == ("Basin", "Of a river", ("basin",), 1)
+        assert (bare.title, bare.abstract, bare.keywords, bare.items) == ("", "", (), 1)
+    web.close()
+
+
+def test_an_empty_service_is_not_live(tmp_path: Path) -> None:
+    """Programs describe services that nobody configured: linked they are empty, beside others they are a guess."""
+    web = Web()
+    wcs = """<Capabilities version="2.0.1" xmlns="http://www.opengis.net/wcs/2.0"><Contents/></Capabilities>"""
+    wms = '<WMS_Capabilities version="1.3.0"><Capability><Layer><Name>a</Name></Layer></Capability></WMS_Capabilities>'
+    for address, body in (
+        ("maps.test/ows?service=WMS&request=GetCapabilities", wms),
+        ("maps.test/ows?request=GetCapabilities&service=WCS", wcs.replace("<Contents", "<!-- 1 --><Contents")),
+        ("maps.test/wcs?service=WCS&request=GetCapabilities", wcs),
+    ):
+        web[address] = Reply(body.encode(), headers={"Content-Type": "text/xml"})
+    web["maps.test/"] = html("/ows?service=WMS&request=GetCapabilities", "/wcs?service=WCS&request=GetCapabilities")
+    with hunt(web, tmp_path) as collection:
+        entries = [entry for entry in ServiceInventory(collection).entries if entry.sources]
+        found = {entry.service.endpoint + " " + entry.service.type: (entry.state, entry.guess) for entry in entries}
+    assert found == {
+        "http://maps.test/ows WMS": ("live", False),
+        "http://maps.test/ows WCS": ("empty", True),
+        "http://maps.test/wcs WCS": ("empty", False),
+    }
+    web.close()
+
+
+def test_a_wmts_in_two_encodings_is_one_service(tmp_path: Path) -> None:
+    """It describes itself in answer to a request, and in a file; another one of the host has other layers."""
+    web = Web()
+    body = """<Capabilities version="1.0.0" xmlns="http://www.opengis.net/wmts/1.0" xmlns:o="http://www.opengis.net/ows/1.1">
+        <o:ServiceIdentification><o:Title>Tiles</o:Title></o:ServiceIdentification><Contents><!-- {} --><Layer>
+        <o:Identifier>{}</o:Identifier></Layer></Contents></Capabilities>"""
+    addresses = (
+        "/service?service=WMTS&request=GetCapabilities",
+        "/wmts/1.0.0/WMTSCapabilities.xml",
+        "/2/wmts/1.0.0/WMTSCapabilities.xml",
+    )
+    for address, encoding, layer in zip(addresses, ("KVP", "REST", "REST"), ("a", "a", "b"), strict=True):
+        web[f"maps.test{address}"] = Reply(body.format(encoding, layer).encode(), headers={"Content-Type": "text/xml"})
+    web["maps.test/"] = html(*addresses)
+    with hunt(web, tmp_path) as collection:
+        assert sorted(len(entry.endpoints) for entry in ServiceInventory(collection).live) == [1, 2]
+    web.close()
+
+
+def test_a_page_of_the_same_name_is_no_service(tmp_path: Path) -> None:
+    """A program for warehouses is called WMS, too; and a number of a private network names nobody on the web."""
+    web = Web()
+    web["maps.test/"] = html(
+        '<a href="/wms">WMS</a><a href="/wms/">WMS login</a>'
+        '<a href="http://10.1.2.3/wms?service=WMS&request=GetCapabilities">maps</a>'
+    )
+    for path in ("/wms", "/wms/", "/wms?service=WMS&request=GetCapabilities"):
+        web[f"maps.test{path}"] = Reply(b"<html><title>Stock</title><body>" + 300 * b"Pallets. " + b"</body></html>")
+    with hunt(web, tmp_path) as collection:
+        entries = list_services(ServiceInventory(collection), ServiceFilter())
+        assert [entry.service.endpoint for entry in entries] == []
     web.close()
 
 

@@ -82,7 +82,14 @@ def numbers(value: object) -> tuple[float, ...]:
 
 
 def read_api(found: Table, service: Service) -> list[LayerItem]:
-    """A landing page, a list of collections or processes, or one of them, of an OGC API."""
+    """A landing page, a list of collections or processes, or one of them, of an OGC API.
+
+    What a collection says of itself is not said of the service.
+    """
+    if service.kind == "ogcapi:collection":
+        item = _read_collection(found)
+        service.crs = item.crs
+        return [item]
     service.title = word(found.get("title"))
     service.abstract = word(found.get("description"), MAX_TEXT)
     service.keywords = words(found.get("keywords"))
@@ -90,8 +97,6 @@ def read_api(found: Table, service: Service) -> list[LayerItem]:
     _read_links(found, service)
     items = [_read_collection(part) for part in tables(found.get("collections"))]
     items += [_read_process(part) for part in tables(found.get("processes"))]
-    if not items and word(found.get("id")) and "extent" in found:
-        items = [_read_collection(found)]
     service.crs = unique([name for item in items for name in item.crs])
     return items
 

@@ -29,7 +29,7 @@ from lycosa.missions.geo.inventory.identity import (
     service_key,
 )
 from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, LayerItem, Service
-from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
+from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, is_unreachable, strip_request
 from lycosa.missions.geo.recognise.exception_report import ExceptionReport
 from lycosa.model import State
 
@@ -58,6 +58,8 @@ _ADDRESSES = f"""
     OR (url.state IN (0, 8, 9) AND url.url LIKE '%capabilities%')
     ORDER BY url.n"""
 _MAX_HOPS = 10
+#: Kinds of documents that describe one data set of a service.
+_OF_ONE = ("stac:collection", "ogcapi:collection")
 
 _read_service = msgspec.json.Decoder(Service).decode
 _read_item = msgspec.json.Decoder(LayerItem).decode
@@ -89,6 +91,7 @@ class DescriptionSource(Struct):
     digest: str
     pages: dict[str, tuple[int, str]]  # every address that brought it, with state and reason
     part: bool = False  # another document of the service names it
+    tried: bool = True  # nobody named it: it was looked for beside another service
 
     @property
     def rank(self) -> tuple[bool, int, str, int, float, str]:
@@ -257,6 +260,9 @@ class ServiceInventory:
                 if key not in sources:
                     sources[key] = _copy(source, url, at)
                 sources[key].pages[url] = (state, reason or "")
+                sources[key].tried &= service_state.is_tried(via or "")
+            elif parent and is_unreachable(url, parent):
+                continue
             elif hypothesis := service_state.find_hypothesis(url, via or "", state, refused=refused):
                 word = service_state.state_of(state, reason or "", exception=report is not None, refused=refused)
                 why = str(report) if report else reason or ""
@@ -273,6 +279,7 @@ class ServiceInventory:
                 )
                 failures.append((hypothesis, entry))
         for source in sources.values():
+            source.tried &= bool(source.pages)
             source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
         return list(sources.values()), failures
 
@@ -290,6 +297,7 @@ class ServiceInventory:
             same = members.setdefault(same_service.find(number), {}).setdefault(source.digest, source)
             same.pages |= source.pages
             same.part |= source.part
+            same.tried &= source.tried
         redirects_to: dict[str, list[str]] = {}
         for url in self._redirects:
             redirects_to.setdefault(self._follow(url), []).append(url)
@@ -387,9 +395,13 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
+    for first_page in (source.service for source in sources if source.service.kind == "ogcapi:landing"):
+        for name in ("title", "abstract", "keywords", "advertised"):
+            setattr(service, name, getattr(first_page, name) or getattr(service, name))
+        break
     for source in sources[1:]:
-        # A data set says of itself alone whose it is and who may use it.
-        if not source.part and source.service.kind.partition("/")[0] != "stac:collection":
+        # A data set says only of itself what it is, whose it is and who may use it.
+        if not source.part and source.service.kind.partition("/")[0] not in _OF_ONE:
             _complete(service, source.service)
     own = [source for source in sources if not source.part] or sources
     pages = {url: state for source in own for url, state in source.pages.items()}
@@ -404,6 +416,8 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
     if stated in endpoints:
         service.endpoint = endpoints[stated]
     state, reason = _judge(pages)
+    if state == "live" and all(source.service.empty for source in sources):
+        state = "empty"
     versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
     others = (endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)
     return ServiceEntry(
@@ -415,6 +429,7 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
         addresses=(*pages, *redirected, *parts),
         versions=tuple(versions),
         sources=sources,
+        guess=state == "empty" and all(source.tried for source in sources),
         at=max((source.at for source in sources if source.at), default=None),
     )
 

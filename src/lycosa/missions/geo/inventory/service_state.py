@@ -15,6 +15,7 @@ from lycosa.model import State
 #: The states of a service, the best first, and what each means.
 STATES = {
     "live": "it describes itself",
+    "empty": "it describes itself, and offers nothing",
     "exception": "it answers with an error report of its kind",
     "error": "it answers with an error (HTTP 400, 500…)",
     "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
@@ -38,7 +39,7 @@ _ON_THE_WAY = frozenset(
     )
 )
 #: How rules begin or end that try an address where no document named a service.
-_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ")
+_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ", "definition ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
 #: How rules end of addresses that only stand among services: one that answers with something else never was a service.
 _AMONG = ("an address among services", ": a link")
@@ -80,14 +81,22 @@ def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) ->
     return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
 
 
+def is_tried(via: str) -> bool:
+    """Whether the link that led to an address only tries it, beside a service that is known."""
+    return via.removeprefix(PREFIX).startswith(_TRIED)
+
+
 def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: bool) -> bool:
     """Whether no document said that there is such a service.
 
     `elsewhere`: another kind of service answers at this endpoint, so only a rule that names the kind says that it is
     there, too. `itself`: only the page at the endpoint led there. An address that answers with an exception report is
-    a service, unless it was only tried.
+    a service, unless it was only tried; one that answers with a page is one if its kind was named: WMS is also what
+    programs for warehouses are called.
     """
     if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
+        return True
+    if state == "other" and not hypothesis.named:
         return True
     if elsewhere or itself:
         return hypothesis.guess or itself or not hypothesis.named

@@ -50,6 +50,9 @@ _MAX_REFERENCES = 100
 #: of an organisation, of which those of ArcGIS Online have thousands.
 _MAX_LISTED = 10_000
 _REPORT_BYTES = 4096
+#: Servers of a definition in OpenAPI, and paths that only an OGC API has.
+_MAX_SERVERS = 5
+_API_PATHS = frozenset(("/collections", "/conformance", "/processes"))
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
 
@@ -76,7 +79,8 @@ _NEW = ("WFS", "WMTS", "CSW", "WPS", "WCS", "SOS", "WCTS", "WMS")
 #: What exception reports say where the service is another.
 _WRONG_SERVICE = re.compile(
     rb"OperationNotSupported|InvalidParameterValue|MissingParameterValue|locator\s*=\s*[\"']service|InvalidService|"
-    rb"service[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|no service",
+    rb"(?:service|request)[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|"
+    rb"no service",
     re.IGNORECASE,
 )
 #: What exception reports say of a request that names no version.
@@ -88,12 +92,18 @@ _UNVERSIONED = re.compile(
 )
 _SERVICE_IN_REPORT = re.compile(rb"\b(WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b|ms(WMS|WFS|WCS|SOS)\w*\(")
 _ASKED = re.compile(r"[?&]service=(\w+)&request=GetCapabilities$")
-_BESIDE = {"WMS": ("WFS", "WCS"), "WFS": ("WMS",)}
+_ASKED_BESIDE = re.compile(r"[?&]request=GetCapabilities&service=\w+$")
+#: What a program serves at one endpoint, each with how often it does; any other program may serve all of it.
+_BESIDE = {"WMS": 0.2, "WFS": 0.2, "WCS": 0.15, "WMTS": 0.1, "WPS": 0.05}
+_BY_MAPSERVER = ("WMS", "WFS", "WCS")
+_BY_QGIS = ("WMS", "WFS", "WCS", "WMTS")
+#: What only QGIS Server names in its capabilities, whatever the path of the endpoint.
+_OF_QGIS = b"http://www.qgis.org/"
 _METADATA_URL = re.compile(r"<(?:\w+:)?(?:MetadataURL|metadataLink|Metadata)\b([^<>]*)>")
 _HREF = re.compile(r"""(?:xlink:)?href\s*=\s*["'](https?://[^"'<>\s]{1,2000})""")
 _TEXT_URL = re.compile(r"\s*(https?://[^<>\s]{1,2000})")
 _FEED_LINK = re.compile(r"<(?:\w+:)?link\b([^<>]{1,2000})>")
-_GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|ogc)(?:/[^/]*)?$", re.IGNORECASE)
+_GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|qgis_?server|ogc)(?:/[^/]*)?$|/services?$", re.IGNORECASE)
 
 
 def read_xml(doc: Doc, kind: str | None) -> list[ServiceHint]:
@@ -122,15 +132,42 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
         yield from _ask_records(endpoint, version)
     if family == "atom-download":
         yield from _find_search(doc)
-    if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
-        for other in _BESIDE.get(service, ("WMS", "WFS")):
-            yield ServiceHint(
-                description_url(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2
-            )
+    if service in SERVICES and not _ASKED_BESIDE.search(doc.url):
+        yield from _look_beside(doc, service, endpoint)
     for hint in (*page_scan.read_addresses(doc, _CAPABILITIES_BYTES), *_read_references(doc)):
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
+
+
+def _look_beside(doc: Doc, service: str, endpoint: str) -> Iterator[ServiceHint]:
+    """The other services that a program may serve at the endpoint of one; what answers them leads to no others."""
+    head, _, query = endpoint.partition("?")
+    qgis = _OF_QGIS in doc.body[:_CAPABILITIES_BYTES] or "qgis" in head.lower()
+    if not qgis and not _GENERIC.search(head):
+        return
+    offered = _BY_QGIS if qgis else _BY_MAPSERVER if "mapserv" in head.lower() else tuple(_BESIDE)
+    for other in offered:
+        if other != service:
+            url = description_url(endpoint, other, beside=True)
+            yield ServiceHint(url, other, endpoint, f"beside a {service}: {other}", 0.3 if qgis else _BESIDE[other])
+    if qgis:
+        api = f"{head.rstrip('/')}/wfs3" + (f"?{query}" if query else "")
+        yield ServiceHint(description_url(api, "OGCAPI"), "OGCAPI", api, f"beside a {service}: OGCAPI", 0.3)
+
+
+def ask_next_kind(url: str) -> list[ServiceHint]:
+    """After an answer that tells nothing: a bare endpoint is asked for its maps, one without maps for its features."""
+    inferred = infer(url)
+    if not inferred:
+        return []
+    hint, asked = inferred[0], _ASKED.search(url)
+    if asked is None:
+        return [with_origin(hint, "answer of a bare endpoint")] if hint.rule in GUESSES else []
+    if asked[1] != "WMS" or not any(hint.rule in GUESSES for hint in infer(hint.endpoint)):
+        return []
+    features = description_url(hint.endpoint, "WFS", beside=True)
+    return [ServiceHint(features, "WFS", hint.endpoint, "beside no WMS", 0.2)]
 
 
 def _find_search(doc: Doc) -> Iterator[ServiceHint]:
@@ -338,10 +375,20 @@ def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
     held = map_configuration.decode_objects(doc)
     if held is None:
         return page_scan.read_script(doc)
+    if isinstance(held, dict) and ("openapi" in held or "swagger" in held):
+        return list(_read_definition(held, doc.base))
     found = page_scan.ScanHints(doc, _MAX_LISTED)
     for hint in (*map_configuration.read_objects(held, doc.base), *page_scan.read_script(doc, configured=0)):
         found.add(hint)
     return found.hints
+
+
+def _read_definition(held: dict[str, Any], base: str) -> Iterator[ServiceHint]:
+    """An API by its definition in OpenAPI: its first page. The paths in it are templates, and those of no service."""
+    if not _API_PATHS.isdisjoint(json_services.table(held.get("paths"))):
+        for server in json_services.tables(held.get("servers"), _MAX_SERVERS):
+            written = json_services.word(server.get("url"))
+            yield from propose("OGCAPI", written, base, rule="definition of an api", trust=0.5) if written else ()
 
 
 def _read_directory(doc: Doc) -> Iterator[ServiceHint]:
