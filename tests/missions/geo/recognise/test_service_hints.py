@@ -374,7 +374,7 @@ def test_an_error_of_a_shared_endpoint(status: int) -> None:
         doc = read(url, {"content-type": "text/html"}, b"<html><body><h1>Error</h1></body></html>")
         return [link.href for link in Geo().links_of_error(doc, status)]
 
-    features = "http://a.org/ows?request=GetCapabilities&service=WFS"
+    features = caps("http://a.org/ows", "WFS")
     assert asked("http://a.org/ows") == [caps("http://a.org/ows", "WMS")]
     assert asked(caps("http://a.org/ows", "WMS")) == [features]
     assert asked(features) == asked(caps("http://a.org/wms", "WMS")) == asked("http://a.org/x") == []

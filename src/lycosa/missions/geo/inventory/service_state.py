@@ -91,12 +91,12 @@ def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: boo
 
     `elsewhere`: another kind of service answers at this endpoint, so only a rule that names the kind says that it is
     there, too. `itself`: only the page at the endpoint led there. An address that answers with an exception report is
-    a service, unless it was only tried; one that answers with a page is one if its kind was named: WMS is also what
-    programs for warehouses are called.
+    a service, unless it was only tried; one that answers with a page is none if only its address speaks of one: WMS is
+    also what programs for warehouses are called.
     """
     if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
         return True
-    if state == "other" and not hypothesis.named:
+    if state == "other" and hypothesis.rule.endswith("endpoint") and not hypothesis.named:
         return True
     if elsewhere or itself:
         return hypothesis.guess or itself or not hypothesis.named

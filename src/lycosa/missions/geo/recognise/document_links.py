@@ -166,8 +166,7 @@ def ask_next_kind(url: str) -> list[ServiceHint]:
         return [with_origin(hint, "answer of a bare endpoint")] if hint.rule in GUESSES else []
     if asked[1] != "WMS" or not any(hint.rule in GUESSES for hint in infer(hint.endpoint)):
         return []
-    features = description_url(hint.endpoint, "WFS", beside=True)
-    return [ServiceHint(features, "WFS", hint.endpoint, "beside no WMS", 0.2)]
+    return [ServiceHint(description_url(hint.endpoint, "WFS"), "WFS", hint.endpoint, "beside no WMS", 0.2)]
 
 
 def _find_search(doc: Doc) -> Iterator[ServiceHint]:

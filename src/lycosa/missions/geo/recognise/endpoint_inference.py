@@ -75,7 +75,7 @@ _IN_PATH = re.compile(
     r"^(.*/(?:(?i:w[mfcp]s|wmts|csw|sos)(?:[Ss]erver)?(?=/(?:Get|Describe)[A-Z]\w*(?:/|$))"
     r"|gwc/service/wm(?:t?s)(?=/)|wmts(?=/rest(?:/|$))))/.*$"
 )
-_TILE = re.compile(r"/\d+/\d+/\d+/?$")
+_TILE = re.compile(r"/(?:wmts|tms)/(?:.*/)?\d+/\d+/\d+/?$")
 #: Hosts that are called after the service that they are for; that of an office or a warehouse may be, too.
 _NAMED_HOST = re.compile(r"https?://(?:[a-z0-9-]*-)?(wms|wfs|wcs|wmts|csw|ows|wxs)(?:[0-9]{1,2}|-[a-z0-9-]*)?\.[^.]+\.")
 #: An ArcGIS server takes the name of its OGC services in any case.
@@ -399,7 +399,11 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     pairs = _split_query(query)
     if not path:
         return _infer_host(site, pairs)
-    if _PICTURE.search(low) or _TEMPLATE.search(path) or (_TILE.search(low) and _IN_PATH.match("/" + path) is None):
+    if (
+        _PICTURE.search(low)
+        or _TEMPLATE.search(path)
+        or (_TILE.search("/" + low) and _IN_PATH.match("/" + path) is None)
+    ):
         return _infer_tile(site, path)
     if low.endswith(".xml") and "capabilities" in low:
         service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
