@@ -58,6 +58,7 @@ _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
 _PRIVATE = re.compile(
     r"(?:[^.:]+|.*\.(?:local|localdomain|localhost|internal|intranet|lan)|(?:127|10)(?:\.\d+){3}|0\.0\.0\.0"
     r"|(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d+){2}|\[.*\])(?::\d+)?"
+    r"|::1|f(?:[cd]|e[89ab])[0-9a-f]{0,2}:.*"
 )
 
 _REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
@@ -70,14 +71,17 @@ _REST_SERVER = re.compile(
 #: Pictures that GeoServer makes below its WMS.
 _REFLECTED = re.compile(r"(.*/wms)/(?:kml|reflect|animate)$", re.IGNORECASE)
 _WMTS_FILE = re.compile(r"/wmts(?:/1\.0\.0)?/", re.IGNORECASE)
-#: What follows the path of an endpoint in one request: an operation as a folder, or a tile of GeoWebCache.
+#: What follows the path of an endpoint in one request: an operation as a folder, or a tile of GeoWebCache. The others
+#: have the tile's row and column at their end.
 _IN_PATH = re.compile(
     r"^(.*/(?:(?i:w[mfcp]s|wmts|csw|sos)(?:[Ss]erver)?(?=/(?:Get|Describe)[A-Z]\w*(?:/|$))"
     r"|gwc/service/wm(?:t?s)(?=/)|wmts(?=/rest(?:/|$))))/.*$"
 )
-_TILE = re.compile(r"/(?:wmts|tms)/(?:.*/)?\d+/\d+/\d+/?$")
+_TILE = re.compile(r"/\d+/\d+/\d+/?$")
 #: Hosts that are called after the service that they are for; that of an office or a warehouse may be, too.
-_NAMED_HOST = re.compile(r"https?://(?:[a-z0-9-]*-)?(wms|wfs|wcs|wmts|csw|ows|wxs)(?:[0-9]{1,2}|-[a-z0-9-]*)?\.[^.]+\.")
+_NAMED_HOST = re.compile(
+    r"https?://(?:[a-z0-9-]{1,40}-)?(wms|wfs|wcs|wmts|csw|ows|wxs)(?:[0-9]{1,2}|-[a-z0-9-]{1,40})?\.[^.]+\."
+)
 #: An ArcGIS server takes the name of its OGC services in any case.
 _ARCGIS_OGC = re.compile(r"(/\w+Server)/(wms|wfs|wcs)server$", re.IGNORECASE)
 _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
@@ -298,9 +302,9 @@ def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) 
 
 def _is_of_one_request(name: str, value: str) -> bool:
     """Whether a parameter that no protocol knows is no part of an endpoint, by how its name or its value is made."""
-    return OF_ONE_REQUEST.fullmatch(name) is not None or (
-        not name.endswith("id") and MOMENT.fullmatch(value) is not None
-    )
+    if OF_ONE_REQUEST.fullmatch(name):
+        return True
+    return not name.endswith("id") and MOMENT.fullmatch(value) is not None
 
 
 def strip_request(url: str) -> str:
@@ -399,11 +403,8 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     pairs = _split_query(query)
     if not path:
         return _infer_host(site, pairs)
-    if (
-        _PICTURE.search(low)
-        or _TEMPLATE.search(path)
-        or (_TILE.search("/" + low) and _IN_PATH.match("/" + path) is None)
-    ):
+    tile = _TILE.search(low) and ("wmts/" in low or "tms/" in low) and _IN_PATH.match("/" + path) is None
+    if tile or _PICTURE.search(low) or _TEMPLATE.search(path):
         return _infer_tile(site, path)
     if low.endswith(".xml") and "capabilities" in low:
         service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
