@@ -419,6 +419,16 @@ def test_an_empty_service_is_not_live(tmp_path: Path) -> None:
     web.close()
 
 
+def test_a_dead_endpoint_of_several_kinds_is_told_once(tmp_path: Path) -> None:
+    """Nobody named the kind: what was tried there is no service of its own."""
+    web = Web()
+    web["maps.test/"] = html("/ows")
+    with hunt(web, tmp_path) as collection:
+        (entry,) = ServiceInventory(collection).entries
+        assert (entry.service.type, entry.service.endpoint, entry.state) == ("", "http://maps.test/ows", "dead")
+    web.close()
+
+
 def test_a_wmts_in_two_encodings_is_one_service(tmp_path: Path) -> None:
     """It describes itself in answer to a request, and in a file; another one of the host has other layers."""
     web = Web()

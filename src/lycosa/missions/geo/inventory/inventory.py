@@ -370,7 +370,9 @@ class ServiceInventory:
                 known.guess, known.rule, known.found_on = False, entry.rule, entry.found_on
             if service_state.RANK[entry.state] < service_state.RANK[known.state]:
                 known.state, known.reason, known.at = entry.state, entry.reason, entry.at
-        return list(found.values())
+        # Where somebody named an endpoint and no kind, the kinds that were tried there say no more.
+        named = {place for (kind, place), entry in found.items() if not kind and not entry.guess}
+        return [entry for (kind, place), entry in found.items() if not (kind and entry.guess and place in named)]
 
 
 def _copy(source: DescriptionSource, url: str, at: float | None) -> DescriptionSource:
