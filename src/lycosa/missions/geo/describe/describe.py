@@ -95,6 +95,7 @@ def _limit_records(description: Description) -> None:
             service = description.service
             service.problem = service.problem or f"only the first {number:,} of {len(items):,} items are kept"
             description.items = items[:number]
+            service.items = _count(description.items)
             return
 
 
@@ -116,7 +117,7 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[LayerItem]:
 
 def _complete(service: Service, items: list[LayerItem]) -> None:
     """Fill in what follows from all that was read: counts, licence, box, languages and the stated address."""
-    service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
+    service.items = _count(items)
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
@@ -127,6 +128,13 @@ def _complete(service: Service, items: list[LayerItem]) -> None:
         capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]
         addresses = [address for op in capabilities or service.operations for address in op.get]
         service.advertised = strip_request(addresses[0]) if addresses else ""
+
+
+def _count(items: list[LayerItem]) -> int:
+    """How many things a service offers: one that it lists twice by the same name counts once, a heading not at all."""
+    offered = [item for item in items if (item.name or not item.group) and item.type not in DIRECTORY]
+    named = {(item.type, item.name) for item in offered if item.name}
+    return len(named) + sum(1 for item in offered if not item.name)
 
 
 def _find_languages(service: Service, items: list[LayerItem]) -> None:

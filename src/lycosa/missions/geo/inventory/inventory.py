@@ -152,7 +152,7 @@ class ServiceInventory:
         sources, failures = self._assign_addresses(self._read_sources())
         self.entries = self._merge(sources)
         for entry in self.entries:
-            if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
+            if len(entry.sources) > 1:
                 self._add_up(entry)
         self.entries += self._find_failures(failures)
         outcomes = last_outcomes(collection.path)
@@ -202,9 +202,11 @@ class ServiceInventory:
                 yield item, repeats
 
     def _add_up(self, entry: ServiceEntry) -> None:
-        """Sum up what a service offers that lists it page by page, or document by document."""
+        """Count what a service offers in all its descriptions; sum up what it lists page by page, or by document."""
         service, parts = entry.service, [source.service for source in entry.sources]
         service.items = sum(1 for _ in self._items_of(entry))
+        if service.type not in _IN_PARTS:
+            return
         service.box = unite([part.box for part in parts if part.box])
         service.crs = tuple(dict.fromkeys(crs for part in parts for crs in part.crs))[:MAX_LIST]
         service.formats = tuple(dict.fromkeys(form for part in parts for form in part.formats))[:MAX_LIST]

@@ -12,6 +12,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
+from lycosa.missions.geo.model import TYPES
 from lycosa.output.wording import counted
 
 Cell = str | int | float | None
@@ -40,6 +41,8 @@ class ServiceFilter(Struct, frozen=True):
 
     def check(self) -> None:
         """Refuse what no service can have."""
+        if self.kind and not any(fnmatchcase(kind, self.kind.upper()) for kind in TYPES):
+            raise UsageError(f"There is no kind {self.kind!r} of services; allowed: {', '.join(TYPES)}.")
         if self.state and self.state not in service_state.STATES:
             raise UsageError(
                 f"There is no state {self.state!r} of services; allowed: {', '.join(service_state.STATES)}."
@@ -110,21 +113,24 @@ def _sides(box: Box | None) -> list[Cell]:
 
 
 def summarise(entries: Iterable[ServiceEntry]) -> str:
-    """What was found, in a sentence: how many services, of which kinds and states, on how many hosts."""
+    """What is listed, in a sentence: how many services, of which states and kinds, on how many hosts.
+
+    Every service counts, those too that did not answer, so that each number is one of rows.
+    """
     kinds: dict[str, int] = {}
     states: dict[str, int] = {}
     hosts: set[str] = set()
     layers = 0
     for entry in entries:
         states[entry.state] = states.get(entry.state, 0) + 1
-        if entry.sources:
-            kinds[entry.service.type] = kinds.get(entry.service.type, 0) + 1
-            hosts.add(entry.host)
-            layers += entry.service.items
-    total = sum(kinds.values())
+        kind = entry.service.type or "of unknown kind"
+        kinds[kind] = kinds.get(kind, 0) + 1
+        hosts.add(entry.host)
+        layers += entry.service.items
+    total = sum(states.values())
     parts = [f"{counted(total, 'service')} on {counted(len(hosts), 'host')} with {counted(layers, 'layer')}"]
-    parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
     parts += [", ".join(f"{states[state]:,} {state}" for state in service_state.STATES if state in states)]
+    parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
     return "; ".join(part for part in parts if part)
 
 
