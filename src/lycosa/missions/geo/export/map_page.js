@@ -9,12 +9,13 @@ const colour = (kind) => COLOURS[kind] || "#777777";
 const ROW = 44;
 
 const services = data.services.map((s, n) => ({ n, kind: s[0], version: s[1], state: s[2], reason: s[3], title: s[4], provider: s[5],
-  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12], lang: s[13] }));
-for (const s of services) { s.service = s; s.name = s.title || s.endpoint; s.sub = [s.kind, s.version, s.state, s.provider].filter(Boolean).join(" · "); }
+  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12], lang: s[13],
+  crs: s[14], contact: s[15], check: s[16] }));
+for (const s of services) { s.service = s; s.name = s.title || s.endpoint; s.sub = [s.kind, s.version, s.check || s.state, s.licence.slice(0, 40), s.provider].filter(Boolean).join(" · "); }
 const layers = data.layers.map((l, n) => ({ n, service: services[l[0]], name: l[1] || l[2], code: l[2], box: l[3] || null, offers: l[4],
-  type: l[5], abstract: l[6], lang: l[7] }));
+  type: l[5], abstract: l[6], lang: l[7], crs: l[8], licence: l[9] }));
 for (const l of layers) { const s = l.service; l.kind = s.kind; l.state = s.state; l.provider = s.provider;
-  l.sub = [s.kind, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
+  l.sub = [s.kind, s.check || s.state, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
 for (const one of [...services, ...layers]) {
   const s = one.service;
   one.words = plain([one.name, one.code, s.title, s.provider, s.endpoint, one.abstract].join("\n"));
@@ -103,9 +104,11 @@ function tell(one) {
     facts.append(dt, dd);
   };
   if (one !== s) { add("Name", one.code); add("Type", one.type); add("Service", s.title); if (one.offers > 1) add("Offered by", `${one.offers} services`); }
-  add("Kind", [s.kind, s.version].filter(Boolean).join(" ")); add("State", [s.state, s.reason].filter(Boolean).join(": ")); add("Provider", s.provider);
+  add("Kind", [s.kind, s.version].filter(Boolean).join(" ")); add("State", [s.state, s.reason].filter(Boolean).join(": "));
+  add("Checked", s.check || "never"); add("Provider", s.provider); add("Contact", s.contact);
   if (one === s) add("Layers", s.layers);
-  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Licence", s.licence); add("Seen", s.fetched);
+  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Licence", one.licence || s.licence || "none stated");
+  add("CRS", one.crs || s.crs); add("Seen", s.fetched);
   add("Box", one.box ? one.box.join(", ") : "none"); add("Abstract", one.abstract);
 }
 $("list").addEventListener("scroll", () => requestAnimationFrame(list));
@@ -152,11 +155,25 @@ function hold() {
   view.x = Math.min(180, Math.max(-180, view.x)); view.y = Math.min(90, Math.max(-90, view.y));
 }
 function world() { view.x = 0; view.y = 0; view.k = least(); paint(); }
-function show(box) {
+function show(box, part = 0.7) {
   const w = Math.max(width(box), 0.02), h = Math.max(box[3] - box[1], 0.02);
   view.x = box[0] + w / 2; if (view.x > 180) view.x -= 360;
-  view.y = (box[1] + box[3]) / 2; view.k = Math.min(size[0] / w, size[1] / h) * 0.7; hold(); paint();
+  view.y = (box[1] + box[3]) / 2; view.k = Math.min(size[0] / w, size[1] / h) * part; hold(); paint();
 }
+// The smallest box around all that are smaller than the world, which may cross the antimeridian; null where none is.
+function extent(ones) {
+  const boxes = ones.map((one) => one.box).filter((b) => b && width(b) * (b[3] - b[1]) < 55000);
+  if (!boxes.length) return null;
+  const arcs = boxes.map((b) => [b[0], b[0] + width(b)]).sort((a, b) => a[0] - b[0]);
+  let reached = arcs.reduce((most, arc) => Math.max(most, arc[1]), -Infinity) - 360, gap = 0, west = -180, east = 180;
+  for (const arc of arcs) {
+    if (arc[0] - reached > gap) { gap = arc[0] - reached; west = arc[0]; east = reached; }
+    reached = Math.max(reached, arc[1]);
+  }
+  if (east < -180) east += 360;
+  return [west, boxes.reduce((least, b) => Math.min(least, b[1]), 90), east, boxes.reduce((most, b) => Math.max(most, b[3]), -90)];
+}
+function begin() { const box = extent(drawn); if (box) show(box, 0.9); else world(); }
 function zoom(factor, x = size[0] / 2, y = size[1] / 2) {
   const at = [lon(x), lat(y)]; view.k *= factor; hold();
   view.x = at[0] - (x - size[0] / 2) / view.k; view.y = at[1] + (y - size[1] / 2) / view.k; hold(); paint();
@@ -246,5 +263,5 @@ canvas.addEventListener("keydown", (event) => {
 $("in").addEventListener("click", () => zoom(1.6)); $("out").addEventListener("click", () => zoom(1 / 1.6)); $("home").addEventListener("click", world);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { ink(); paint(); });
 new ResizeObserver(() => { fit(); hold(); paint(); list(); }).observe(canvas);
-ink(); fit(); world(); apply();
+ink(); fit(); world(); apply(); begin();
 document.documentElement.dataset.ready = "1";
