@@ -215,6 +215,12 @@ def test_it_opens_on_what_it_shows(window: Any, tmp_path: Path) -> None:
     page.wait_for_selector("html[data-ready]", timeout=20_000)
     west, south, east, north = page.evaluate("() => [lon(0), lat(size[1]), lon(size[0]), lat(0)]")
     assert abs(abs((west + east) / 2) - 179) < 1 and east - west < 40 and south < -20 and north > -12
+    drawn = page.evaluate(
+        """() => { draw(); const ratio = window.devicePixelRatio || 1, at = (x, y) => [...context.getImageData(
+        Math.round(px(x) * ratio), Math.round(py(y) * ratio), 1, 1).data].join();
+        return [at(177.5, -17.5), at(181, -17.5), at(185, -13)]; }"""
+    )
+    assert drawn[0] != drawn[2] and drawn[1] != drawn[2]  # on both sides of the antimeridian
     assert "alive on 2023-11-14" in page.text_content(".item span")
     page.locator(".item").first.click()
     told = page.text_content("#details")

@@ -24,9 +24,7 @@ for (const one of [...services, ...layers]) {
 function plain(text) { return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase(); } // aragon finds Aragón
 function width(b) { return b[0] <= b[2] ? b[2] - b[0] : 360 + b[2] - b[0]; }
 function parts(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], 180, b[3]], [-180, b[1], b[2], b[3]]]; }
-
-// As it is drawn: across the antimeridian whole, at either edge of the map.
-function frames(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], b[2] + 360, b[3]], [b[0] - 360, b[1], b[2], b[3]]]; }
+function turn(x) { return ((x + 540) % 360 + 360) % 360 - 180; } // the same meridian, from -180 to 180
 
 let shown = [], drawn = [], chosen = null, hovered = null, active = -1, here = null;
 
@@ -63,7 +61,7 @@ function apply() {
   list(); paint();
 }
 function holds(box, [x, y]) { return parts(box).some((b) => b[0] <= x && x <= b[2] && b[1] <= y && y <= b[3]); }
-function where(at) { return Math.abs(at[0]) <= 180 && Math.abs(at[1]) <= 90 ? `${degrees(at)}. ` : ""; }
+function where(at) { return Math.abs(at[1]) <= 90 ? `${degrees(at)}. ` : ""; }
 function degrees([x, y]) { return `${Math.abs(y).toFixed(1)}°${y < 0 ? "S" : "N"} ${Math.abs(x).toFixed(1)}°${x < 0 ? "W" : "E"}`; }
 
 const spacer = document.createElement("div"); spacer.role = "presentation"; $("list").append(spacer);
@@ -138,6 +136,7 @@ $("theme").addEventListener("click", () => {
 
 // ---- map: longitude and latitude as they are, pixels a degree = view.k
 const canvas = $("map"), context = canvas.getContext("2d"), back = document.createElement("canvas"), behind = back.getContext("2d");
+const WORLDS = [-360, 0, 360]; // the map goes round: what lies beyond the antimeridian is drawn where one looks for it
 const view = { x: 0, y: 15, k: 3 };
 let size = [1, 1], paper = {}, frame = 0, fresh = false;
 function ink() { const style = getComputedStyle(document.documentElement); for (const name of ["sea", "land", "coast", "grid", "ink", "faint"]) paper[name] = style.getPropertyValue(`--${name}`).trim(); }
@@ -152,12 +151,12 @@ const px = (x) => (x - view.x) * view.k + size[0] / 2, py = (y) => (view.y - y) 
 const lon = (x) => (x - size[0] / 2) / view.k + view.x, lat = (y) => view.y - (y - size[1] / 2) / view.k;
 function hold() {
   view.k = Math.min(20000, Math.max(least() * 0.9, view.k));
-  view.x = Math.min(180, Math.max(-180, view.x)); view.y = Math.min(90, Math.max(-90, view.y));
+  view.x = turn(view.x); view.y = Math.min(90, Math.max(-90, view.y));
 }
 function world() { view.x = 0; view.y = 0; view.k = least(); paint(); }
 function show(box, part = 0.7) {
   const w = Math.max(width(box), 0.02), h = Math.max(box[3] - box[1], 0.02);
-  view.x = box[0] + w / 2; if (view.x > 180) view.x -= 360;
+  view.x = box[0] + w / 2;
   view.y = (box[1] + box[3]) / 2; view.k = Math.min(size[0] / w, size[1] / h) * part; hold(); paint();
 }
 // The smallest box around all that are smaller than the world, which may cross the antimeridian; null where none is.
@@ -185,15 +184,15 @@ function trace(g, ring, shift) {
 }
 function ground(g) {
   g.fillStyle = paper.sea; g.fillRect(0, 0, size[0], size[1]);
-  g.save(); g.beginPath(); g.rect(px(-180), py(90), 360 * view.k, 180 * view.k); g.clip();
+  g.save(); g.beginPath(); g.rect(0, py(90), size[0], 180 * view.k); g.clip();
   for (const [rings, fill] of [[data.land.land, paper.land], [data.land.water, paper.sea]]) {
-    g.beginPath(); for (const ring of rings) { trace(g, ring, 0); if (ring.some((v, at) => at % 2 === 0 && v > 180)) trace(g, ring, -360); }
+    g.beginPath(); for (const ring of rings) for (const shift of WORLDS) trace(g, ring, shift);
     g.fillStyle = fill; g.fill(); g.strokeStyle = paper.coast; g.lineWidth = 0.8; g.stroke();
   }
   g.restore();
   const step = [30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].find((d) => d * view.k < 160) || 0.01;
   g.beginPath(); g.lineWidth = 0.6; g.strokeStyle = paper.grid;
-  const x0 = Math.max(-180, lon(0)), x1 = Math.min(180, lon(size[0])), y0 = Math.max(-90, lat(size[1])), y1 = Math.min(90, lat(0));
+  const x0 = lon(0), x1 = lon(size[0]), y0 = Math.max(-90, lat(size[1])), y1 = Math.min(90, lat(0));
   for (let x = Math.ceil(x0 / step) * step; x <= x1; x += step) { g.moveTo(px(x), py(y0)); g.lineTo(px(x), py(y1)); }
   for (let y = Math.ceil(y0 / step) * step; y <= y1; y += step) { g.moveTo(px(x0), py(y)); g.lineTo(px(x1), py(y)); }
   g.stroke();
@@ -202,8 +201,9 @@ function rectangles(g, ones, { fill, line, thick }) {
   const [w, h] = size;
   for (const one of ones) {
     if (!one.box) continue;
-    for (const b of frames(one.box)) {
-      const x = px(b[0]), y = py(b[3]), dx = (b[2] - b[0]) * view.k, dy = (b[3] - b[1]) * view.k;
+    const b = one.box, y = py(b[3]), dx = width(b) * view.k, dy = (b[3] - b[1]) * view.k;
+    for (const shift of WORLDS) {
+      const x = px(b[0] + shift);
       if (x > w || y > h || x + dx < 0 || y + dy < 0) continue;
       const c = colour(one.kind);
       if (dx < 3 && dy < 3) { g.globalAlpha = line; g.fillStyle = c; g.fillRect(x - 1.5, y - 1.5, 3, 3); continue; }
@@ -228,15 +228,15 @@ function draw() {
   if (here) { context.strokeStyle = paper.ink; context.lineWidth = 2; context.beginPath(); context.arc(px(here[0]), py(here[1]), 6, 0, 7); context.stroke(); }
 }
 function pick(x, y) {
-  const at = [lon(x), lat(y)];
-  if (Math.abs(at[0]) > 180 || Math.abs(at[1]) > 90) return;
+  const at = [turn(lon(x)), lat(y)];
+  if (Math.abs(at[1]) > 90) return;
   here = at; apply(); if (shown.length) choose(shown[0], { zoom: false });
 }
 const pointers = new Map(); let moved = 0, spread = 0;
 canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.offsetX, event.offsetY]); moved = 0; spread = 0; });
 canvas.addEventListener("pointermove", (event) => {
   const last = pointers.get(event.pointerId), now = [event.offsetX, event.offsetY];
-  if (!last) { $("place").textContent = `${where([lon(now[0]), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
+  if (!last) { $("place").textContent = `${where([turn(lon(now[0])), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
   pointers.set(event.pointerId, now);
   if (pointers.size === 2) {
     const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);
