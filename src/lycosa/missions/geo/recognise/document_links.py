@@ -378,7 +378,8 @@ _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "proces
 
 
 def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
-    """The links of an API or a catalogue that lead to more of it."""
+    """The links of an API or a catalogue that lead to more of it; a part that has none leads to the first page."""
+    service, followed = "STAC" if family.startswith("stac:") else "OGCAPI", 0
     found = json_services.read_object(strip_json(doc.body))
     for link in json_services.tables(found.get("links"), _MAX_LISTED):
         relation = json_services.word(link.get("rel")).rpartition("/")[2].lower()
@@ -388,5 +389,8 @@ def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
         url = urls.normalise(json_services.word(link.get("href")), doc.base)
         url = keep_form(url, doc.url) if url and kind else url
         if url and url != doc.url:
-            service = "STAC" if family.startswith("stac:") else "OGCAPI"
+            followed += 1
             yield ServiceHint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])
+    endpoint = find_endpoint(doc.url, service)
+    if service == "OGCAPI" and not followed and endpoint.rstrip("/") != doc.url.partition("?")[0].rstrip("/"):
+        yield ServiceHint(description_url(endpoint, service), service, endpoint, "ogcapi root", 0.3)

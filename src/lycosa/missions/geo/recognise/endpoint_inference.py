@@ -65,7 +65,8 @@ _REFLECTED = re.compile(r"(.*/wms)/(?:kml|reflect|animate)$", re.IGNORECASE)
 _WMTS_FILE = re.compile(r"/wmts(?:/1\.0\.0)?/", re.IGNORECASE)
 _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
 _API = re.compile(
-    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
+    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api"
+    r"|(?i:tileMatrixSets)(?:/[^/]+)?|(?:map/)?tiles)/?$"
 )
 #: The documents in which an API of STAC describes itself, beside its first page.
 _STAC_PART = re.compile(r"(.*)/collections(?:/[^/.]+)?/?$")
@@ -391,7 +392,8 @@ def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         return ()
     if found := _API.match("/" + path):
         formatted = any(name == "f" for name, _ in pairs)
-        if named or (formatted and parts[-1] != "api") or found[2] or low.endswith("conformance"):
+        told = found[2] or low.endswith("conformance") or "tilematrixsets" in parts
+        if named or told or (formatted and parts[-1] not in ("api", "tiles")):
             kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] == "token"], request=True)
             trust = 0.8 if named or found[2] else 0.5
             return _make("OGCAPI", kept.rstrip("/"), "collections", trust)
