@@ -15,7 +15,7 @@ class Geo(Quarry):
     """The quarry of geographic services; the policies alone say how promising a link is."""
 
     name = "geo"
-    version = "6"
+    version = "7"
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind of service that a document describes: "ogc:wms/1.3.0"."""

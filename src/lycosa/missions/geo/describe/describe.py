@@ -12,7 +12,7 @@ import msgspec
 
 from lycosa import text
 from lycosa.missions.geo.bounds import unite
-from lycosa.missions.geo.describe import feeds, json_services, ows, wms
+from lycosa.missions.geo.describe import details, feeds, json_services, ows, wms
 from lycosa.missions.geo.languages import name_language
 from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
@@ -77,11 +77,17 @@ def describe_service(doc: Doc, kind: str | None = None) -> Description | None:
 
 
 def extract(doc: Doc) -> Iterator[Record]:
-    """One record of the service, and one per layer, feature type, coverage, process…; or its exception report."""
+    """One record of the service, and one per layer, feature type, coverage, process…
+
+    Of documents that describe no service: details of its items, or its exception report.
+    """
     description = describe_service(doc)
     if description is not None:
         _limit_records(description)
         yield from description.records()
+    elif detailed := details.name_detailed(doc):
+        stands = {"service": detailed, "endpoint": find_endpoint(doc.url, detailed)}
+        yield from (Record("detail", msgspec.to_builtins(item) | stands) for item in details.read_details(doc))
     elif (report := read_exception_report(doc)) is not None:
         yield Record("exception", msgspec.to_builtins(report))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from lycosa.missions.geo.recognise.document_links import DETAILS
 from lycosa.missions.geo.recognise.endpoint_inference import GUESSES, infer, strip_request
 from lycosa.missions.geo.recognise.service_hints import HOME, PREFIX
 from lycosa.model import State
@@ -35,6 +36,7 @@ _ON_THE_WAY = frozenset(
         "records of a catalogue",
         "next records of a catalogue",
         "search of a feed",
+        DETAILS,
         HOME,
     )
 )

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from lycosa import urls
 from lycosa.missions.geo.describe import json_services
+from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
@@ -49,9 +50,15 @@ _MAX_REFERENCES = 100
 #: What catalogues and directories list in one document: a hundred records with many addresses each, or all the services
 #: of an organisation, of which those of ArcGIS Online have thousands.
 _MAX_LISTED = 10_000
+#: Requests to one service for the details of its items, and characters of names in one of them.
+_MAX_DETAILS = 20
+_DETAIL_CHARS = 1_500
 _REPORT_BYTES = 4096
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
+
+#: The rule of requests for the details of items.
+DETAILS = "details of a service"
 
 _RECORD_ROOTS = """
     MD_Metadata MI_Metadata GetRecordsResponse GetRecordByIdResponse Record SummaryRecord BriefRecord metadata DIF RDF
@@ -122,6 +129,8 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
         yield from _ask_records(endpoint, version)
     if family == "atom-download":
         yield from _find_search(doc)
+    if service in ("WCS", "TMS"):
+        yield from islice(_ask_details(doc, kind, endpoint), _MAX_DETAILS)
     if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
         for other in _BESIDE.get(service, ("WMS", "WFS")):
             yield ServiceHint(
@@ -131,6 +140,32 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
+
+
+def _ask_details(doc: Doc, kind: str, endpoint: str) -> Iterator[ServiceHint]:
+    """Requests for what a description leaves out: titles and boxes of coverages, many at once, and of tile maps."""
+    found = describe_service(doc, kind)
+    items = [] if found is None else [item for item in found.items if not (item.title and item.box) and not item.group]
+    if kind.startswith("tms"):
+        for item in items:
+            if url := urls.normalise(item.address, doc.base) if item.address else None:
+                yield ServiceHint(url, "", endpoint, DETAILS, 0.1)
+        return
+    version = kind.partition("/")[2]
+    if version < "1.1":
+        return
+    parameter = "identifiers" if version < "2" else "coverageId"
+    names = [quote(item.name, safe=":") for item in items if item.name and "," not in item.name]
+    joint = "&" if "?" in endpoint else "?"
+    ask = f"{endpoint}{joint}service=WCS&version={version}&request=DescribeCoverage&{parameter}="
+    taken = 0
+    while taken < len(names):
+        first, room = taken, _DETAIL_CHARS
+        while taken < len(names) and (taken == first or len(names[taken]) < room):
+            room -= len(names[taken]) + 1
+            taken += 1
+        if normal := urls.normalise(ask + ",".join(names[first:taken])):
+            yield ServiceHint(normal, "", endpoint, DETAILS, 0.1)
 
 
 def _find_search(doc: Doc) -> Iterator[ServiceHint]:

@@ -412,7 +412,7 @@ def _name_arcgis(keys: Keys) -> str | None:
 
 
 def _lists_servers(raw: Raw) -> bool:
-    entries = _entries_of(raw)
+    entries = _entries_of(raw) or []
     return bool(entries) and all(text_of(entry.type).endswith("Server") for entry in entries[:8])
 
 
@@ -473,7 +473,7 @@ def _is_offered(entry: _Entry) -> bool:
 
 def _lists_matrix_sets(raw: Raw) -> bool:
     """Whether a list has the tile matrix sets of an API: identifiers with links, or references to their systems."""
-    entries = _entries_of(raw)
+    entries = _entries_of(raw) or []
     return bool(entries) and all(
         bytes(entry.id) and (_starts(entry.links, b"[") or bytes(entry.crs)) for entry in entries[:8]
     )
@@ -481,7 +481,7 @@ def _lists_matrix_sets(raw: Raw) -> bool:
 
 def _lists_tilesets(raw: Raw) -> bool:
     """Whether a list has sets of tiles, each with its tile matrix set or the type of its data."""
-    entries = _entries_of(raw)
+    entries = _entries_of(raw) or []
     return bool(entries) and all(
         _starts(entry.links, b"[") and (bytes(entry.tile_matrix_set) or bytes(entry.data_type)) for entry in entries[:8]
     )
