@@ -12,7 +12,7 @@ import msgspec
 
 from lycosa import text
 from lycosa.missions.geo.bounds import unite
-from lycosa.missions.geo.describe import details, feeds, json_services, ows, wms
+from lycosa.missions.geo.describe import details, feeds, json_services, metadata_records, ows, wms
 from lycosa.missions.geo.languages import name_language
 from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
@@ -79,7 +79,7 @@ def describe_service(doc: Doc, kind: str | None = None) -> Description | None:
 def extract(doc: Doc) -> Iterator[Record]:
     """One record of the service, and one per layer, feature type, coverage, process…
 
-    Of documents that describe no service: details of its items, or its exception report.
+    Of documents that describe no service: details of its items, records of a catalogue, or its exception report.
     """
     description = describe_service(doc)
     if description is not None:
@@ -88,8 +88,20 @@ def extract(doc: Doc) -> Iterator[Record]:
     elif detailed := details.name_detailed(doc):
         stands = {"service": detailed, "endpoint": find_endpoint(doc.url, detailed)}
         yield from (Record("detail", msgspec.to_builtins(item) | stands) for item in details.read_details(doc))
+    elif doc.root is not None and doc.root.name in metadata_records.ROOTS:
+        yield from _limit_size(Record("metadata", msgspec.to_builtins(r)) for r in metadata_records.read_records(doc))
     elif (report := read_exception_report(doc)) is not None:
         yield Record("exception", msgspec.to_builtins(report))
+
+
+def _limit_size(records: Iterator[Record]) -> Iterator[Record]:
+    """The first records, as many as may be kept of one document."""
+    room = _RECORD_BYTES
+    for record in records:
+        room -= len(msgspec.json.encode(record.data))
+        if room < 0:
+            return
+        yield record
 
 
 def _limit_records(description: Description) -> None:

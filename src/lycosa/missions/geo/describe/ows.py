@@ -155,11 +155,11 @@ def _place_crs(item: LayerItem, names: list[str], systems: dict[str, None]) -> N
 
 def place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
     """Fill in an item's box from WGS84BoundingBox and BoundingBox elements."""
-    stated = [_read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
+    stated = [read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
     boxes = [make_box(*values) for values in stated if len(values) == 4]
     extents = []
     for e in list(children(element, "BoundingBox"))[:MAX_ITEM_CRS]:
-        values = _read_corners(e)
+        values = read_corners(e)
         if len(values) == 4 and (crs := e.get("crs") or e.get("CRS")):
             extents.append(Extent(fold(crs, 120), values))
     item.extents = tuple(extents)
@@ -175,7 +175,7 @@ def place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
             item.box_from = "parent" if item.box is inherited else "computed"
 
 
-def _read_corners(element: Element) -> tuple[float, ...]:
+def read_corners(element: Element) -> tuple[float, ...]:
     """West, south, east and north, or whatever the axes are, of a box with corners."""
     lower, upper = (read_numbers(text_at(element, name), 3) for name in ("LowerCorner", "UpperCorner"))
     return (*lower[:2], *upper[:2]) if len(lower) >= 2 and len(upper) >= 2 else ()

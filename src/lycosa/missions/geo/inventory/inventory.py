@@ -77,7 +77,8 @@ class _ItemAddresses(Struct):
 _read_addresses = msgspec.json.Decoder(_ItemAddresses).decode
 
 
-def _date(at: float | None) -> str:
+def date_of(at: float | None) -> str:
+    """A time as people and programs read it; empty where there is none."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
@@ -123,12 +124,12 @@ class ServiceEntry(Struct):
     @property
     def checked(self) -> str:
         """When it was last checked."""
-        return _date(self.checked_at)
+        return date_of(self.checked_at)
 
     @property
     def fetched(self) -> str:
         """When its description was last fetched, or when it was last tried."""
-        return _date(self.at)
+        return date_of(self.at)
 
     @property
     def host(self) -> str:

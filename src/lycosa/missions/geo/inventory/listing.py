@@ -84,8 +84,8 @@ def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
             service.abstract, service.provider, service.provider_site,
             (contact.person or contact.organisation) if contact else "", contact.email if contact else "",
             service.licence, service.fees, service.constraints, _join(service.keywords, "; "),
-            service.language, _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
-            _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
+            service.language, _join(service.languages), service.items if entry.sources else None,
+            *sides_of(service.box), _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
             entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
             entry.rule, entry.found_on, service.problem, entry.outcome, entry.checked,
         ]  # fmt: skip
@@ -98,7 +98,7 @@ def layer_rows(layers: Iterable[Layer]) -> Iterator[list[Cell]]:
         yield [
             layer.id, layer.entry.id, service.type, service.title, service.provider, service.endpoint, item.type,
             item.name, item.title, item.abstract, _join(item.path, " / "), _join(item.keywords, "; "), item.language,
-            *_sides(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
+            *sides_of(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
             _join(item.formats), _join(reference.url for reference in item.metadata), item.time, item.address,
             item.licence, item.attribution, layer.dataset, _join(layer.offers),
         ]  # fmt: skip
@@ -108,7 +108,8 @@ def _join(values: Iterable[str], between: str = " ") -> str:
     return between.join(values)
 
 
-def _sides(box: Box | None) -> list[Cell]:
+def sides_of(box: Box | None) -> list[Cell]:
+    """West, south, east and north as cells; empty ones where there is no box."""
     return [None] * 4 if box is None else [round(side, 6) for side in box]
 
 

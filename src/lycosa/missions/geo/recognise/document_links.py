@@ -17,7 +17,9 @@ from urllib.parse import quote
 from lycosa import urls
 from lycosa.missions.geo.describe import json_services
 from lycosa.missions.geo.describe.describe import describe_service
+from lycosa.missions.geo.describe.metadata_records import ROOTS
 from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
+from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
     ServiceHint,
@@ -60,11 +62,6 @@ _HELD_CHARS = 400
 #: The rule of requests for the details of items.
 DETAILS = "details of a service"
 
-_RECORD_ROOTS = """
-    MD_Metadata MI_Metadata GetRecordsResponse GetRecordByIdResponse Record SummaryRecord BriefRecord metadata DIF RDF
-    OAI-PMH
-"""
-_METADATA = frozenset(_RECORD_ROOTS.split())
 _CONTEXTS = frozenset(("ViewContext", "OWSContext", "feed", "ViewContextCollection"))
 #: Roots of many other documents, too: what the document must hold to be read.
 _NEEDED = {"feed": b"opengis.net/owc", "RDF": b"/dcat#", "OAI-PMH": b"references"}
@@ -103,16 +100,16 @@ _FEED_LINK = re.compile(r"<(?:\w+:)?link\b([^<>]{1,2000})>")
 _GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|ogc)(?:/[^/]*)?$", re.IGNORECASE)
 
 
-def read_xml(doc: Doc, kind: str | None) -> list[ServiceHint]:
-    """Where an XML document leads."""
+def read_xml(doc: Doc, kind: str | None, paging: CataloguePaging | None = None) -> list[ServiceHint]:
+    """Where an XML document leads; `paging` knows which catalogues are being read."""
     root = doc.root
     name = root.name if root is not None else ""
     if kind is not None:
         hints = [*_read_capabilities(doc, kind)]
     elif name in EXCEPTION_ROOTS:
         hints = [*_read_exception_report(doc, name)]
-    elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
-        hints = [*_read_metadata(doc, name)]
+    elif (name in ROOTS or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
+        hints = [*_read_metadata(doc, name, paging)]
     elif root is not None and root.namespace == thredds.NAMESPACE:
         hints = [*islice(thredds.read_catalogue(doc), _MAX_LISTED)]
     else:
@@ -257,13 +254,13 @@ def _names_service(endpoint: str) -> bool:
     return any(hint.rule == "endpoint" for hint in infer(endpoint))
 
 
-def _read_metadata(doc: Doc, name: str) -> Iterator[ServiceHint]:
+def _read_metadata(doc: Doc, name: str, paging: CataloguePaging | None) -> Iterator[ServiceHint]:
     """The addresses in metadata records and contexts, with the protocol that stands beside each."""
     root, _ = read_tree(doc)
     if root is None:
         yield from page_scan.read_addresses(doc)
         return
-    if name == "GetRecordsResponse":
+    if name == "GetRecordsResponse" and (paging is None or paging.admits(root, strip_request(doc.url))):
         yield from _ask_next(doc, root)
     count = 0
     known: dict[Element, str] = {}
@@ -276,7 +273,7 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[ServiceHint]:
             return
         found = list(propose(service, url, doc.base, rule="record", trust=0.8 if service else 0.5))
         yield from found
-        if not found and name in _METADATA and not is_reserved(urls.host_of(url).partition(":")[0]):
+        if not found and name in ROOTS and not is_reserved(urls.host_of(url).partition(":")[0]):
             normal = urls.normalise(url)
             if normal and not is_data(normal):
                 yield ServiceHint(normal, "", "", "record: a link", 0.1)

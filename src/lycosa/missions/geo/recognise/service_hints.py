@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.missions.geo.recognise import document_links, page_scan
+from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
 from lycosa.missions.geo.recognise.kinds import recognise
@@ -15,13 +16,13 @@ PREFIX = "geo: "
 HOME = "host of a service"
 
 
-def find_hints(doc: Doc, kind: str | None = None) -> list[ServiceHint]:
+def find_hints(doc: Doc, kind: str | None = None, paging: CataloguePaging | None = None) -> list[ServiceHint]:
     """The services that a document leads to, other than by links that the core follows; `kind` as recognised."""
     if doc.kind == "html" or doc.kind == "xhtml":
         return page_scan.read_page(doc)
     kind = kind or recognise(doc)
     if doc.kind == "xml" or doc.kind == "feed":
-        return [*document_links.read_xml(doc, kind), *_go_home(doc, kind)]
+        return [*document_links.read_xml(doc, kind, paging), *_go_home(doc, kind)]
     if doc.kind == "json":
         return [*document_links.read_json(doc, kind), *_go_home(doc, kind)]
     if doc.kind == "text":
@@ -35,9 +36,9 @@ def _go_home(doc: Doc, kind: str | None) -> list[ServiceHint]:
     return [ServiceHint(home, rule=HOME, trust=0.5)] if home and home != doc.url else []
 
 
-def links(doc: Doc, kind: str | None = None) -> list[Link]:
+def links(doc: Doc, kind: str | None = None, paging: CataloguePaging | None = None) -> list[Link]:
     """The same as links, the likeliest first; the kind of each says by which rule it was inferred."""
-    hints = sorted(find_hints(doc, kind), key=lambda hint: -hint.trust)
+    hints = sorted(find_hints(doc, kind, paging), key=lambda hint: -hint.trust)
     return [Link(hint.url, hint.text, f"{PREFIX}{hint.rule}", trust=hint.trust) for hint in hints]
 
 
