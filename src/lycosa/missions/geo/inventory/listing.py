@@ -85,7 +85,8 @@ def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
             (contact.person or contact.organisation) if contact else "", contact.email if contact else "",
             service.licence, service.fees, service.constraints, _join(service.keywords, "; "),
             service.language, _join(service.languages), service.items if entry.sources else None,
-            *sides_of(service.box), _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
+            *sides_of(service.box), _join(service.crs), _join(service.formats), service.endpoint,
+            _join(entry.endpoints),
             entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
             entry.rule, entry.found_on, service.problem, entry.outcome, entry.checked,
         ]  # fmt: skip
