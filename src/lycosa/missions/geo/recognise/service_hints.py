@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa import urls
-from lycosa.missions.geo.recognise import document_links, page_scan
+from lycosa.missions.geo.recognise import document_links, page_scan, qgis_files
 from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
@@ -20,6 +20,10 @@ def find_hints(doc: Doc, kind: str | None = None, paging: CataloguePaging | None
     """The services that a document leads to, other than by links that the core follows; `kind` as recognised."""
     if doc.kind == "html" or doc.kind == "xhtml":
         return page_scan.read_page(doc)
+    if qgis_files.is_qgis(doc):
+        found = page_scan.ScanHints(doc)
+        found.extend(qgis_files.read_qgis(doc))
+        return found.hints
     kind = kind or recognise(doc)
     if doc.kind == "xml" or doc.kind == "feed":
         return [*document_links.read_xml(doc, kind, paging), *_go_home(doc, kind)]
