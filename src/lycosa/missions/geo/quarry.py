@@ -17,6 +17,7 @@ class Geo(Quarry):
 
     name = "geo"
     version = "7"
+    reads_pdf = True
 
     def __init__(self) -> None:
         self._paging = CataloguePaging()

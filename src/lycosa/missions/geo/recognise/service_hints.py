@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa import urls
-from lycosa.missions.geo.recognise import document_links, page_scan, qgis_files
+from lycosa.missions.geo.recognise import document_links, manuals, page_scan, qgis_files
 from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
@@ -29,6 +29,8 @@ def find_hints(doc: Doc, kind: str | None = None, paging: CataloguePaging | None
         return [*document_links.read_xml(doc, kind, paging), *_go_home(doc, kind)]
     if doc.kind == "json":
         return [*document_links.read_json(doc, kind), *_go_home(doc, kind)]
+    if doc.kind == "pdf":
+        return manuals.read_manual(doc)
     if doc.kind == "text":
         return page_scan.read_script(doc) if "script" in doc.mime else page_scan.read_addresses(doc)
     return []
