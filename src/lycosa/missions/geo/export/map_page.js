@@ -104,9 +104,9 @@ function tell(one) {
   if (one !== s) { add("Name", one.code); add("Type", one.type); add("Service", s.title); if (one.offers > 1) add("Offered by", `${one.offers} services`); }
   add("Kind", [s.kind, s.version].filter(Boolean).join(" ")); add("State", [s.state, s.reason].filter(Boolean).join(": "));
   add("Checked", s.check || "never"); add("Provider", s.provider); add("Contact", s.contact);
+  add("Licence", one.licence || s.licence || "none stated"); add("CRS", one.crs || s.crs);
   if (one === s) add("Layers", s.layers);
-  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Licence", one.licence || s.licence || "none stated");
-  add("CRS", one.crs || s.crs); add("Seen", s.fetched);
+  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Seen", s.fetched);
   add("Box", one.box ? one.box.join(", ") : "none"); add("Abstract", one.abstract);
 }
 $("list").addEventListener("scroll", () => requestAnimationFrame(list));
