@@ -23,6 +23,11 @@ MAX_SERVICE_CRS = 10_000
 MAX_LIST = 200
 MAX_TEXT = 8_000
 MAX_NAME = 1_000
+#: The types of services that descriptions are read as.
+TYPES = (
+    "WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS", "SPS", "STA", "ATOM", "OGCAPI", "STAC", "ARCGIS",
+    "TILEJSON", "TMS", "OPENSEARCH",
+)  # fmt: skip
 #: Types of items that a directory lists: services of their own, and nothing that can be asked of the directory.
 DIRECTORY = ("folder", "service")
 #: Services that are nothing without layers, feature types or coverages.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from lycosa.missions.geo.describe import describe
 from lycosa.missions.geo.recognise import endpoint_inference, kinds, service_hints
+from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -16,6 +17,10 @@ class Geo(Quarry):
 
     name = "geo"
     version = "7"
+    reads_pdf = True
+
+    def __init__(self) -> None:
+        self._paging = CataloguePaging()
 
     def recognise(self, doc: Doc) -> str | None:
         """The kind of service that a document describes: "ogc:wms/1.3.0"."""
@@ -23,7 +28,7 @@ class Geo(Quarry):
 
     def links(self, doc: Doc) -> Iterable[Link]:
         """Where services must be, by what a document mentions; the kind of each link is the rule."""
-        return service_hints.links(doc)
+        return service_hints.links(doc, paging=self._paging)
 
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """An exception report comes from a service, an endpoint of several may have others: what to ask for next."""

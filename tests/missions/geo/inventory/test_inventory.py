@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from support.loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
+from lycosa.missions.geo.check.check_outcome import judge_description
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import Trait, agree, endpoint_key, group, is_same, local_name, service_key
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
@@ -19,6 +20,7 @@ from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilte
 from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_exception_report
 from lycosa.model import State
 from lycosa.parse import read
+from lycosa.politeness import single_requests
 
 TOWN = "maps.villarrubia.geoworld.test/geoserver/ows"
 
@@ -145,6 +147,15 @@ def test_states_of_addresses() -> None:
     assert service_state.state_of(State.FETCHED, "", exception=True) == "exception"
 
 
+def test_a_check_has_the_words_of_the_inventory() -> None:
+    """One answer has one verdict, whether a crawl got it or a check."""
+    for reason in ("http-404", "http-410", "http-403", "http-400", "http-500", "http-503", "dns", "timeout", "robots"):
+        state = State.GONE if reason in ("http-404", "http-410") else State.FAILED
+        status = int(reason[5:]) if reason.startswith("http-") else 0
+        answer = single_requests.Reply("http://a.org/wms", reason, status)
+        assert judge_description(answer, "WMS")[0] == (service_state.state_of(state, reason), reason)
+
+
 def test_what_is_only_a_guess() -> None:
     """A place that was tried beside another service, or for the words of a link, is no service that died."""
     url = "http://a.org/geoserver/ows?service=WFS&request=GetCapabilities"
@@ -245,8 +256,9 @@ def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     """`lycosa services` tells the sum and a table to people, every column to programs."""
     assert main(["services", "-c", str(atlas), "--format", "table"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("8 services on 3 hosts with 13 layers; WMS 3, ")
-    assert said.splitlines()[0].endswith("8 live, 1 exception, 1 refused, 1 forbidden, 1 dead")
+    head, _, _, _, *rows = said.splitlines()
+    assert head.startswith("12 services on 3 hosts with 13 layers; 8 live, 1 exception, 1 refused, 1 forbidden, 1 dead")
+    assert head.endswith("; WMS 7, ATOM 1, CSW 1, OGCAPI 1, WFS 1, WMTS 1") and len(rows) == 12
     assert main(["services", "-c", str(atlas), "--kind", "ATOM"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert tuple(row) == SERVICES and row["licence"] == "CC-BY-4.0" and row["layers"] == 2
@@ -256,6 +268,37 @@ def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     assert lines[0] == ",".join(LAYERS) and len(lines) == 14
     assert main(["services", "-c", str(atlas), "--state", "alive"]) == 2
     assert "allowed: live, empty, exception" in capsys.readouterr().err
+
+
+def test_a_kind_that_no_service_has_is_refused(atlas: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that must be empty is a mistake, wherever the kind is given; patterns and small letters are none."""
+    for words in (["services"], ["export", "layers", "-o", "-"], ["check-services"]):
+        assert main([*words, "-c", str(atlas), "--kind", "NOPE"]) == 2
+        assert "no kind 'NOPE' of services; allowed: WMS, WFS, " in capsys.readouterr().err
+    assert main(["services", "-c", str(atlas), "--kind", "w?s"]) == 0
+    assert main(["services", "-c", str(atlas), "--kind", "sos"]) == 0
+
+
+def test_the_sum_of_layers_is_that_of_their_rows(crawl_geo: Callable[[Web, str], Collection]) -> None:
+    """In two versions with different layers, and listed twice by one name: what is counted is what is listed."""
+    layers = "<Layer><Title>T</Title>{}</Layer>"
+    named = "<Layer><Name>{0}</Name><Title>{0}</Title></Layer>"
+    held = "<Service><Title>Maps</Title></Service><Capability>{}</Capability>"
+    old = f'<WMT_MS_Capabilities version="1.1.1">{held}</WMT_MS_Capabilities>'
+    new = f'<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">{held}</WMS_Capabilities>'
+    web = Web()
+    ask = "/wms?service=WMS&request=GetCapabilities"
+    web["maps.test/"] = html(f"http://maps.test{ask}", f"http://maps.test{ask}&version=1.1.1")
+    typed = {"Content-Type": "text/xml"}
+    twice = "".join(map(named.format, "aab"))
+    web[f"maps.test{ask}"] = Reply(new.format(layers.format(twice)).encode(), headers=typed)
+    web[f"maps.test{ask}&version=1.1.1"] = Reply(old.format(layers.format(named.format("c"))).encode(), headers=typed)
+    collection = crawl_geo(web, "http://maps.test/")
+    with collection.snapshot():
+        inventory = ServiceInventory(collection)
+        (entry,) = inventory.live
+        assert entry.service.items == len(list(inventory.layers())) == 3
+    web.close()
 
 
 def test_nothing_to_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

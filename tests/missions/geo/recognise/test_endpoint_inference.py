@@ -170,6 +170,10 @@ def test_endpoints() -> None:
     )
     assert find_endpoint("http://x.org/api/collections?f=json", "OGCAPI") == "http://x.org/api"
     assert find_endpoint("http://x.org/api?f=json", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/tileMatrixSets", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/map/tiles", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/collections/a/tiles?f=json", "OGCAPI") == "http://x.org/api"
+    assert told("http://x.org/t/tileMatrixSets/WebMercatorQuad") == [("OGCAPI", "http://x.org/t")]
 
 
 def test_what_tells_services_of_one_program_apart() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from lycosa.missions.geo.recognise.document_links import DETAILS
 from lycosa.missions.geo.recognise.endpoint_inference import GUESSES, infer, strip_request
 from lycosa.missions.geo.recognise.service_hints import HOME, PREFIX
 from lycosa.model import State
@@ -27,6 +28,7 @@ STATES = {
 RANK = {state: rank for rank, state in enumerate(STATES)}
 
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
+_GONE = frozenset(("http-404", "http-410"))
 #: Rules of links that lead to services but to none themselves.
 _ON_THE_WAY = frozenset(
     (
@@ -35,6 +37,7 @@ _ON_THE_WAY = frozenset(
         "records of a catalogue",
         "next records of a catalogue",
         "search of a feed",
+        DETAILS,
         HOME,
     )
 )
@@ -130,12 +133,15 @@ def state_of(state: int, reason: str, *, exception: bool = False, refused: bool 
         return "exception"
     if state in _ANSWERED:
         return "other"
-    if state == State.GONE:
-        return "dead"
+    if state in (State.GONE, State.FAILED, State.WAITING) or reason.startswith("robots"):
+        return name_failure(reason)
+    return "unvisited"
+
+
+def name_failure(reason: str) -> str:
+    """The word of `STATES` for the reason why a request failed, whoever asked: a crawl or a check."""
     if reason.startswith("robots"):
         return "forbidden"
-    if state in (State.FAILED, State.WAITING):
-        if reason in _REFUSED:
-            return "refused"
-        return "error" if reason.startswith("http-") else "dead"
-    return "unvisited"
+    if reason in _REFUSED:
+        return "refused"
+    return "error" if reason.startswith("http-") and reason not in _GONE else "dead"

@@ -86,8 +86,8 @@ _NAMED_HOST = re.compile(
 _ARCGIS_OGC = re.compile(r"(/\w+Server)/(wms|wfs|wcs)server$", re.IGNORECASE)
 _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
 _API = re.compile(
-    r"^(.*?)(?:/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api))"
-    r"(?:\.(?:json|html))?/?$"
+    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api"
+    r"|(?i:tileMatrixSets)(?:/[^/]+)?|(?:map/)?tiles)(?:\.(?:json|html))?/?$"
 )
 #: The first page of QGIS Server's, with the form in its name.
 _API_FORM = re.compile(r"(?<=/wfs3)\.(?:json|html)$")
@@ -473,7 +473,8 @@ def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         return ()
     if found := _API.match("/" + path):
         formatted = any(name == "f" for name, _ in pairs)
-        if named or (formatted and parts[-1] != "api") or found[2] or low.endswith("conformance"):
+        told = found[2] or low.endswith("conformance") or "tilematrixsets" in parts
+        if named or told or (formatted and parts[-1] not in ("api", "tiles")):
             kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] in _OF_API], request=True)
             trust = 0.8 if named or found[2] else 0.5
             return _make("OGCAPI", kept.rstrip("/"), "collections", trust)

@@ -51,6 +51,7 @@ WORDS = (
     r"wms|wfs|wcs|wmts|wps|csw|[/=:\"']sos[/?\"'&]|wcts|mapserv|request=get|service=|/rest\\?/services|[/\"']ows|/wxs"
     r"|ogc-?api|/oapif?/|/stac[/\"'?]|getcapabilities|web(?:map|feature|coverage|processing)"
     r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
+    r"|/collections/[^/\s\"'<>]{1,100}/(?:items|coverage|tiles)|/tilematrixsets"
 )
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
 #: Names of scripts and files that belong to a map even where nothing else speaks of one.
