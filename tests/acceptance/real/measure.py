@@ -26,6 +26,8 @@ HASTY = (
 )  # fmt: skip
 #: False services for each true one that are borne.
 FALSE_SHARE = 1 / 20
+#: Reasons of rules that keep a crawl from seeing what lies behind.
+BOUNDS = ("trap:", "links-limit")
 #: The exit code of a crawl whose time is over.
 TIME_OVER = 5
 _EXAMPLES = 3
@@ -99,8 +101,10 @@ def judge(name: str, site: Site, collection: Path) -> Figures:
         }
     asked = sum(state not in ("unfetched", "rejected") for state, _ in states.values())
     figures = Figures(name=name, requests=asked, pages=len(site.truth.pages))
+    bounds = Counter(reason for _, reason in states.values() if reason.startswith(BOUNDS)).most_common(1)
+    unseen = ("never seen", f"beside {bounds[0][0]}" if bounds else "")
     for page in sorted(site.truth.pages):
-        state, reason = states.get(urls.normalise(page) or page, ("never seen", ""))
+        state, reason = states.get(urls.normalise(page) or page, unseen)
         if state not in ("fetched", "duplicate"):
             figures.lost[page] = f"{state} {reason}".strip()
     if site.truth.services:

@@ -32,7 +32,7 @@ IndexOptions FancyIndexing
 def serve(folder: Path) -> Iterator[Site]:
     """The pages that exist: every list, in the order that it has by itself, and every file."""
     apache = find_program("apache2", package="apache2-bin")
-    paths = sum(make_tree(folder / "root"), [])
+    paths = make_tree(folder / "root")
     base = f"http://127.0.0.1:{(port := free_port())}/"
     modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in MODULES.split())
     (folder / "apache.conf").write_text(SETTINGS.format(folder=folder, port=port, modules=modules))

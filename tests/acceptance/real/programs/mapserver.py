@@ -1,4 +1,7 @@
-"""MapServer with two maps: one that a portal links to by its capabilities, one by its bare address."""
+"""MapServer with two maps: one that a portal links to by its capabilities, one by its bare address.
+
+Both have points; the first has a coverage too.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,23 @@ MAP
     PROJECTION "init=epsg:4326" END
     CLASS STYLE COLOR 0 0 255 SIZE 6 END END
   END
+  {coverage}
 END
 """
+COVERAGE = """
+  LAYER
+    NAME "heights" TYPE RASTER STATUS ON DATA "{folder}/heights.asc" PROJECTION "init=epsg:4326" END
+    METADATA
+      "ows_title" "Heights" "ows_extent" "9 47 10 48" "wcs_resolution" "0.1 0.1" "wcs_label" "Heights"
+      "wcs_rangeset_name" "m" "wcs_rangeset_label" "m" "wcs_formats" "GTiff"
+    END
+  END"""
+GRID = "ncols 10\nnrows 10\nxllcorner 9\nyllcorner 47\ncellsize 0.1\n" + "\n".join([" ".join(map(str, range(10)))] * 10)
 
 
 @contextmanager
 def serve(folder: Path) -> Iterator[Site]:
-    """The services that exist: WMS and WFS of each map; there is nothing that a WCS could offer."""
+    """The services that exist: WMS and WFS of each map, and WCS of the one that has a coverage."""
     program = find_program("mapserv", package="cgi-mapserver")
     files = folder / "files"
     files.mkdir()
@@ -41,13 +54,13 @@ def serve(folder: Path) -> Iterator[Site]:
     base = f"http://127.0.0.1:{(port := free_port())}"
     endpoint = f"{base}/cgi-bin/mapserv"
     maps = {name: folder / f"{name}.map" for name in ("springs", "wells")}
+    (folder / "heights.asc").write_text(GRID)
     for name, path in maps.items():
-        path.write_text(
-            MAP.format(name=name, title=f"{name.title()} of the canton", url=endpoint, map=path, folder=folder)
-        )
+        coverage, title = COVERAGE.format(folder=folder) if name == "springs" else "", f"{name.title()} of the canton"
+        path.write_text(MAP.format(name=name, title=title, url=endpoint, map=path, folder=folder, coverage=coverage))
     springs, wells = (f"{endpoint}?map={path}" for path in maps.values())
     write_portal(files / "index.html", f"{springs}&SERVICE=WMS&REQUEST=GetCapabilities", wells)
-    services = {(kind, address) for kind in ("WMS", "WFS") for address in (springs, wells)}
+    services = {("WCS", springs), *((kind, address) for kind in ("WMS", "WFS") for address in (springs, wells))}
     (folder / "mapserver.conf").write_text(f'CONFIG\n  ENV\n    MS_MAP_PATTERN "^{folder}/.*\\.map$"\n  END\nEND\n')
     command = [sys.executable, cgi_server.__file__, str(port), program, "--at", "/cgi-bin/mapserv", "--files", files]
     with running(
