@@ -1,4 +1,4 @@
-"""gitweb over a repository of a hundred commits."""
+"""gitweb, which is slow, over a repository of thirty commits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from acceptance.real.git_history import make_history
 from acceptance.real.site import Absent, Site, Truth, free_port, running
 
 NAME = "gitweb"
+COMMITS = 30
 FOLDER = Path("/usr/share/gitweb")
 
 
@@ -20,7 +21,7 @@ def serve(folder: Path) -> Iterator[Site]:
     """The pages that exist: the summary, every commit and what it changed; not every file at every commit."""
     if not (FOLDER / "gitweb.cgi").is_file():
         raise Absent("no gitweb.cgi (Debian package gitweb)")
-    history = make_history(folder)
+    history = make_history(folder, commits=COMMITS)
     (folder / "gitweb.conf").write_text(f'$projectroot = "{folder}";\n')
     base = f"http://127.0.0.1:{(port := free_port())}/gitweb.cgi"
     pages = {base, f"{base}?p=demo.git;a=summary", f"{base}?p=demo.git;a=tree", f"{base}?p=demo.git;a=shortlog"}

@@ -1,4 +1,4 @@
-"""Trac with wiki pages and tickets."""
+"""Trac with wiki pages and tickets beside its own manual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acceptance.real.site import Site, Truth, environment_of, free_port, running
 
 NAME = "trac"
 ARTICLES = 40
-TICKETS = 60
+TICKETS = 40
 #: Runs in Trac's own environment: there is no command that makes tickets.
 MAKE_TICKETS = """
 import sys
