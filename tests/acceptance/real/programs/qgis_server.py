@@ -12,22 +12,23 @@ from acceptance.real.points import write_points, write_portal
 from acceptance.real.site import Site, Truth, find_program, free_port, running
 
 NAME = "qgis_server"
+LAYER = "springs_0a1b2c3d_0000_4000_8000_000000000014"  # QGIS gives layers with shorter names others
 WGS84 = """<spatialrefsys><proj4>+proj=longlat +datum=WGS84 +no_defs</proj4><srsid>3452</srsid><srid>4326</srid>
 <authid>EPSG:4326</authid><description>WGS 84</description><geographicflag>true</geographicflag></spatialrefsys>"""
 PROJECT = f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22.16" projectname="springs"><title>Springs of the canton</title><projectCrs>{WGS84}</projectCrs>
 <layer-tree-group>
- <layer-tree-layer id="springs_1" name="springs" checked="Qt::Checked" source="./springs.geojson" providerKey="ogr"/>
+ <layer-tree-layer id="{LAYER}" name="springs" checked="Qt::Checked" source="./springs.geojson" providerKey="ogr"/>
 </layer-tree-group>
-<projectlayers><maplayer type="vector" geometry="Point"><id>springs_1</id><datasource>./springs.geojson</datasource>
+<projectlayers><maplayer type="vector" geometry="Point"><id>{LAYER}</id><datasource>./springs.geojson</datasource>
  <extent><xmin>9</xmin><ymin>47</ymin><xmax>10</xmax><ymax>48</ymax></extent><layername>springs</layername>
  <srs>{WGS84}</srs><provider encoding="UTF-8">ogr</provider>
  <flags><Identifiable>1</Identifiable><Searchable>1</Searchable></flags></maplayer></projectlayers>
-<properties><WFSLayers type="QStringList"><value>springs_1</value></WFSLayers>
+<properties><WFSLayers type="QStringList"><value>{LAYER}</value></WFSLayers>
  <WMSServiceCapabilities type="bool">true</WMSServiceCapabilities>
  <WMSServiceTitle type="QString">Springs of the canton</WMSServiceTitle>
- <WMTSLayers><Layer type="QStringList"><value>springs_1</value></Layer><Project type="bool">true</Project></WMTSLayers>
- <WMTSPngLayers><Layer type="QStringList"><value>springs_1</value></Layer><Project type="bool">true</Project>
+ <WMTSLayers><Layer type="QStringList"><value>{LAYER}</value></Layer><Project type="bool">true</Project></WMTSLayers>
+ <WMTSPngLayers><Layer type="QStringList"><value>{LAYER}</value></Layer><Project type="bool">true</Project>
  </WMTSPngLayers></properties></qgis>"""
 
 
