@@ -23,13 +23,13 @@ class History:
 
 
 def make_history(folder: Path, *, commits: int = COMMITS) -> History:
-    """A bare repository `demo.git` below a folder; each commit changes a line of one of a dozen files, or adds one."""
+    """A bare repository `demo.git` below a folder; each commit adds a line to one of a few files."""
     git, repository = find_program("git", package="git"), folder / "demo.git"
     stream: list[str] = []
     texts: dict[str, list[str]] = {}
     for n in range(1, commits + 1):
         path = ("README", "src/parser.c", "src/lexer.c", "doc/manual.txt", "tests/run.sh")[n % 5]
-        path = path if n % 9 else f"src/part{n // 9}.c"
+        path = path if n % 25 else f"src/part{n // 25}.c"
         lines = texts.setdefault(path, [])
         lines.append(f"/* line {len(lines) + 1} of {path}, since change {n} */")
         text, message = "\n".join([*lines, ""]), f"Change {n}: extend {path}\n"

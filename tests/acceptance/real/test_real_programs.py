@@ -19,7 +19,7 @@ pytestmark = pytest.mark.acceptance
 def test_a_real_program_is_collected_whole(program: ModuleType, tmp_path: Path, say: Callable[[str], None]) -> None:
     """Every page of the program's content is fetched, every service is listed once, and the crawl ends by itself."""
     try:
-        figures = measure(program, tmp_path, max_s=150)
+        figures = measure(program, tmp_path, max_s=300)
     except Absent as absent:
         pytest.skip(str(absent))
     say(f"{ROW.format(*COLUMNS)}\n{line(figures)}")
