@@ -107,6 +107,13 @@ def test_plain_text() -> None:
     assert page("<p>WMS: http://www.opengis.net/wms and http://a.org/page.html</p>") == []
 
 
+@pytest.mark.parametrize("quote", ["&quot;", "&#34;", "&#x22;", "&apos;", "&gt;"])
+def test_markup_that_a_page_shows(quote: str) -> None:
+    """An address in markup that a page shows as text ends where its quote does, however that is written."""
+    shown = f"WMS: &lt;Online href={quote}{ENDPOINT}{quote}/&gt;&lt;/Get&gt;"
+    assert proposed(page(f"<pre>{shown}</pre>")) == {ENDPOINT: "text: an address among services"}
+
+
 @pytest.mark.parametrize(
     ("script", "service", "endpoint"),
     [

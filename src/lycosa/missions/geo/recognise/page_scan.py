@@ -60,7 +60,7 @@ _CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-
 _MAP_SIGN = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
-_END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
+_END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|apos|lt|gt|#(?:3[49]|6[02]|[xX](?:2[27]|3[cCeE])));""")
 _STARTS = "\"> '<\n\t\r`|\\^"
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*[\"']?\Z")
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]+|/(?!/)|\.\./|\./|[\w.-]+/|\?", re.IGNORECASE)
@@ -340,7 +340,8 @@ def _read_plain(source: ScannedSource, scripts: list[tuple[int, int]]) -> Iterat
         low = max(0, at - _REACH)
         if text.rfind("<", low, at) > text.rfind(">", low, at):
             continue  # inside a tag
-        url = resolve(_decode(match[0], source.charset).rstrip(").,;:!?'\""), "")
+        written = _END.split(match[0], maxsplit=1)[0]  # where markup is shown as text
+        url = resolve(_decode(written, source.charset).rstrip(").,;:!?'\""), "")
         if url is None or _PAGE_END.search(url) or is_reserved(urls.host_of(url).partition(":")[0]):
             continue
         inferred = infer(url)
