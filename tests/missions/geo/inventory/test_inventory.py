@@ -153,7 +153,11 @@ def test_a_check_has_the_words_of_the_inventory() -> None:
         state = State.GONE if reason in ("http-404", "http-410") else State.FAILED
         status = int(reason[5:]) if reason.startswith("http-") else 0
         answer = single_requests.Reply("http://a.org/wms", reason, status)
-        assert judge_description(answer, "WMS")[0] == (service_state.state_of(state, reason), reason)
+        word = service_state.state_of(state, reason)
+        assert judge_description(answer, "WMS")[0] == (word, reason)
+        answer.headers, answer.body = {"content-type": "text/xml"}, b'<ExceptionReport><E code="No"/></ExceptionReport>'
+        if status:
+            assert judge_description(answer, "WMS")[0] == (word, "No")
 
 
 def test_what_is_only_a_guess() -> None:
@@ -178,6 +182,10 @@ def test_what_is_only_a_guess() -> None:
         "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint", State.GONE
     )
     assert news is not None and news.guess
+    layer = service_state.find_hypothesis(
+        "http://a.org/wms?service=WMS&request=GetCapabilities", "geo: layer of QGIS: endpoint", State.FETCHED
+    )
+    assert layer is not None and not service_state.is_guess(layer, "other", elsewhere=False, itself=False)
 
 
 def test_a_page_among_services_is_none() -> None:

@@ -149,3 +149,6 @@ def test_a_part_of_an_api_leads_to_its_first_page() -> None:
         for form in ("", "?f=json"):
             doc = read(f"http://a.org/api/{name}{form}", {"content-type": "application/json"}, held.encode())
             assert [hint.url for hint in find_hints(doc) if hint.rule != HOME] == [f"http://a.org/api{form}"]
+    landing = b'{"links": [{"rel": "conformance", "href": "c"}, {"rel": "service-desc", "href": "d"}]}'
+    doc = read("http://a.org/qgis/wfs3?map=/a.qgs&f=json", {"content-type": "application/json"}, landing)
+    assert [hint.url for hint in find_hints(doc) if hint.rule != HOME] == []

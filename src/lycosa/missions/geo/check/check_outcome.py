@@ -45,6 +45,9 @@ def judge_description(reply: Reply, kind: str) -> tuple[CheckOutcome, Doc | None
     if found is not None and kind in ("", found.service.type):
         return CheckOutcome(""), doc, found
     if failure := _judge_failure(reply, doc):
+        if reply.reason.startswith("http-"):
+            # As the inventory, which has the status and not what came with it.
+            failure = failure._replace(outcome=name_failure(reply.reason))
         return failure, doc, None
     if found is not None:
         return CheckOutcome("wrong type", f"it is {found.service.type} now"), doc, None

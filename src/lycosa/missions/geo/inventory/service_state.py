@@ -46,6 +46,8 @@ _TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ", "definition ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
 #: How rules end of addresses that only stand among services: one that answers with something else never was a service.
 _AMONG = ("an address among services", ": a link")
+#: What the rules have in them by which a document says which kind of service is at an address.
+_NAMING = ("record", "capabilities", "QGIS")
 _ASKS = frozenset(("capabilities request", "capabilities file"))
 #: Rules by which an address is that of a service: a page that links to it says that there is one.
 _NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
@@ -81,7 +83,7 @@ def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) ->
     if rule.endswith("endpoint") and not guess:
         known = infer(endpoint)
         guess = not known or known[0].trust < 0.5
-    return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
+    return Hypothesis(_rename(kind), endpoint, rule, guess, named=any(word in rule for word in _NAMING))
 
 
 def is_tried(via: str) -> bool:

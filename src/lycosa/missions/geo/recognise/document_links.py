@@ -470,6 +470,7 @@ def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
             followed += 1
             yield ServiceHint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])
     endpoint = find_endpoint(doc.url, service)
-    if service == "OGCAPI" and not followed and endpoint.rstrip("/") != doc.url.partition("?")[0].rstrip("/"):
+    first_page, asked = (address.partition("?")[0].rstrip("/") for address in (endpoint, doc.url))
+    if service == "OGCAPI" and not followed and first_page != asked:
         # In the form of this answer: the first page may be what led here, and is known then.
         yield ServiceHint(keep_form(endpoint, doc.url), service, endpoint, "ogcapi root", 0.3)
