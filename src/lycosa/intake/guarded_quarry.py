@@ -30,6 +30,7 @@ class GuardedQuarry:
         self.quarry = QuarryUnion(quarry.parts, on_error=self._log_error) if isinstance(quarry, QuarryUnion) else quarry
         self.hears_errors = overrides(quarry, "links_of_error")
         self.trusted_kinds = frozenset(quarry.trusted_kinds)
+        self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
         self._log = log
         self._max_links = max_links or None

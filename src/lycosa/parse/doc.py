@@ -114,7 +114,7 @@ class Doc:
 
     @property
     def pdf(self) -> Pdf | None:
-        """The pages of a PDF; None for other kinds, and everywhere but in `extract`, whose process may be killed."""
+        """The pages of a PDF, where a process reads them that may be killed; None elsewhere, and for other kinds."""
         if self._pdf is None and self.kind == "pdf" and self._read_pdf is not None:
             self._pdf = self._read_pdf(self.body)
             self.problem = self.problem or self._pdf.problem
