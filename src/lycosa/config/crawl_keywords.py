@@ -38,6 +38,7 @@ class CrawlKeywords(TypedDict, total=False):
     log: dict[str, Any]
     extract: dict[str, Any]
     hosts: dict[str, dict[str, Any]]
+    own: dict[str, dict[str, Any]]
 
     include: Texts
     exclude: Texts

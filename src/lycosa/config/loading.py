@@ -225,7 +225,12 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[GivenValue], li
         field = field_at(path)
         if value is None:
             continue
-        if not field and is_table(path) and isinstance(value, Mapping):
+        if key == "own" and isinstance(value, Mapping):
+            for mission, table in value.items():
+                layer, wrong = _read_table((mission,), table, f"own[{mission!r}]")
+                given += layer
+                problems += wrong
+        elif not field and is_table(path) and isinstance(value, Mapping):
             layer, wrong = _read_table(path, value, name)
             given += layer
             problems += wrong

@@ -46,7 +46,8 @@ class Scope:
         #: For each host the ports that its seeds open; the usual ones have no number.
         self.ports: dict[str, set[str]] = {}
         for url in urls:
-            self.ports.setdefault(host_of(url), set()).add(_port(url))
+            for host in {host_of(url), host_of(url).removeprefix("www.") if self._www_is_domain else host_of(url)}:
+                self.ports.setdefault(host, set()).add(_port(url))
         self._known: dict[str, Verdict] = {}
         self._open_ports: dict[str, frozenset[str]] = {}
 

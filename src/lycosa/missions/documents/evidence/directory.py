@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.missions.documents.evidence.similarity import are_namesakes, name_parts, same_person, surname_keys
+from lycosa.missions.documents.evidence.similarity import PARTICLES, are_namesakes, name_parts, same_person, surname_keys
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.text.emails import is_impersonal
 from lycosa.missions.documents.text.words import fold
@@ -41,12 +41,14 @@ class Entry:
         "orcid",
         "owned",
         "pages",
+        "parts",
         "printed",
     )
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
         self.name = name
+        self.parts = [part for part in name_parts(name) if part not in PARTICLES]
         self.names: dict[str, int] = {name: 0}
         self.addresses: dict[str, MailAddress] = {}  # as pages give them
         self.printed: dict[str, MailAddress] = {}  # as documents print them
@@ -55,6 +57,12 @@ class Entry:
         self.pages: dict[str, None] = {}
         self.owned: dict[str, None] = {}  # pages about this person
         self.documents: dict[str, None] = {}
+
+    def may_be(self, parts: list[str]) -> bool:
+        """Whether each part of a name has its like here, whole or by its initial: what a comparison would need."""
+        fewer, more = (parts, self.parts) if len(parts) <= len(self.parts) else (self.parts, parts)
+        initials = {part[0] for part in more}
+        return all(part in more or part[0] in initials for part in fewer)
 
     def add(self, mention: Mention) -> None:
         """Take over what a page says of this person."""
@@ -74,6 +82,7 @@ class Entry:
         self.names[name] = self.names.get(name, 0) + 1
         if len(fold(name)) > len(fold(self.name)):
             self.name = name
+            self.parts = [part for part in name_parts(name) if part not in PARTICLES]
 
     def _add_address(self, email: str, person: Person) -> None:
         # A page about the person says it best; the same address on several pages is surer.
@@ -118,7 +127,8 @@ class Directory:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._by_part: dict[str, list[Entry]] = defaultdict(list)
-        self._by_name: dict[str, list[Entry]] = {}
+        #: What was found by a name, as long as nobody with one of its parts was added.
+        self._by_name: dict[str, tuple[tuple[int, ...], list[Entry]]] = {}
 
     def add_all(self, mentions: Iterable[Mention]) -> None:
         """Add people of pages, those with the fullest names first, so that short spellings find them."""
@@ -131,28 +141,30 @@ class Directory:
                     continue  # it may be any of them
                 entry = self._new(mention.person.name)
             entry.add(mention)
-        self._by_name.clear()
 
     def _new(self, name: str) -> Entry:
         entry = Entry(len(self.entries) + 1, name)
         self.entries.append(entry)
         for part in surname_keys(name):
             self._by_part[part].append(entry)
-        self._by_name.clear()
         return entry
 
     def find(self, name: str) -> list[Entry]:
         """Everybody of whom this may be the name, the best fit first; of equal fits all."""
-        if (known := self._by_name.get(name)) is not None:
-            return known
+        keys = sorted(surname_keys(name))
+        sizes = tuple(len(self._by_part.get(key, ())) for key in keys)
+        known = self._by_name.get(name)
+        if known is not None and known[0] == sizes:
+            return known[1]
+        parts = [part for part in name_parts(name) if part not in PARTICLES]
         scores: dict[int, tuple[float, Entry]] = {}
-        for part in surname_keys(name):
-            for entry in self._by_part.get(part, ()):
-                if entry.number not in scores:
+        for key in keys:
+            for entry in self._by_part.get(key, ()):
+                if entry.number not in scores and entry.may_be(parts):
                     scores[entry.number] = (max(same_person(name, each) for each in entry.names), entry)
         best = max((score for score, _ in scores.values()), default=0.0)
         found = [] if best < SAME else [entry for score, entry in scores.values() if score >= max(SAME, best - 0.03)]
-        self._by_name[name] = found
+        self._by_name[name] = (sizes, found)
         return found
 
     def get_or_add(self, name: str) -> Entry:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from msgspec.structs import replace
 from rapidfuzz import fuzz
@@ -328,11 +328,12 @@ class Fusion:
     def _from_documents(self, document: SiteDocument, head: str) -> Iterable[tuple[Person, bool]]:
         """Authors of the other documents who stand in this document's beginning."""
         beginning = head[:_HEADER_CHARS]
+        words = dict.fromkeys(fold(beginning).split())
         seen: set[str] = set()
-        for word in dict.fromkeys(fold(beginning).split()):
+        for word in words:
             for name, written in self._written.get(word, {}).items():
                 other = next((url for url in written if url != document.url), "")
-                if other and name not in seen and len(seen) < 200:
+                if other and name not in seen and len(seen) < 200 and _has_parts(name, word, words):
                     seen.add(name)
                     if self._stands_in(name, beginning):
                         evidence = Evidence(source="document", rule="author of another document", url=other)
@@ -528,6 +529,11 @@ class _Pool:
     def add(self, person: Person) -> None:
         if not self.confirm(person):
             self._people.append(person)
+
+
+def _has_parts(name: str, surname: str, words: Container[str]) -> bool:
+    """Whether another part of a name is among these words, whole or as an initial: it is cheap to ask first."""
+    return any(part in words or part[0] in words for part in name_parts(name) if part != surname)
 
 
 def _list_emails(facts: DocumentFacts, authors: list[Author]) -> list[Finding]:
