@@ -74,6 +74,7 @@ class Person(Struct, frozen=True, omit_defaults=True):
     emails: tuple[str, ...] = ()
     affiliations: tuple[str, ...] = ()
     orcid: str = ""
+    page: str = ""  # where a link with this name leads
     evidence: tuple[Evidence, ...] = ()
 
 

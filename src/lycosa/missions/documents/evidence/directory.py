@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.missions.documents.evidence.similarity import name_parts, same_person, surname_keys
+from lycosa.missions.documents.evidence.similarity import are_namesakes, name_parts, same_person, surname_keys
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.text.emails import is_impersonal
 from lycosa.missions.documents.text.words import fold
@@ -170,17 +170,9 @@ def _choose(found: list[Entry], mention: Mention) -> Entry | None:
     person = mention.person
     if len(found) == 1:
         entry = found[0]
-        # Two pages about two persons of one name: their own addresses tell them apart.
-        namesake = (
-            person.role == "owner"
-            and entry.owned
-            and mention.url not in entry.owned
-            and person.emails
-            and entry.addresses
-            and not set(person.emails) & set(entry.addresses)
-            and {email.partition("@")[2] for email in person.emails}
-            & {email.partition("@")[2] for email in entry.addresses}
-        )
+        # Two pages about two persons of one name, or two rows of one list: their own addresses tell them apart.
+        elsewhere = person.role == "owner" and entry.owned and mention.url not in entry.owned
+        namesake = (elsewhere or mention.url in entry.pages) and are_namesakes(person.emails, entry.addresses)
         return None if namesake else entry
     sharing = [entry for entry in found if set(person.emails) & set(entry.addresses)]
     return sharing[0] if len(sharing) == 1 else None

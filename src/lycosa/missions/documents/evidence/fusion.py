@@ -380,7 +380,8 @@ class Fusion:
                     found.value, round(found.confidence * 0.9, 3), evidence=found.evidence
                 )
         entries = self.directory.find(person.name)
-        entry = self._nearest(entries, above)
+        linked = [entry for entry in entries if person.page and person.page in entry.owned]
+        entry = linked[0] if len(linked) == 1 else self._nearest(entries, above)
         current: list[MailAddress] = []
         affiliations = list(person.affiliations)
         orcid = person.orcid
@@ -389,7 +390,9 @@ class Fusion:
             number = entry.number
             match = max(same_person(person.name, name) for name in entry.names)
             for address in entry.addresses.values():
-                sure = round(address.confidence * (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 else 0.7), 3)
+                sure = round(
+                    address.confidence * (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 or linked else 0.8), 3
+                )
                 if address.email in printed:
                     known = printed.pop(address.email)
                     current.append(
@@ -517,6 +520,7 @@ class _Pool:
         self._people[at] = replace(
             known,
             confidence=sure,
+            page=known.page or other.page,
             evidence=(*known.evidence, *other.evidence)[:6] if fresh else known.evidence,
         )
         return True

@@ -7,10 +7,12 @@ Casali" are one person, which no distance of letters tells.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
+from lycosa import urls
 from lycosa.missions.documents.text.words import fold
 
 #: Titles and degrees before or after a name.
@@ -190,6 +192,17 @@ def same_person(left: str, right: str) -> float:
     if whole >= 2:
         return 0.95 - 0.05 * min(unmatched, 3)
     return 0.85 - 0.05 * min(unmatched, 3)
+
+
+def are_namesakes(left: Iterable[str], right: Iterable[str]) -> bool:
+    """Whether the addresses under one name are those of two people: other ones, at one institution."""
+    return not set(left) & set(right) and bool(_sites(left) & _sites(right))
+
+
+def _sites(emails: Iterable[str]) -> set[str]:
+    """The registered domains of addresses."""
+    domains = (email.partition("@")[2] for email in emails)
+    return {urls.registered_domain(domain) or domain for domain in domains}
 
 
 def fits_address(name: str, email: str) -> float:

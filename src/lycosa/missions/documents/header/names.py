@@ -13,6 +13,7 @@ from lycosa.missions.documents.header.vocabulary import (
     PARTICLES,
 )
 from lycosa.missions.documents.text.letters import RAISED, fold
+from lycosa.missions.documents.text.names import is_numbered
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(
@@ -47,7 +48,12 @@ def name_score(text: str) -> float:
     ):
         return 0.0
     folded = fold(text)
-    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or folded.split()[0] in PARTICLES - {"san", "santa"}:
+    if (
+        is_numbered(text)
+        or NOT_NAMES.search(folded)
+        or INSTITUTION.search(folded)
+        or folded.split()[0] in PARTICLES - {"san", "santa"}
+    ):
         return 0.0
     if ADDRESS.search(folded) and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):
         return 0.0  # "Buenos Aires"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lycosa.missions.documents.evidence.similarity import fits_address, same_person
+from lycosa.missions.documents.evidence.similarity import are_namesakes, fits_address, same_person
 from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
 from lycosa.missions.documents.pages.blocks import Block, read_blocks
@@ -94,7 +94,7 @@ class _People:
 
     def add(self, person: Person) -> Person:
         for at, known in enumerate(self._found):
-            if same_person(known.name, person.name) >= 0.85:
+            if same_person(known.name, person.name) >= 0.85 and not are_namesakes(known.emails, person.emails):
                 merged = _merge(known, person)
                 self._found[at] = merged
                 return merged
@@ -130,6 +130,7 @@ def _merge(known: Person, other: Person) -> Person:
         emails=tuple(dict.fromkeys((*known.emails, *other.emails))),
         affiliations=tuple(dict.fromkeys((*known.affiliations, *other.affiliations))),
         orcid=known.orcid or other.orcid,
+        page=known.page or other.page,
         evidence=(*known.evidence, *other.evidence)[:5],
     )
 
@@ -272,6 +273,7 @@ def _read_people(blocks: list[Block], people: _People, owner: Person | None, url
                         emails=own,
                         affiliations=find_organisations(block.text) if role in ("member", "teacher") or own else [],
                         quote=block.text[:200],
+                        page=next((link.url for link in block.links if link.text == name.name), ""),
                     )
                 )
                 last, since = person, 0
@@ -414,6 +416,7 @@ def _person(
     emails: Iterable[str] = (),
     affiliations: Iterable[str] = (),
     quote: str = "",
+    page: str = "",
 ) -> Person:
     return Person(
         name=_clean(name),
@@ -421,6 +424,7 @@ def _person(
         role=role,
         emails=tuple(dict.fromkeys(email.strip().lower() for email in emails if is_address(email.strip()))),
         affiliations=tuple(dict.fromkeys(_clean(text) for text in affiliations if text)),
+        page=page,
         evidence=(Evidence(source="page", rule=rule, url=url, quote=quote),),
     )
 

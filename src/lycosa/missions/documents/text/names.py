@@ -25,7 +25,6 @@ _NAME = re.compile(
     rf"(?P<name>{_WORD}(?:[ \u00a0]+(?:{_PARTICLE}[ \u00a0]+)?{_WORD}){{1,5}})"
 )
 
-#: Courses and volumes are numbered so, people are not.
 _ROMAN = re.compile(r"(?=[IVX])(?:X{0,2})(?:IX|IV|V?I{0,3})")
 _JOINED = re.compile(r"(?<=\b[A-ZÀ-ÖØ-Þ]\.)(?=[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ])")
 
@@ -55,12 +54,18 @@ def no_names() -> frozenset[str]:
     return _read_words("no_names.txt")
 
 
+def is_numbered(text: str) -> bool:
+    """Whether a text has a Roman number, as courses and volumes have and people have not."""
+    words = text.split()
+    return any(_ROMAN.fullmatch(word) for word in words[1:]) or bool(_ROMAN.fullmatch(words[-1].rstrip(".")))
+
+
 def judge_name(text: str) -> float:
     """How sure a text is the name of a person, by itself: 0 to 1."""
     words = fold(text).split()
     if not 2 <= len(words) <= 8 or len(text) > 80 or any(char.isdigit() for char in text):
         return 0.0
-    if any(word in no_names() for word in words) or _ROMAN.fullmatch(text.split()[-1]):
+    if any(word in no_names() for word in words) or is_numbered(text):
         return 0.0
     if not _NAME.fullmatch(text.strip()):
         return 0.0
