@@ -28,7 +28,8 @@ _LABELS: dict[Role, str] = {
     "jury": r"""
         tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite
         |(?:thesis |doctoral |examining )?committee(?: members?| in charge)?|chair(?:man|person)?
-        |president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader
+        |president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]
+        |examin(?:er|ador)[ae]?s?|(?:second |first )?reader
         |(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?
         |evaluador(?:a|es)?|opponent|referees?|reviewers?""",
     "teacher": r"""
