@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -9,7 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from support.loopback import Web, html
+
+from lycosa import crawl
+from lycosa.api import SHORT
+from lycosa.config.crawl_keywords import CrawlKeywords
+from lycosa.config.settings import Mission
+from lycosa.errors import UsageError
 
 
 def python(code: str, cwd: Path) -> str:
@@ -73,3 +81,21 @@ with crawl("http://site.test/", **asked | dict(delay=0)) as found:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     assert running.communicate(timeout=60)[0].split() == ["True", "61"]
+
+
+def test_the_keywords_of_crawl_are_the_settings() -> None:
+    """Every setting that can be given has its type, and nothing else has."""
+    named = set(Mission.__struct_fields__) | set(SHORT)
+    assert set(CrawlKeywords.__annotations__) == named - set(inspect.signature(crawl).parameters)
+
+
+def test_a_wrong_keyword_is_seen(tmp_path: Path) -> None:
+    """By a type checker before the program runs, and when it runs, with the name that was meant."""
+    with pytest.raises(UsageError, match="has no setting limt .did you mean limit"):
+        crawl("http://site.test/", limt=3)
+    right = 'crawl("http://site.test/", limit=3, scope="host", limits={"depth": 2}, delay="1s", policy="learn")'
+    wrong = 'crawl("http://site.test/", limt=3)'
+    (tmp_path / "program.py").write_text(f"from lycosa import crawl\n{right}\n{wrong}\n")
+    checker = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "program.py"]
+    said = subprocess.run(checker, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    assert "program.py:3: error" in said and "Found 1 error" in said, said

@@ -36,6 +36,7 @@ ALLOWED = {
     ("extract/pool.py", "subprocess"): "our own interpreter with our own module, no shell",
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
+    ("extract/pdf_process.py", "subprocess"): "the same",
 }
 
 

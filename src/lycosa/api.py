@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import replace
 
 from lycosa.collection import collection as stored
+from lycosa.config.crawl_keywords import CrawlKeywords
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
@@ -67,7 +68,7 @@ def crawl(
     rounds: int = 0,
     quarry: str | Quarry | type[Quarry] | None = None,
     quiet: bool = True,
-    **settings: Any,
+    **settings: Unpack[CrawlKeywords],
 ) -> Collection:
     """Crawl until nothing is left or a limit is reached, and open the collection; called again, it continues.
 
@@ -92,7 +93,7 @@ def crawl(
         raise UsageError(
             f"quarry is {quarry!r}; allowed: a class that inherits from lycosa.quarry.Quarry, or its name."
         )
-    overrides = _flatten(settings) | {"keep.collection": os.fspath(collection)}
+    overrides = _flatten(dict(settings)) | {"keep.collection": os.fspath(collection)}
     if quarry is not None:
         overrides |= hunting(quarry if isinstance(quarry, str) else find_name(quarry))
     instance = None

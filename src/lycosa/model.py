@@ -166,6 +166,7 @@ class Discovery(Struct, gc=False):
     context: str = ""
     original: str = ""  # the address as it was written, where that was absolute and not normalised
     policy_data: bytes = b""  # what the policy notes of it; with it, a known URL that waits rises to a higher score
+    needed: bool = False  # a document is not whole without it: if it was read and dropped, it is fetched again
 
 
 class WeightUpdate(NamedTuple):
@@ -240,6 +241,7 @@ class Outcome(Struct, gc=False):
     archive_place: ArchivePlace = ArchivePlace()  # of an answer without a page
     validators: tuple[str, str] | None = None  # ETag and date to ask with at the next visit; None: as before
     unstored: UnstoredPage | None = None  # of a page that was read and not stored
+    via: str = ""  # the kind of the link for which it was visited
 
 
 class HostRow(Struct, gc=False):

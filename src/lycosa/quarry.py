@@ -25,6 +25,8 @@ class Quarry:
     version: str = "1"
     #: Kinds of links that lead to quarry almost surely: no quota of a host stands against them.
     trusted_kinds: frozenset[str] = frozenset()
+    #: Whether `links` and `relevance` are to see the text of PDFs, which costs the crawl some milliseconds each.
+    reads_pdf: bool = False
 
     def __init_subclass__(cls) -> None:
         for former, name in _FORMER.items():
@@ -33,6 +35,10 @@ class Quarry:
 
     def recognise(self, doc: Doc) -> str | None:
         """The refined kind if this document is quarry ("recipe/soup"), else None."""
+        return None
+
+    def recognise_part(self, doc: Doc, relation: str) -> str | None:
+        """The kind of a document that is quarry only for the link that leads to it, of one of the trusted kinds."""
         return None
 
     def relevance(self, doc: Doc) -> float:
@@ -78,6 +84,7 @@ class QuarryUnion(Quarry):
         """`on_error` hears what one of them raises, so that the others are still asked; None: it is raised."""
         self.parts = tuple(parts)
         self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
+        self.reads_pdf = any(part.reads_pdf for part in parts)
         self._on_error = on_error
 
     def _ask(self, method: str, url: str, *arguments: Any) -> Iterator[tuple[Quarry, Any]]:
@@ -103,6 +110,11 @@ class QuarryUnion(Quarry):
     def recognise(self, doc: Doc) -> str | None:
         """The kinds that they find, with ", " between them where they are several."""
         return ", ".join(dict.fromkeys(kind for _, kind in self._ask("recognise", doc.url, doc) if kind)) or None
+
+    def recognise_part(self, doc: Doc, relation: str) -> str | None:
+        found = self._ask("recognise_part", doc.url, doc, relation)
+        kinds = [kind for part, kind in found if kind and relation in part.trusted_kinds]
+        return ", ".join(dict.fromkeys(kinds)) or None
 
     def relevance(self, doc: Doc) -> float:
         return max((answer for _, answer in self._ask("relevance", doc.url, doc)), default=0.0)

@@ -31,7 +31,7 @@ RULES = {
         "more links lie between it and a seed than limits.depth allows", "raise --depth, or give it as a seed"
     ),
     "trap:near-duplicates": Reason(
-        "traps.near_duplicates pages of its folder, one after the other, brought nothing new",
+        "traps.near_duplicates pages that its folder led to itself brought nothing new, nor did a sample of the rest",
         "raise traps.near_duplicates, or set it to 0",
     ),
     "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),

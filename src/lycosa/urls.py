@@ -284,13 +284,14 @@ UNKNOWN: Any = object()
 class Address:
     """A URL that links lead to, and what a worker knows of it: one object per URL, as long as it is cached."""
 
-    __slots__ = ("accepted", "depth", "met", "score", "text", "url")
+    __slots__ = ("accepted", "depth", "met", "needed", "score", "text", "url")
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.accepted: bool | None = None  # what the rules said of it; None: it was not judged yet
         self.depth = 1 << 30  # the shortest way from a seed that is known
         self.score = 0.0  # under a policy: the highest that is known; 2: it was fetched
+        self.needed = False  # whether the frontier was told that a document is not whole without it
         self.met = 0  # under a policy: links that led here
         self.text = ""  # under a policy: the text of the last of them that was looked at
 

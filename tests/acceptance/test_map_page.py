@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
-from lycosa.missions.geo.model import LayerItem, Service
+from lycosa.missions.geo.model import Contact, LayerItem, Service
 from lycosa.render.browser_discovery import find_browser
 
 SEAT = find_browser()
@@ -195,6 +196,37 @@ def test_hostile_texts_are_only_shown(window: Any) -> None:
     assert window.locator("#details a, #details img, .item img").count() == 0
     assert "javascript:alert(1)" in window.text_content("#details")
     reset(window)
+
+
+def test_it_opens_on_what_it_shows(window: Any, tmp_path: Path) -> None:
+    """On the box around all that is smaller than the world; and it tells systems, licence, contact and last check."""
+    service = Service("WMS", "1.3.0", endpoint="http://fiji.example.org/ows", title="Fiji", items=2, crs=("EPSG:3857",))
+    service.licence, service.contact = "CC-BY-4.0", Contact(person="Ana Ruiz", email="ana@example.org")
+    source = DescriptionSource(1, 1, f"{service.endpoint}?request=GetCapabilities", service, 1.7e9, "", {})
+    entry = ServiceEntry("0" * 16, service, endpoints=(service.endpoint,), addresses=(source.url,), sources=[source])
+    entry.outcome, entry.checked_at = "alive", 1.7e9
+    boxes = ((176.0, -20.0, 179.0, -16.0), (-180.0, -18.0, -178.0, -12.0), (-180.0, -90.0, 180.0, 90.0))
+    items = [LayerItem("layer", f"l{n}", f"Layer {n}", box=box, crs=("EPSG:4326",)) for n, box in enumerate(boxes)]
+    path = tmp_path / "fiji.html"
+    layers = (Layer(f"{n:016x}", entry, item, "", (entry.id,)) for n, item in enumerate(items))
+    path.write_text("".join(write_map([entry], layers)), encoding="utf-8")
+    page = window.context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=20_000)
+    west, south, east, north = page.evaluate("() => [lon(0), lat(size[1]), lon(size[0]), lat(0)]")
+    assert abs(abs((west + east) / 2) - 179) < 1 and east - west < 40 and south < -20 and north > -12
+    drawn = page.evaluate(
+        """() => { draw(); const ratio = window.devicePixelRatio || 1, at = (x, y) => [...context.getImageData(
+        Math.round(px(x) * ratio), Math.round(py(y) * ratio), 1, 1).data].join();
+        return [at(177.5, -17.5), at(181, -17.5), at(185, -13)]; }"""
+    )
+    assert drawn[0] != drawn[2] and drawn[1] != drawn[2]  # on both sides of the antimeridian
+    assert "alive on 2023-11-14" in page.text_content(".item span")
+    page.locator(".item").first.click()
+    told = page.text_content("#details")
+    for fact in ("EPSG:4326", "CC-BY-4.0", "Ana Ruiz, ana@example.org", "alive on 2023-11-14"):
+        assert fact in told
+    page.close()
 
 
 def test_the_theme_can_be_changed(window: Any) -> None:

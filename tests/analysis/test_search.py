@@ -119,7 +119,14 @@ def test_marking() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "at least one word"), ("--", "at least one word"), ("-only", "goes with words"), ('x:"y"', "no filter x:")],
+    [
+        ("", "at least one word"),
+        ("--", "at least one word"),
+        ("-only", "goes with words"),
+        ('x:"y"', "no filter x:"),
+        ("elment:x", "did you mean element:"),
+        ("kinds:xsd", "did you mean kind:"),
+    ],
 )
 def test_mistakes_are_explained(text: str, said: str) -> None:
     """In one sentence."""
@@ -132,6 +139,14 @@ def test_no_question_breaks_the_index(made: Path, text: str) -> None:
     """Whatever a person types is words, or explained."""
     result = CliRunner().invoke(program, ["search", "-c", str(made), "-q", "x", text])
     assert result.exit_code == 0, (result.output, result.exception)
+
+
+def test_a_kind_that_nothing_has_is_told(made: Path) -> None:
+    """With the kinds that there are; a word that only looks like a filter stays a word."""
+    said = CliRunner().invoke(program, ["search", "-c", str(made), "kind:foo"]).output
+    assert "0 documents fit" in said and "no document is of kind foo (there is dtd, html, " in said
+    assert "did you mean xsd?" in CliRunner().invoke(program, ["search", "-c", str(made), "kind:xds"]).output
+    assert find(made, "xs:element") == find(made, '"elment:x"') == []
 
 
 def test_a_host_is_asked_for_as_people_write_it() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.archive_files import add, make_answer, make_archive
 
-from lycosa.archive.reader import StoredAnswer, iter_records, read_record
+from lycosa.archive.reader import StoredAnswer, iter_records, opened_record, read_record
 
 
 def test_a_damaged_member_costs_only_its_own_record(tmp_path: Path) -> None:
@@ -177,3 +177,41 @@ def test_reading_needs_no_order(tmp_path: Path) -> None:
         assert read_record(tmp_path / name, offset, length=length).body_raw == b"%d" % i
     archive.close()
     assert io.BytesIO((tmp_path / places[0][0]).read_bytes()).read(2) == b"\x1f\x8b"
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        make_record(ANSWER + os.urandom(100_000)),
+        make_record(ANSWER.replace(b"\r\n", b"\n")),
+        make_record(CHUNKED),
+        make_record(b"HTTP/1.1 200 OK\r\n" + b"A: 1\r\n" * 200_000),  # a head without an end
+        make_record(ANSWER, length=1000),  # breaks off
+        make_record(b"{}", kind="metadata"),
+        make_record(b""),
+        b"no record",
+    ],
+)
+@pytest.mark.parametrize("tiny_members", [False, True])
+def test_a_body_in_pieces_is_the_body(tmp_path: Path, record: bytes, tiny_members: bool) -> None:
+    """Whatever is read in pieces has the same head, body and problem as when it is read at once."""
+    size = 7 if tiny_members and len(record) < 2000 else len(record)
+    packed = b"".join(gzip.compress(record[at : at + size]) for at in range(0, len(record), size))
+    (tmp_path / "x.warc.gz").write_bytes(packed)
+    whole = read_record(tmp_path / "x.warc.gz", 0)
+    with opened_record(tmp_path / "x.warc.gz", 0) as (found, pieces):
+        body = b"".join(pieces)
+    assert body == whole.body_raw
+    found.body_raw = body
+    assert found == whole
+
+
+def test_no_file_and_no_place_are_problems(tmp_path: Path) -> None:
+    """Neither raises: the answer is unreadable, and has no body."""
+    (tmp_path / "x").write_bytes(b"")
+    for path, offset in ((tmp_path / "none", 0), (tmp_path / "x", 5), (tmp_path / "x", -5)):
+        with opened_record(path, offset) as (found, pieces):
+            assert (found.kind, bool(found.problem), list(pieces)) == ("unreadable", True, [])

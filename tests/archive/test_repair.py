@@ -262,6 +262,7 @@ def test_a_note_has_exactly_the_size_of_what_it_replaces(size: int) -> None:
     assert len(plug) == size
     records = [(record.rec_type, record.raw_stream.read(4)) for record in ArchiveIterator(BytesIO(plug))]
     assert records == [("metadata", b"note")]
+    assert all(record.verify_block_digest() for record in fastwarc.ArchiveIterator(BytesIO(plug)))
 
 
 @settings(max_examples=60, deadline=None)

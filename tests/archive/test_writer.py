@@ -7,6 +7,8 @@ import hashlib
 import os
 import random
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -284,6 +286,30 @@ def test_a_spooled_body_goes_to_the_archive_in_pieces(tmp_path: Path, packed: bo
     cut = read_record(tmp_path / place[0], place[1], limit=1000)
     assert len(cut.head + cut.body_raw) == 1000
     assert "first 1000" in cut.problem
+
+
+def test_every_record_has_the_digest_of_its_block(tmp_path: Path) -> None:
+    """Whatever kind of record a crawl writes, fastwarc can check it."""
+    spool = tmp_path / "spool"
+    spool.write_bytes(b"wolf spider " * 100_000)
+    spooled = make_answer(b"", head=make_head(1_200_000))
+    spooled.spool = str(spool)
+    digest = hashlib.sha1(BODY).digest()
+    archive = make_archive(tmp_path)
+    archive.add_conversion(make_answer(), b"<p>made", mime="text/html", digest=hashlib.sha1(b"<p>made").digest())
+    name, _, _ = add(archive, make_answer())
+    add(archive, spooled)
+    archive.add_revisit(
+        make_answer(), refers_to_url="http://example.org/", refers_to_date=BEGAN, digest=digest, profile="identical"
+    )
+    note(archive, "1")
+    archive.flush(last=True)
+    archive.close()
+    kinds = {"warcinfo", "request", "response", "conversion", "revisit", "metadata"}
+    assert {kind for kind, _ in read_fastwarc(tmp_path / name)} == kinds
+    program = Path(sys.executable).with_name("fastwarc")
+    checked = subprocess.run([program, "check", tmp_path / name], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, "9 records were verified successfully.\n")
 
 
 @pytest.fixture

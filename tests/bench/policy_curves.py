@@ -145,8 +145,10 @@ def key_of(endpoint: str, family: str) -> str:
 
 
 def mission_of(name: str, learned_from: str = "") -> Mission:
+    """One request at a time, without pauses, as the live crawls have it."""
     mission = load(find_mission("geo")).mission
-    return replace(mission, policy=replace(mission.policy, name=name, learned_from=learned_from))
+    fetch = replace(mission.fetch, connections=1, delay_s=0.0)
+    return replace(mission, fetch=fetch, policy=replace(mission.policy, name=name, learned_from=learned_from))
 
 
 def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
@@ -272,7 +274,7 @@ def cost(world: World, thesaurus: str) -> None:
             contexts = [doc.context(at) for _, _, at in news]
             clock = time.process_time()
             text = doc.text if doc.tree is None or relevance.reads else doc.raw_text
-            relevance = relevance.page(text, doc.language)
+            weight = relevance.page(text, doc.language)
             spent["relevance"] += time.process_time() - clock
             host = urls.host_of(doc.url)
             policy_data = policy.score(Link(doc.url), doc.url, host=host)[
@@ -286,7 +288,7 @@ def cost(world: World, thesaurus: str) -> None:
                     policy_data,
                     doc_kind=doc.kind,
                     quarry_kind=kind,
-                    relevance=relevance,
+                    relevance=weight,
                     title=doc.title,
                 )
             )

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -380,3 +381,14 @@ def test_the_speed_of_a_running_crawl_counts_from_its_start(made: Path, tmp_path
         fcntl.flock(held, fcntl.LOCK_EX)
         assert read_status(folder).running == os.getpid()
     assert read_status(folder).running == 0
+
+
+def test_a_crawl_that_was_killed_has_no_speed(made: Path, tmp_path: Path) -> None:
+    """It left no report: the one of the run before it says nothing of it."""
+    shutil.copytree(made, tmp_path / "c")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / "c/lock").write_text(str(ended.pid))
+    status = read_status(tmp_path / "c")
+    assert (status.running, status.killed, status.pages_per_s) == (0, ended.pid, 0.0)
+    assert "no crawl is running" in format_status(status) and "pages/s" not in format_status(status)

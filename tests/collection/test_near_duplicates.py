@@ -217,7 +217,8 @@ def test_a_crawl_leaves_what_only_repeats_itself(web: Web, tmp_path: Path) -> No
     web["a.test/"] = page("Spiders", "<p>Again</p>", "/diary/9999")
     run("crawl", f"{SITE}/diary/99", "-c", str(tmp_path / "c"), "--connect-to", web.connect_to, "--delay", "0",
         "--set", "traps.near_duplicates=20", *off)  # fmt: skip
-    assert web.paths() == ["a.test/diary/99"]  # a seed; what it links to is refused
+    assert web.paths()[0] == "a.test/diary/99"  # a seed
+    assert len(web.paths()) <= 6  # what it links to is refused, but for a sample
 
     run("crawl", "-c", str(tmp_path / "c"), "--connect-to", web.connect_to, "--delay", "0", "--limit", "100",
         "--set", "traps.near_duplicates=0", "--set", "traps.calendar=0", code=5)  # fmt: skip

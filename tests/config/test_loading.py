@@ -334,6 +334,10 @@ def test_a_quarry_is_looked_up_from_where_it_is_named(tmp_path: Path, monkeypatc
     file = write(tmp_path, 'quarry = "q.py:Q"\n')
     assert load(file).mission.quarry == f"{tmp_path}/q.py:Q"
     assert load(file, sets=["quarry=../r.py"]).mission.quarry == f"{tmp_path}/r.py"
+    monkeypatch.chdir(tmp_path)
+    # The collection stores it, and is opened from anywhere.
+    assert load(Path(file.name)).mission.quarry == f"{tmp_path}/q.py:Q"
+    assert load(file, sets=["quarry=r.py:Q"]).mission.quarry == f"{tmp_path}/r.py:Q"
     assert load(write(tmp_path, 'quarry = "package.q:Q"')).mission.quarry == "package.q:Q"
     for wrong in ("q", "a b:Q", "q.py:1", ":Q"):
         assert "quarry is" in complaint(tmp_path, f'quarry = "{wrong}"')

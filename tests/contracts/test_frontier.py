@@ -555,6 +555,38 @@ def test_a_better_link_raises_what_waits(frontier: Frontier) -> None:
     assert [target.url for target in frontier.load("a.test", limit=10)] == ["http://a.test/high"]
 
 
+def test_what_a_document_needs_is_fetched_again_if_it_was_dropped(frontier: Frontier) -> None:
+    """Once for each kind of link; what waits takes the link over; what is stored, or refused by rules, stays."""
+    dropped, waits = found("http://a.test/dropped"), found("http://a.test/waits")
+    refused = found("http://a.test/no", state=State.REJECTED, reason="scope")
+    put(frontier, dropped, waits, refused, found("http://a.test/stored"))
+    n = number(frontier, "http://a.test/dropped")
+    put(frontier, done=(Outcome(n, "a.test", State.FETCHED, "not-quarry"), fetched(frontier, "http://a.test/stored")))
+    needed = [found(f"http://a.test/{name}", parent=2) for name in ("dropped", "waits", "no", "stored")]
+    for discovery in needed:
+        discovery.needed, discovery.via = True, "part"
+    assert put(frontier, *needed).woken_hosts == {"a.test"}
+    targets = {target.url: (target.via, target.parent) for target in frontier.load("a.test", limit=10)}
+    assert targets == {"http://a.test/dropped": ("part", 2), "http://a.test/waits": ("part", 2)}
+    assert frontier.counts() == {State.PENDING: 2, State.REJECTED: 1, State.FETCHED: 1}
+    put(frontier, done=(Outcome(n, "a.test", State.FETCHED, "not-quarry", via="part"),))
+    put(frontier, *needed)
+    assert loaded(frontier) == ["http://a.test/waits"]
+
+
+def test_what_is_dropped_while_a_document_comes_to_need_it_is_fetched_again(frontier: Frontier) -> None:
+    """The visit was for another link."""
+    put(frontier, found("http://a.test/x"))
+    needed = found("http://a.test/x")
+    needed.needed, needed.via = True, "part"
+    put(frontier, needed)
+    n = number(frontier, "http://a.test/x")
+    assert put(frontier, done=(Outcome(n, "a.test", State.FETCHED, "not-quarry", via="a"),)).woken_hosts == {"a.test"}
+    assert loaded(frontier) == ["http://a.test/x"]
+    put(frontier, done=(Outcome(n, "a.test", State.FETCHED, "not-quarry", via="part"),))
+    assert loaded(frontier) == []
+
+
 def test_lessons_of_several_workers_add_up(open_frontier: Open) -> None:
     """Each worker adds what it learned; what changed after a stamp is read as sums."""
     one, other = open_frontier(), open_frontier()

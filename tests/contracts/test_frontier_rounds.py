@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, State, VisitHistory
@@ -56,6 +58,22 @@ def test_the_first_round_is_there(frontier: Frontier) -> None:
     (first,) = frontier.rounds()
     assert (first.round, first.ended, first.why, first.answers) == (1, None, "", 0)
     assert frontier.open_round(max_s=DAY) == 0
+
+
+@pytest.mark.parametrize("limit", ["pages", "host_pages"])
+def test_a_bounded_round_takes_turns(frontier: Frontier, limit: str) -> None:
+    """At most half of it is kept for what waits; pages that were not visited for the longest time come first."""
+    visited(frontier)
+    put(frontier, *(found(name) for name in "efg"))
+    frontier.begin_round(now=100.0, step_s=DAY, everything=True)
+    assert frontier.open_round(max_s=DAY, **{limit: 4}) == 2
+    assert pending(frontier) == ["a", "b", "e", "f", "g"]
+    put(frontier, done=tuple(end(frontier, name, State.UNCHANGED) for name in "abef"))
+    frontier.end_round(now=110.0, why="limit")
+    frontier.begin_round(now=200.0, step_s=DAY, everything=True)
+    assert frontier.open_round(max_s=DAY, **{limit: 4}) == 3
+    assert pending(frontier) == ["a", "c", "d", "g"]
+    assert frontier.counts() == {State.PENDING: 4, State.UNCHANGED: 3}
 
 
 def test_the_first_recrawl_visits_everything(frontier: Frontier) -> None:

@@ -186,6 +186,37 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     assert best_first.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
 
 
+def test_nobody_waits_for_a_host_that_rests_for_long() -> None:
+    """One that failed and is tried again in ten seconds holds nothing up, however much it promises."""
+    mission = resolve_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
+    frontier = MemoryFrontier()
+    timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
+    best_first = BestFirstScheduler(
+        LinkScoring(mission, None),
+        TargetLoader(frontier, timing),
+        mission,
+        frontier=frontier,
+        workers=1,
+        make_queue=make_queue,
+    )
+    best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
+    for each in (best, poor):
+        each.targets.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
+    assert best_first.admits(best, 100.0, in_flight=0)
+    best.next_at = 110.0
+    best_first.scheduler.enlist(best)
+    assert best_first.admits(poor, 100.0, in_flight=0)
+
+
+def test_a_host_that_is_gone_is_a_lesson(web: Web, tmp_path: Path) -> None:
+    """What led to a host that cannot be reached is learned from at once, though no page of it is asked for."""
+    web["a.test/"] = html("http://gone.test/", title="a")
+    gone = ("--connect-to", "gone.test=127.0.0.1:1", "--set", "fetch.retries=0")
+    crawl(web, tmp_path / "c", *GEO, *gone, "http://a.test/")
+    answers = rows(tmp_path / "c", "SELECT weight, energy FROM lesson WHERE key > 1 << 62")
+    assert answers == [(1.0, 0.0), (1.0, 0.0)]
+
+
 def sheets(web: Web, place: str, count: int = 10) -> None:
     """Offers and sheets in turns, each on a host of its own; nothing but the word tells that sheets are services."""
     links = []

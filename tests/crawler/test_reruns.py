@@ -100,17 +100,33 @@ def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path
 
 
 def test_links_beyond_the_bound_are_told_and_taken_later(web: Web, tmp_path: Path) -> None:
-    """The page says that it has more; with a higher bound, or none, it is fetched again for them."""
+    """The page says that it has more, and so does the end; with a higher bound, or none, it is fetched again."""
     web["a.test/"] = html(*(f"/{n}" for n in range(9)))
-    crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched links-limit" and len(found) == 5
+    assert "1 page was taken with a part of its links only: --set traps.links_per_page=0 takes all" in said
     crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=4")
     assert web.paths().count("a.test/") == 1
     said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.links_per_page=0")
     assert "1 page is fetched again" in said
     found = states(tmp_path / "c")
     assert found["http://a.test/"] == "fetched" and len(found) == 10
+
+
+def test_the_links_of_a_large_page_are_all_known_and_the_last_of_them_wait(web: Web, tmp_path: Path) -> None:
+    """Beyond the first 6,000 they are fetched after those of other pages; `why` knows of each."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(6600)), text="start")
+    web["a.test/0"] = html("/other", text="first")
+    web.make = lambda address: html(text=address)
+    crawl(web, tmp_path / "c", "http://a.test/", "--limit", "3", code=5)
+    found = states(tmp_path / "c")
+    assert found["http://a.test/"] == "fetched"
+    assert len(found) == 6602
+    waiting = rows(tmp_path / "c", "SELECT url FROM urls WHERE score < -1e6 ORDER BY n")
+    assert [url for (url,) in waiting] == [f"http://a.test/{n}" for n in range(6000, 6600)]
+    with Collection(tmp_path / "c") as collection:
+        assert "never seen" not in conclude(collection.why("http://a.test/6599"))
 
 
 def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Path) -> None:
@@ -121,6 +137,17 @@ def test_a_page_that_was_too_large_is_fetched_whole_later(web: Web, tmp_path: Pa
         crawl(web, tmp_path / "c", "http://a.test/", "--set", f"limits.html_bytes={limit}")
         assert states(tmp_path / "c")["http://a.test/large"] == state
     assert web.paths().count("a.test/large") == 2 and "a.test/behind" in web.paths()
+
+
+def test_what_a_size_limit_cut_is_named(web: Web, tmp_path: Path) -> None:
+    """The report at the end says which pages are not whole, and which setting would have them so."""
+    web["a.test/"] = html("/data.bin", text="x" * 5000)
+    web["a.test/data.bin"] = Reply(bytes(5000), headers={"Content-Type": "application/octet-stream"})
+    limits = ("--set", "limits.html_bytes=2000000", "--set", "limits.body_bytes=2000")
+    said = crawl(web, tmp_path / "c", "http://a.test/", *limits)
+    assert "  cut at limits.body_bytes = 2,000: http://a.test/data.bin; with a higher limit it is fetched whole" in said
+    assert "html_bytes" not in said
+    assert "  cut at" not in crawl(web, tmp_path / "c", "http://a.test/", "--set", "limits.body_bytes=9000")
 
 
 def test_what_failed_is_tried_again_when_asked_for(web: Web, tmp_path: Path) -> None:

@@ -251,11 +251,26 @@ def test_limits_are_those_of_a_round(web: Careful, tmp_path: Path) -> None:
     for n in range(9):
         web[f"a.test/{n or ''}"] = page(f"/{n + 1}", text=str(n), ETag=f'"{n}"')
     crawl(web, folder, "http://a.test/", "--limit", "4", code=5)
-    assert "4 unchanged" in crawl(web, folder, "http://a.test/", "--limit", "4", "--recrawl", code=5)
+    said = crawl(web, folder, "http://a.test/", "--limit", "4", "--recrawl", code=5)
+    assert "1 new, 0 changed, 3 unchanged" in said
     assert rows(folder, "SELECT round, why FROM round") == [(1, "limit"), (2, "limit")]
-    assert "1 new" in crawl(web, folder, "http://a.test/", "--limit", "5", code=5)
+    assert "2 new" in crawl(web, folder, "http://a.test/", "--limit", "5", code=5)
     said = crawl(web, folder, "http://a.test/", "--max-host-pages", "6", "--recrawl")
     assert "1 new, 0 changed, 5 unchanged" in said
+
+
+@pytest.mark.parametrize("limit", ["--limit", "--max-host-pages"])
+def test_what_a_limit_left_waiting_comes_in_later_rounds(web: Careful, tmp_path: Path, limit: str) -> None:
+    """A round does not spend its limit on the pages of the first one alone: a few rounds have been everywhere."""
+    web["a.test/"] = page(*(f"/{n}" for n in range(1, 9)), text="0", ETag='"0"')
+    for n in range(1, 9):
+        web[f"a.test/{n}"] = page(text=str(n), ETag=f'"{n}"')
+    code = 5 if limit == "--limit" else 0
+    for number in range(4):
+        crawl(web, tmp_path / "c", "http://a.test/", limit, "4", *(("--recrawl",) if number else ()), code=code)
+    assert rows(tmp_path / "c", "SELECT count(*) FROM urls WHERE state = 'unfetched'") == [(0,)]
+    assert rows(tmp_path / "c", "SELECT count(DISTINCT url) FROM pages") == [(9,)]
+    assert rows(tmp_path / "c", "SELECT count(*) FROM urls WHERE state = 'not modified'") > [(0,)]  # known ones, too
 
 
 def test_an_unfinished_round_is_continued(web: Careful, tmp_path: Path) -> None:

@@ -49,6 +49,41 @@ def test_a_limit_ends_the_replay(stored: Path) -> None:
     assert (point.requests, point.found) == (5, 4)
 
 
+def test_as_many_requests_are_under_way_as_in_a_crawl(stored: Path) -> None:
+    """One host is asked for one page at a time: with a second connection another one is asked meanwhile."""
+    sets = ["fetch.connections=2", "fetch.delay_s=0", "policy.focus=0"]
+    points = compare(str(stored), ["shark"], sets=sets, step=1)
+    (early,) = [point.found for point in points if point.requests == 21]
+    assert 8 <= early <= 12
+
+
+def test_pauses_of_hosts_pass_as_in_a_crawl(stored: Path) -> None:
+    """While the best host rests another one is asked, if nothing is kept for better."""
+    sets = ["fetch.connections=1", "fetch.delay_s=1", "policy.focus=0"]
+    points = compare(str(stored), ["shark"], sets=sets, step=1)
+    (early,) = [point.found for point in points if point.requests == 21]
+    assert 8 <= early <= 12
+
+
+def test_hosts_that_are_gone_are_no_requests(web: Web, tmp_path: Path) -> None:
+    """As in a crawl, where a host that cannot be reached is not asked for pages, done with or to be tried again."""
+    web["a.test/"] = html("/b", "http://gone.test/1", "http://gone.test/2", "http://gone2.test/", title="a")
+    web["a.test/b"] = html(title="b")
+    gone = ("--connect-to", "gone.test=127.0.0.1:1", "--connect-to", "gone2.test=127.0.0.1:1")
+    crawl(web, tmp_path / "c", *GEO, *gone, "--set", "fetch.retries=0", "http://a.test/")
+    for policy in ("shark", "learn"):
+        (point,) = compare(str(tmp_path / "c"), [policy], step=100)
+        assert point.requests == 2
+
+
+def test_what_was_never_asked_for_is_told(web: Web, tmp_path: Path) -> None:
+    """A replay of half a crawl knows nothing of the other half, and says so."""
+    services(web, 20)
+    crawl(web, tmp_path / "c", *GEO, "--policy", "bfs", "--limit", "5", "http://a.test/", code=5)
+    done = lab(str(tmp_path / "c"), "--policy", "shark")
+    assert done.returncode == 0 and "were never asked for" in done.stderr
+
+
 def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lycosa", "lab", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)

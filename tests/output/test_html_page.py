@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from lycosa.output.charts import Bar, draw_bars, draw_histogram
+from lycosa.output.charts import Bar, draw_bars, draw_histogram, list_ticks
 from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles, write_page
+
+
+def test_ticks_are_round_whole_numbers() -> None:
+    """From nothing to the largest number, a few of them."""
+    assert [list_ticks(most) for most in (0, 1, 3, 533, 1000, 12_345)] == [
+        [1, 2], [1, 2], [1, 2, 3], [200, 400, 600], [200, 400, 600, 800, 1000], [5000, 10000, 15000],
+    ]  # fmt: skip
+
 
 EVIL = "</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b\u202e"
 

@@ -232,7 +232,16 @@ def test_a_link_to_a_closed_port_does_not_hold_a_host_up(web: Web, tmp_path: Pat
     web["a.test/1"] = html(title="1")
     web["a.test/2"] = html(title="2")
     # A single new try would come after the time that a crawl may take here.
-    settings = ("--set", "fetch.retry_delay_s=100", "--connect-to", "a.test:9=127.0.0.1:9", "--per-host", "1")
+    settings = (
+        "--set",
+        "fetch.retry_delay_s=100",
+        "--connect-to",
+        "a.test:9=127.0.0.1:9",
+        "--per-host",
+        "1",
+        "--set",
+        "ports=any",
+    )
     crawl(web, tmp_path / "c", "http://a.test/", *settings)
     assert stored(tmp_path / "c") == {"http://a.test/", "http://a.test/1", "http://a.test/2"}
     assert states(tmp_path / "c")["http://a.test:9/x"] == "failed connect"

@@ -61,6 +61,8 @@ def read_warcio(path: Path) -> list[tuple[str, str, bytes, dict[str, str]]]:
 
 def read_fastwarc(path: Path) -> list[tuple[str, bytes]]:
     found = []
+    for record in fastwarc.ArchiveIterator(str(path), parse_http=False):
+        assert record.verify_block_digest(), f"{record.record_type} has no block digest, or a wrong one"
     for record in fastwarc.ArchiveIterator(str(path)):
         if record.headers.get("WARC-Payload-Digest") and record.record_type != fastwarc.WarcRecordType.revisit:
             assert record.verify_payload_digest()

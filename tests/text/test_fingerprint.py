@@ -6,7 +6,16 @@ import random
 
 import pytest
 
-from lycosa.text.fingerprint import SIZE, SLOTS, Content, cut_runs, find_frame, make_fingerprint, read_lines
+from lycosa.text.fingerprint import (
+    SIZE,
+    SLOTS,
+    Content,
+    cut_runs,
+    find_frame,
+    make_fingerprint,
+    read_lines,
+    read_numbers,
+)
 
 WORDS = ["wolf", "spider", "hunts", "at", "night", "jumps", "far", "sees", "well", "lives", "in", "burrows", "young"]
 
@@ -99,3 +108,10 @@ def test_any_text_has_a_fingerprint(text: str) -> None:
     """Nothing, numbers alone, broken characters, megabytes without a blank: no error, no long wait."""
     content = Content(make_fingerprint(text))
     assert content.compare(content) in (0.0, 1.0)
+
+
+def test_numbers_that_the_address_has_are_no_news() -> None:
+    """Nor are those of its neighbours, to which it links; leading zeros make no difference."""
+    text = "Article P-017 costs 12.90, see 16 and 19; order 2024/0017 or 17.5"
+    assert read_numbers(text, without="http://a.test/p/17") == {"12.90,", "2024/0017", "17.5"}
+    assert read_numbers("July 2031, next: August 2031", without="http://a.test/?y=2031&m=7") == frozenset()

@@ -52,7 +52,9 @@ class Facet(NamedTuple):
 class Case:
     """One document on its way through the phases; each phase sees what the ones before it found."""
 
-    __slots__ = ("body", "changes", "data", "doc", "facets", "facts", "kind", "links", "member", "scratch", "url")
+    __slots__ = (
+        "body", "changes", "data", "doc", "error", "facets", "facts", "kind", "links", "member", "scratch", "url",
+    )  # fmt: skip
 
     def __init__(self, doc: Doc, *, member: str = "", url: str = "") -> None:
         self.doc = doc
@@ -61,6 +63,7 @@ class Case:
         self.body = doc.body  # as it was collected
         self.data = doc.body  # as it is after correction
         self.kind = ""
+        self.error = ""  # what the first plugin said that failed
         self.changes: list[Correction] = []
         self.links: list[TypedLink] = []
         self.facts: dict[str, Fact] = {}
@@ -169,6 +172,10 @@ class Analyzer:
 
     def record_answer(self, store: AnalysisStore, task: Task, facts: Mapping[str, Fact]) -> None:
         """Store the answer to a task; within a transaction."""
+
+    def describe_task(self, store: AnalysisStore, task: Task) -> str:
+        """What a task is about, for people."""
+        return task.subject
 
     def forget(self, store: AnalysisStore) -> None:
         """Make tasks that were set aside due again."""

@@ -1,7 +1,8 @@
 """Conditions on documents, as users write them: `kind = xsd and bytes >= 1MB` becomes SQL over `document`.
 
 A condition is FACT OP VALUE, several are joined by `and`; OP is = != < <= > >=; a value may hold * for anything, and |
-between alternatives. A fact alone holds where it is neither empty nor 0; `not` before any of them turns it round.
+between alternatives. A fact alone holds where it is neither empty nor 0; `not` before any of them turns it round. Of a
+yes or no that nobody can tell (BOOLEAN), neither holds.
 Facets (namespace) and corrections (`change`) are asked for like facts.
 """
 
@@ -67,7 +68,7 @@ def _unquote(value: str) -> str:
 
 def _ask_column(column: str, kind: str, sign: str, value: str) -> Condition:
     if not sign:
-        return Condition(f"coalesce({column}, 0) NOT IN (0, '')")
+        return Condition(f"{column} <> 0" if kind == "BOOLEAN" else f"coalesce({column}, 0) NOT IN (0, '')")
     if sign in ("=", "!="):
         tests = [_equal(column, kind, one.strip()) for one in value.split("|")]
         sql = " OR ".join(test.sql for test in tests)
@@ -82,11 +83,11 @@ def _ask_column(column: str, kind: str, sign: str, value: str) -> Condition:
 def _equal(column: str, kind: str, value: str) -> Condition:
     if not value:
         return Condition(f"coalesce({column}, '') = ''")
-    if kind in ("INTEGER", "REAL"):
+    if kind in ("INTEGER", "REAL", "BOOLEAN"):
         number = _WORDS.get(value.lower(), _read_number(value))
         if number is None:
             raise UsageError(f"{value!r} is not a number, yes or no.")
-        return Condition(f"coalesce({column}, 0) = ?", (number,))
+        return Condition(f"{column} = ?" if kind == "BOOLEAN" else f"coalesce({column}, 0) = ?", (number,))
     if "*" in value or "?" in value:
         return Condition(f"coalesce({column}, '') GLOB ?", (value.replace("[", "[[]"),))
     return Condition(f"coalesce({column}, '') = ?", (value,))

@@ -12,6 +12,7 @@ from lycosa.analysis.document_exports import (
     FolderOptions,
     WarcOptions,
 )
+from lycosa.analysis.plan import read_plan
 from lycosa.analysis.selection import Selected, opened_selection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
@@ -23,7 +24,12 @@ from lycosa.output.wording import counted
 
 
 def write_folder(collection: Collection, target: str, options: FolderOptions) -> Written:
-    with opened_selection(collection.path) as selection:
+    if options.plan and not options.corrected:
+        raise UsageError("--plan goes with --corrected.")
+    plan = read_plan(options.plan) if options.plan else None
+    with opened_selection(collection.path, plan) as selection:
+        if options.corrected:
+            selection.check_plan()
         documents = (
             (each.url, each.mime, selection.read(each, corrected=options.corrected))
             for each in selection.find(_selected(options))

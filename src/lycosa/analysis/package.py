@@ -24,6 +24,8 @@ INDEX = "_INDEX_METADATA"
 _HEAD = f"# {INDEX}: file name = address\n"
 _KEY = re.compile(r"(?:[^\\=]|\\.)*")
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
+_GZIP = b"\x1f\x8b"
+_PACKED_ENDING = re.compile(r"(?<=.)\.gz$|(?<=\.svg)z$", re.I)
 #: The date of every file in an archive, so that equal documents make equal archives: the first that zip can hold.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 Put = Callable[[str, bytes, str], object]
@@ -47,16 +49,18 @@ def write_package(documents: Iterable[tuple[str, str, bytes | None]], output: st
             if body is None:
                 lost += 1
                 continue
-            name = _name(url, mime, names)
+            name = _name(url, mime, names, is_packed=body.startswith(_GZIP))
             put(name, body, f"{escape_key(name)}={escape_value(url)}\n")
             files += 1
             size += len(body)
     return Package(files, size, lost)
 
 
-def _name(url: str, mime: str, taken: set[str]) -> str:
-    """A name that no other file of a flat folder has, as near to the address as possible."""
+def _name(url: str, mime: str, taken: set[str], *, is_packed: bool) -> str:
+    """A name that no other file of a flat folder has, as near to the address as the bytes allow."""
     name = path_of(url.replace("!/", "/"), mime).rpartition("/")[2]
+    if not is_packed:  # it is a document that the server, or its reader, has unpacked
+        name = _PACKED_ENDING.sub("", name)
     if name == INDEX or fold(name) in taken:
         name = add_suffix(name, url)
     taken.add(fold(name))

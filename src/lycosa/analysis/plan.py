@@ -8,6 +8,7 @@ correct = []
 big = "bytes >= 1MB"
 [clusters]
 hosts = "host"                           # one collection for each value
+shape = "mine.py:shape"                  # the collection that a function names
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
     phases: PhaseSteps = PhaseSteps()
     kinds: dict[str, PhaseSteps] = {}
     clusters: dict[str, str | dict[str, str]] = {}
+    report: tuple[str, ...] = ()  # functions that make sections of the report
 
     def names(self, phase: str, kind: str) -> tuple[str, ...]:
         """The names of the steps of a phase for a kind: those of the longest pattern that fits it, or those for all."""
@@ -61,13 +63,22 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
     def steps(self, analyzer: Analyzer, phase: str, kind: str) -> list[Step]:
         """The functions of a phase for documents of a kind."""
-        return [getattr(analyzer, phase) if name == BUILT_IN else _load(name) for name in self.names(phase, kind)]
+        return [getattr(analyzer, phase) if name == BUILT_IN else load_plugin(name) for name in self.names(phase, kind)]
+
+    def collectors(self) -> list[str]:
+        """The names of the user's functions that sort documents."""
+        return sorted({rule for rule in self.clusters.values() if is_function(rule)})  # type: ignore[misc]
 
     def plugins(self) -> list[str]:
-        """The names of the user's functions."""
+        """The names of the user's functions that are phases."""
         every = [self.phases, *self.kinds.values()]
         names = {name for steps in every for phase in PHASES for name in getattr(steps, phase) or ()}
         return sorted(names - {BUILT_IN})
+
+    def correctors(self) -> list[str]:
+        """The names of those that correct documents."""
+        every = [self.phases, *self.kinds.values()]
+        return sorted({name for steps in every for name in steps.correct or ()} - {BUILT_IN})
 
     def mark(self) -> str:
         """A digest of the phases and the code of plugins, empty for no plan; clusters are made anew each time."""
@@ -82,7 +93,13 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
 _loaded: dict[str, Step] = {}
 
 
-def _load(name: str) -> Step:
+def is_function(rule: object) -> bool:
+    """Whether a rule of a cluster is the name of a function, and not a fact."""
+    return isinstance(rule, str) and ":" in rule
+
+
+def load_plugin(name: str) -> Step:
+    """The function of a plugin, loaded once."""
     if name not in _loaded:
         _loaded[name] = load_function(name, what="plugin")
     return _loaded[name]
@@ -97,15 +114,16 @@ def read_plan(file: str) -> AnalysisPlan:
     except OSError as problem:
         raise UsageError(f"The plan {file} cannot be read: {problem.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as problem:
-        allowed = f"[phases] and [kinds.KIND] with {', '.join(PHASES)}, [clusters] and [clusters.NAME]"
+        allowed = f"[phases] and [kinds.KIND] with {', '.join(PHASES)}, [clusters] and [clusters.NAME], report"
         raise UsageError(f"The plan {file} cannot be used: {problem}; allowed: {allowed}.") from None
     plan = _with_absolute_files(plan, path.resolve().parent)
-    for name in plan.plugins():
-        step = _load(name)
+    for name in (*plan.plugins(), *plan.collectors(), *plan.report):
+        step = load_plugin(name)
         wanted = [each for each in inspect.signature(step).parameters.values() if each.default is each.empty]
         if len(wanted) != 1:
             raise UsageError(
-                f"The plugin {name} takes {len(wanted)} arguments; a phase is a function of one, the case."
+                f"The plugin {name} takes {len(wanted)} arguments; it is to be a function of one: a phase of the case,"
+                " a cluster of the document, a report of the collection."
             )
     return plan
 
@@ -114,13 +132,17 @@ def _with_absolute_files(plan: AnalysisPlan, folder: Path) -> AnalysisPlan:
     """The same plan with absolute names of its plugin files, which are relative to the plan's folder."""
 
     def resolve(steps: PhaseSteps) -> PhaseSteps:
-        return PhaseSteps(**{phase: _resolve_files(getattr(steps, phase), folder) for phase in PHASES})
+        given = {phase: names for phase in PHASES if (names := getattr(steps, phase)) is not None}
+        return PhaseSteps(**{phase: _resolve_files(names, folder) for phase, names in given.items()})
 
     kinds = {kind: resolve(steps) for kind, steps in plan.kinds.items()}
-    return msgspec.structs.replace(plan, phases=resolve(plan.phases), kinds=kinds)
+    clusters = {
+        name: _resolve_files((rule,), folder)[0] if isinstance(rule, str) else rule
+        for name, rule in plan.clusters.items()
+    }
+    report = _resolve_files(plan.report, folder)
+    return msgspec.structs.replace(plan, phases=resolve(plan.phases), kinds=kinds, clusters=clusters, report=report)
 
 
-def _resolve_files(names: tuple[str, ...] | None, folder: Path) -> tuple[str, ...] | None:
-    if names is None:
-        return None
+def _resolve_files(names: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / name) if name.rpartition(":")[0].endswith(".py") else name for name in names)

@@ -29,7 +29,7 @@ from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, r
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
-from lycosa.extract.tally import Tally
+from lycosa.extract.tally import SHOWN, Tally
 from lycosa.output.progress import ProgressLine
 
 LOCK = "analyse.lock"
@@ -56,6 +56,9 @@ SELECT DISTINCT page.n FROM page JOIN url USING (n)
 WHERE url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299"""
 _COUNT = f"SELECT count(*) FROM ({_NUMBERS})"
 
+#: Documents on which a plugin failed; what the others found of them is there.
+_FAILED = "outcome = 'done' AND error <> ''"
+
 _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 
 
@@ -76,6 +79,8 @@ class AnalysisTally(Tally):
     what: str = "documents"
     phases: dict[str, float] = {}  # processor time, of all workers together
     total: int = 0  # documents that are known after it
+    failures: list[tuple[str, str]] = []  # the first documents on which plugins failed, and how
+    failed: int = 0  # documents on which plugins failed
 
     def line(self) -> str:
         """The state of the analysis in one line."""
@@ -122,8 +127,12 @@ class _Analysis:
         if not tally.ended_by:
             queue.finish()
             self._relate(whole)
+        self.store.set_meta("correctors", " ".join(self.options.plan.correctors()))
         whole.seconds = time.monotonic() - began
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
+        whole.failed = len(whole.failures) + int(self.store.value(f"SELECT count(*) FROM document WHERE {_FAILED}"))
+        failed = self.store.rows(f"SELECT url, error FROM document WHERE {_FAILED} LIMIT {SHOWN}")
+        whole.failures = [*failed, *whole.failures][:SHOWN]
         return whole
 
     def _relate(self, whole: AnalysisTally) -> None:
@@ -140,7 +149,7 @@ class _Analysis:
         began = time.process_time()
         self.analyzer.finish(self.store)
         clusters = {**self.analyzer.clusters, **self.options.plan.clusters}
-        sort_documents(self.store, clusters)
+        whole.failures = sort_documents(self.store, clusters)
         whole.phases["sort"] = time.process_time() - began
         if not whole.ended_by:
             self.store.set_meta("analysed", time.time())
@@ -340,4 +349,5 @@ class TaskQueue:
                 self._analyzer.record_answer(self._store, task, facts)
                 self._store.db.execute("DELETE FROM task WHERE id = ?", (result.key,))
                 del self._under_way[result.key]
-                tally.count(task.subject, result.outcome, result.error, [])
+                subject = task.subject if result.outcome == "done" else self._analyzer.describe_task(self._store, task)
+                tally.count(subject, result.outcome, result.error, [])

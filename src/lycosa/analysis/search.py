@@ -11,6 +11,8 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +71,7 @@ class Question(NamedTuple):
     where: str
     values: tuple[Any, ...]
     words: tuple[str, ...]  # to be marked
+    kinds: tuple[str, ...] = ()  # that were asked for
 
 
 class SearchIndex:
@@ -176,6 +179,16 @@ class SearchIndex:
         with translated(self.path):
             return int(self.db.execute(f"SELECT count(*) {_from(question)}", _bound(question)).get)
 
+    def explain_nothing(self, question: Question) -> str:
+        """Why no document may fit: a kind that none has; empty where that is not it."""
+        known = [kind for (kind,) in self.db.execute("SELECT DISTINCT kind FROM doc WHERE kind <> '' ORDER BY kind")]
+        for kind in question.kinds:
+            if not any(fnmatchcase(each, kind) for each in known):
+                near = get_close_matches(kind, known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(known) or 'none at all'}"
+                return f"no document is of kind {kind} ({hint})"
+        return ""
+
     def search(self, question: Question, *, limit: int) -> Iterator[Hit]:
         """The documents that fit, the best first."""
         score = "-bm25(word, 5.0, 1.0, 2.0)" if question.match else "0.0"
@@ -215,10 +228,14 @@ def read_question(text: str) -> Question:
     match: list[str] = []
     unwanted: list[str] = []
     where, values, words = "", [], []
+    kinds: list[str] = []
     for found in _PART.finditer(text):
         minus, name, phrase, bare = found.groups()
         word = phrase if phrase is not None else bare
         if name and name not in FILTERS and phrase is None:  # http://…, or a prefix: ordinary words
+            if near := get_close_matches(name, FILTERS, 1, cutoff=0.75):
+                hint = f'did you mean {near[0]}:? As a word it stands in quotation marks: "{name}:{bare}"'
+                raise UsageError(f"There is no filter {name}: ({hint}).")
             name, word = "", f"{name}:{bare}"
         elif name and name not in FILTERS:
             raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
@@ -228,6 +245,7 @@ def read_question(text: str) -> Question:
                 word = urls.host_pattern(word)
             elif name == "kind":
                 word = word.lower()
+                kinds += [] if minus else [word]
             values.append(word.replace("[", "[[]"))
         else:
             term = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)
@@ -241,7 +259,7 @@ def read_question(text: str) -> Question:
     if not match and not where:
         raise UsageError("Name at least one word, or a filter: kind:xsd.")
     query = " AND ".join(match) + "".join(f" NOT {each}" for each in unwanted)
-    return Question(query, where, tuple(values), tuple(words))
+    return Question(query, where, tuple(values), tuple(words), tuple(kinds))
 
 
 _WHERE = {

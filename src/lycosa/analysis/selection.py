@@ -14,6 +14,8 @@ from lycosa import urls
 from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.analysis.conditions import EVERYTHING, Condition, read_condition
+from lycosa.analysis.phases import Phases
+from lycosa.analysis.plan import AnalysisPlan
 from lycosa.analysis.store import find_mission, open_readonly
 from lycosa.collection.collection import Collection, Page
 from lycosa.config.mission_table import known
@@ -43,7 +45,10 @@ class Document(NamedTuple):
 class Selection:
     """An analysed collection, open for reading; use it with `opened_selection`."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], plan: AnalysisPlan | None = None) -> None:
+        """`plan` says how documents are corrected."""
+        self._plan = plan or AnalysisPlan()
+        self._phases: Phases | None = None
         self.db = open_readonly(Path(folder))
         self.analyzer = _find_analyzer(find_mission(self.db))
         self.collection = Collection(folder)
@@ -63,11 +68,11 @@ class Selection:
             yield Document(*row)
 
     def read(self, document: Document, *, corrected: bool = False) -> bytes | None:
-        """The bytes of a document; None where the archive does not hold them any more."""
+        """The bytes of a document; None where the archive does not hold all of them, or too many for memory."""
         if document.n != self._n:
             self._page, self._n = self.collection.page_at(document.n), document.n
         page = self._page
-        if page is None or (not page.body and page.problem):
+        if page is None or page.problem:
             return None
         case: Case | None = Case(page.doc)
         if document.member:
@@ -76,19 +81,27 @@ class Selection:
             return None
         if not corrected:
             return case.body
-        case.kind = self.analyzer.detect(case) or ""
-        correction = self.analyzer.correct(case)
-        return case.body if correction is None else correction.data
+        if self._phases is None:
+            self._phases = Phases(self.analyzer, self._plan)
+        self._phases.correct(case)
+        return case.data
 
     def find_missing(self, wanted: Selected) -> Iterator[str]:
         """The addresses that documents need, and that were not collected."""
         condition = self.condition(wanted)
         spare = ", ".join("?" * len(self.analyzer.spare))
-        sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND target <> ''
+        sql = f"""SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND how = '' AND target <> ''
                   AND kind NOT IN ({spare})
                   AND document IN (SELECT id FROM document WHERE {condition.sql}) ORDER BY document, nth"""
         rows = self.db.execute(sql, (*self.analyzer.spare, *condition.values))
         return (row[0] for row in rows if urls.normalise(row[0]))
+
+    def check_plan(self) -> None:
+        """Refuse to correct documents without the plan whose plugins corrected them when they were analysed."""
+        names = str(self.db.execute("SELECT value FROM meta WHERE key = 'correctors'").get or "").split()
+        if missing := sorted(set(names) - set(self._plan.correctors())):
+            plugins = ", ".join(os.path.basename(name) for name in missing)
+            raise UsageError(f"The documents were corrected by {plugins} as well: name the plan with --plan.")
 
     def condition(self, wanted: Selected) -> Condition:
         """The criteria as SQL."""
@@ -119,9 +132,9 @@ _CLUSTERS = "SELECT cluster FROM membership GROUP BY cluster"
 
 
 @contextmanager
-def opened_selection(folder: str | os.PathLike[str]) -> Iterator[Selection]:
+def opened_selection(folder: str | os.PathLike[str], plan: AnalysisPlan | None = None) -> Iterator[Selection]:
     """A selection, closed at the end."""
-    selection = Selection(folder)
+    selection = Selection(folder, plan)
     try:
         yield selection
     finally:

@@ -34,7 +34,7 @@ COLUMNS = {
 }  # fmt: skip
 
 #: The columns that `_add` writes of every document, in its order.
-_ADDED = ("n", "digest", "extra", "url", "host", "member", "kind", "mime", "bytes", "changes", "links")
+_ADDED = ("n", "digest", "extra", "url", "host", "member", "kind", "mime", "bytes", "changes", "links", "error")
 
 _TABLES = """
 -- Pages that were looked at, with the version of what looked at them.
@@ -93,10 +93,9 @@ class Store:
         self._facts = tuple(analyzer.columns)
         names = ", ".join(f'"{name}"' for name in (*_ADDED, *self._facts))
         marks = ", ".join("?" * (len(_ADDED) + len(self._facts)))
-        self._insert = f"INSERT INTO document ({names}, outcome, error) VALUES ({marks}, 'done', '')"
-        self._signature = (
-            f"{_VERSION} {analyzer.name or type(analyzer).__name__} {','.join(analyzer.columns)} {analyzer.tables}"
-        )
+        self._insert = f"INSERT INTO document ({names}, outcome) VALUES ({marks}, 'done')"
+        columns = ",".join(f"{name}:{kind}" for name, kind in analyzer.columns.items())
+        self._signature = f"{_VERSION} {analyzer.name or type(analyzer).__name__} {columns} {analyzer.tables}"
         if not os.access(self.path if self.path.exists() else folder, os.W_OK):
             raise CollectionError(f"{self.path} cannot be written: copy the collection to a folder of your own.")
         self.seconds = [0.0] * 4  # per phase, for all that was put, of all workers together
@@ -160,8 +159,9 @@ class Store:
         return int(self.value(sql, (version,)))
 
     def forget(self, *, aside_only: bool) -> None:
-        """Make pages due again, all or those that were set aside."""
-        aside = " WHERE outcome <> 'done'" if aside_only else ""
+        """Make pages due again, all or those that were set aside or that a plugin failed on."""
+        failed = "n IN (SELECT n FROM document WHERE error <> '')"
+        aside = f" WHERE outcome <> 'done' OR {failed}" if aside_only else ""
         with self.transaction():
             self.db.execute(f"UPDATE page SET outcome = 'due', strikes = 0{aside}")
             self.db.execute("DELETE FROM meta WHERE key = 'seen'")
@@ -210,7 +210,7 @@ class Store:
         host = urls.host_of(place.url)
         changes = sum(change.times for change in finding.changes)
         page = (place.n, place.digest, extra, finding.url, host)
-        values = (finding.member, finding.kind, finding.mime, finding.bytes, changes, len(finding.links))
+        values = (finding.member, finding.kind, finding.mime, finding.bytes, changes, len(finding.links), finding.error)
         self.db.execute(self._insert, (*page, *values, *own))
         number = self.db.last_insert_rowid()
         base = finding.url

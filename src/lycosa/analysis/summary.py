@@ -35,13 +35,17 @@ def format_summary(folder: Path, tally: AnalysisTally) -> Iterator[str]:
         yield f"  time      {shares}"
     for url, why in tally.aside:
         yield f"  set aside {url}: {why}"
+    for url, why in tally.failures:
+        yield f"  plugin    {url}: {why}"
+    if tally.failed > len(tally.failures):
+        yield f"  plugin    and {tally.failed - len(tally.failures):,} more documents on which plugins failed"
     with closing(open_readonly(folder)) as db:
         yield from draw_counts(db, shown=_SHOWN)
 
 
 def describe_collections(db: apsw.Connection) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """The collections of all clusters: documents and bytes, then the mean of each fact that is a number."""
-    facts = [row[1] for row in db.execute("PRAGMA table_info(document)") if row[2] in ("INTEGER", "REAL")]
+    facts = [row[1] for row in db.execute("PRAGMA table_info(document)") if row[2] in ("INTEGER", "REAL", "BOOLEAN")]
     facts = [fact for fact in facts if fact not in ("id", "n", "bytes")]
     means = ", ".join(f'round(avg("{fact}"), 4)' for fact in facts)
     sql = f"""SELECT cluster, collection, count(*), CAST(total(bytes) AS INTEGER), {means}

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.archive import unstored_log
-from lycosa.archive.reader import LIMIT, StoredAnswer, iter_records, read_record
+from lycosa.archive.reader import LIMIT, StoredAnswer, iter_records, opened_record, read_record
+from lycosa.disk import make_fault
 from lycosa.errors import DiskFull
 from lycosa.model import ArchivePlace
 
@@ -64,6 +65,7 @@ class AnswerCatalogue:
     def __init__(self, folder: Path, path: Path) -> None:
         self._folder = folder
         self._path = path
+        self._spool = path.with_name(f"{path.name}.body")
         self._last_unstored: tuple[str, int, list[unstored_log.UnstoredAnswer | None]] = ("", -1, [])
         path.unlink(missing_ok=True)
         with _translated(path):
@@ -74,7 +76,8 @@ class AnswerCatalogue:
 
     def close(self) -> None:
         self._db.close()
-        self._path.unlink(missing_ok=True)
+        for path in (self._path, self._spool):
+            path.unlink(missing_ok=True)
 
     def reopen(self) -> None:
         """Give a process that was just forked a connection of its own."""
@@ -142,7 +145,7 @@ class AnswerCatalogue:
         return b"" if entry.rendered < 0 else self._read(ArchivePlace(entry.warc, entry.rendered), limit).body_raw
 
     def answer(self, entry: CataloguedAnswer, *, limit: int = LIMIT) -> tuple[StoredAnswer, ArchivePlace]:
-        """An answer with its body, and the place of the record that the body was taken from."""
+        """An answer with its body, or as much of it as `limit` allows, and the place of the record that holds it."""
         place = ArchivePlace(entry.warc, entry.offset, entry.length)
         record = self._read(place, limit)
         if entry.kind == "revisit":
@@ -151,8 +154,21 @@ class AnswerCatalogue:
                 record.problem = "the body that it refers to is not in the archive"
             else:
                 place = ArchivePlace(*holder)
-                record.body_raw = self._read(place, limit).body_raw
+                held = self._read(place, limit)
+                record.body_raw, record.is_cut = held.body_raw, held.is_cut
         return record, place
+
+    def spool_body(self, place: ArchivePlace) -> tuple[Path, str]:
+        """Copy the body of a record, however long it is, into a file, and tell what is wrong with the record."""
+        try:
+            with (
+                open(self._spool, "wb") as out,
+                opened_record(self._folder / place.file, place.offset, length=place.length) as (record, pieces),
+            ):
+                out.writelines(pieces)
+        except OSError as error:
+            raise make_fault(error, str(self._spool)) from None
+        return self._spool, record.problem
 
     def _referred(self, record: StoredAnswer) -> tuple[str, int, int] | None:
         """The place of the record that a revisit without a digest refers to; lycosa 0.1 wrote such ones at first."""

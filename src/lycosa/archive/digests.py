@@ -12,12 +12,14 @@ _FIXED = 10  # bytes of a gzip header before its optional fields (RFC 1952)
 _EXTRA, _NAME, _COMMENT, _CHECK = 4, 8, 16, 2
 
 
-def digest_of(answer: Answer) -> bytes:
-    """SHA-1 of the body as it was received: the digest of its archive record."""
+def digest_of(answer: Answer, *, head: bytes = b"") -> bytes:
+    """SHA-1 of the body as it was received: the payload digest of its archive record; with a `head`, that of both."""
+    digest = hashlib.sha1(head, usedforsecurity=False)
     if not answer.spool:
-        return hashlib.sha1(answer.body, usedforsecurity=False).digest()
+        digest.update(answer.body)
+        return digest.digest()
     with open(answer.spool, "rb") as spool:
-        return hashlib.file_digest(spool, lambda: hashlib.sha1(usedforsecurity=False)).digest()
+        return hashlib.file_digest(spool, lambda: digest).digest()
 
 
 def identity_of(answer: Answer) -> bytes:

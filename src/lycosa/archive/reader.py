@@ -1,21 +1,24 @@
 """Archive reader: the records of WARC and ARC files, gzipped or plain, of this or any other tool.
 
-Files may be broken or hostile: every record carries its `problem`, bodies are cut at a limit, and what cannot be read
-at all comes as an item of kind "unreadable". Bodies come without transfer coding, still content-encoded.
+Files may be broken or hostile: every record carries its `problem`, bodies held in memory are cut at a limit, which is a
+problem, and what cannot be read at all comes as an item of kind "unreadable". Bodies come without transfer coding,
+still content-encoded; `opened_record` gives one of any size in pieces.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from io import FileIO
+from contextlib import ExitStack, contextmanager
+from io import BytesIO, FileIO
+from itertools import chain
 from os import PathLike
 
 from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
 
-LIMIT = 128 << 20
+LIMIT = 128 << 20  # bytes of a record held in memory, where the caller names no other bound
 _MAX_CHUNK = 1 << 20
 _MAX_HEAD = 1 << 20
 _MAX_FIELDS = 64 * 1024
@@ -48,6 +51,7 @@ class StoredAnswer(Struct, gc=False):
     length: int = 0  # bytes in the file; 0 where unknown, or where the record shares its gzip member with another
     problem: str = ""  # what is wrong with the record; empty when nothing is
     is_whole: bool = True  # it does not break off, and says how long it is
+    is_cut: bool = False  # the reader's limit left out the end of its body: `opened_record` gives all of it
 
 
 def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limit: int = LIMIT) -> StoredAnswer:
@@ -63,6 +67,40 @@ def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limi
             return record
     except (OSError, ValueError) as error:
         return StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}")
+
+
+@contextmanager
+def opened_record(
+    path: str | PathLike[str], offset: int, *, length: int = 0
+) -> Iterator[tuple[StoredAnswer, Iterator[bytes]]]:
+    """Open the record that begins at an offset: it without its body, and the body in pieces, however long it is.
+
+    What is wrong with the record is known when the last piece was read.
+    """
+    with ExitStack() as closing:
+        try:
+            file = closing.enter_context(FileIO(path))
+            file.seek(offset)
+        except (OSError, ValueError) as error:
+            yield StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}"), iter(())
+            return
+        stream = RecordStream(file, chunk=min(length, _MAX_CHUNK))
+        begun = _begin_record(stream)
+        if begun is None:
+            problem = stream.broken or "no record begins there"
+            yield StoredAnswer("unreadable", offset=offset, problem=problem), iter(())
+            return
+        record, size = begun
+        record.length = length
+        pieces = stream.pieces(size)
+        start = bytearray()
+        for piece in pieces:
+            start += piece
+            seen = max(0, len(start) - len(piece) - 2)  # a blank line may lie across two pieces
+            if start.find(b"\n\r\n", seen) >= 0 or start.find(b"\n\n", seen) >= 0 or len(start) >= _MAX_HEAD:
+                break
+        rest = chain((_take_head(record, bytes(start)),), pieces)
+        yield record, _body_pieces(record, stream, rest, size=size)
 
 
 def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 0) -> Iterator[StoredAnswer]:
@@ -97,6 +135,22 @@ def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 
 
 def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
     """The next record, or what stands in its place; None at the end and where the file is broken."""
+    begun = _begin_record(stream)
+    if begun is None:
+        return None
+    record, size = begun
+    block, there = stream.read(size, keep=limit)
+    _note_break(record, stream, there, size)
+    if size <= there > limit:
+        record.problem, record.is_cut = f"only the first {limit} of {size} bytes were read", True
+    record.body_raw = _take_head(record, block)
+    if _is_chunked(record):
+        record.body_raw = _join_chunks(record.body_raw)
+    return record
+
+
+def _begin_record(stream: RecordStream) -> tuple[StoredAnswer, int] | None:
+    """The next record up to its block, and the size of that; or what stands in the place of a record."""
     if not stream.skip_blank():
         return None
     offset = stream.offset
@@ -107,17 +161,34 @@ def _read_next(stream: RecordStream, *, limit: int) -> StoredAnswer | None:
         record, size = _read_arc_line(stream, line)
     else:
         passed = len(line) + stream.skip_until(b"WARC/")
-        return StoredAnswer("unreadable", offset=offset, problem=f"{passed} bytes at {offset} belong to no record")
+        problem = f"{passed} bytes at {offset} belong to no record"
+        return StoredAnswer("unreadable", offset=offset, problem=problem), 0
     record.offset = offset
-    block, there = stream.read(size, keep=limit)
+    return record, size
+
+
+def _note_break(record: StoredAnswer, stream: RecordStream, there: int, size: int) -> None:
     if there < size:
         record.problem, record.is_whole = f"the record breaks off after {there} of {size} bytes", False
         if stream.broken:
             record.problem += f": {stream.broken}"
-    elif there > limit:
-        record.problem = f"only the first {limit} of {size} bytes were read"
-    _read_block(record, block)
-    return record
+
+
+def _body_pieces(record: StoredAnswer, stream: RecordStream, pieces: Iterator[bytes], *, size: int) -> Iterator[bytes]:
+    """The body of a record whose head was read; the block has `size` bytes."""
+    there = len(record.head)
+    chunked = BytesIO() if _is_chunked(record) else None  # as other tools write it: held in memory, within the limit
+    for piece in pieces:
+        there += len(piece)
+        if chunked is None:
+            yield piece
+        elif there <= LIMIT:
+            chunked.write(piece)
+        else:
+            record.problem, record.is_cut = f"only the first {chunked.tell()} of {size} bytes were read", True
+    _note_break(record, stream, there, size)
+    if chunked is not None:
+        yield _join_chunks(chunked.getvalue())
 
 
 def _read_warc_fields(stream: RecordStream) -> tuple[StoredAnswer, int]:
@@ -178,22 +249,23 @@ def _essence(mime: str) -> str:
     return mime.partition(";")[0].strip().lower()
 
 
-def _read_block(record: StoredAnswer, block: bytes) -> None:
-    """Take an HTTP message apart; any other block is the body."""
+def _take_head(record: StoredAnswer, block: bytes) -> bytes:
+    """Read the head of an HTTP message, and give what follows it; any other block is all body."""
     is_http = record.kind in _HTTP_KINDS and record.url.lower().startswith(("http:", "https:"))
     if not is_http or (record.kind != "request" and not block.startswith(b"HTTP/")):
-        record.body_raw = block
-        return
+        return block
     end = _head_end(block)
     record.head = block[:end]
-    record.body_raw = block[end:]
     record.headers = read_headers(record.head)
     status = _STATUS.match(record.head)
     record.status = int(status[1]) if status else 0
     if record.mime == "application/http":
         record.mime = _essence(record.headers.get("content-type", ""))
-    if "chunked" in record.headers.get("transfer-encoding", "").lower():
-        record.body_raw = _join_chunks(record.body_raw)
+    return block[end:]
+
+
+def _is_chunked(record: StoredAnswer) -> bool:
+    return bool(record.head) and "chunked" in record.headers.get("transfer-encoding", "").lower()
 
 
 def _head_end(block: bytes) -> int:

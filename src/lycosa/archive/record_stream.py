@@ -6,6 +6,7 @@ Nothing here raises on content: `broken` says what stopped the reading, and `rec
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from io import FileIO
 
 from isal import igzip_lib
@@ -133,22 +134,28 @@ class RecordStream:
             tail = window[-len(mark) :]
         return passed
 
-    def read(self, size: int, *, keep: int) -> tuple[bytes, int]:
-        """Read `size` bytes; returns the first `keep` of them, and how many were there before the record broke off.
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes in pieces; fewer where the record breaks off.
 
         A record that its gzip member does not hold goes on in the next one only if no other record begins there.
         """
-        parts: list[bytes] = []
-        passed = 0
-        while passed < size:
+        while size:
             ended = self._at >= len(self._out)
             if not self.more() or (ended and self.at_member_start() and self.begins(b"WARC/", b"filedesc:")):
                 break
-            end = min(len(self._out), self._at + size - passed)
+            piece = self._out[self._at : self._at + size]
+            self._at += len(piece)
+            size -= len(piece)
+            yield piece
+
+    def read(self, size: int, *, keep: int) -> tuple[bytes, int]:
+        """Read `size` bytes; returns the first `keep` of them, and how many were there before the record broke off."""
+        parts: list[bytes] = []
+        passed = 0
+        for piece in self.pieces(size):
             if passed < keep:
-                parts.append(self._out[self._at : min(end, self._at + keep - passed)])
-            passed += end - self._at
-            self._at = end
+                parts.append(piece[: keep - passed])
+            passed += len(piece)
         return b"".join(parts), passed
 
     def recover(self) -> bool:

@@ -9,6 +9,8 @@ bytes that are not surely on the disk are read again and checked, of one that so
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import os
 import re
@@ -35,7 +37,7 @@ _OURS = re.compile(r".+-\d{14}-\d{5,}\.warc\.gz")
 _STORED_MAX = 65535  # RFC 1951: bytes of one stored block
 _PLUG = (
     b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
-    b"Content-Type: application/warc-fields%b\r\nContent-Length: %b\r\n\r\n%b\r\n\r\n"
+    b"WARC-Block-Digest: sha1:%b\r\nContent-Type: application/warc-fields%b\r\nContent-Length: %b\r\n\r\n%b\r\n\r\n"
 )
 _PLUG_NOTE = b"note: lycosa found damaged bytes here and put this record in their place"
 _READ = 1 << 18  # bytes at a time, read and inflated
@@ -271,10 +273,11 @@ def _make_note(size: int) -> bytes:
     """A record of this size. Its length is part of it: where no number fits, one more space in another field helps."""
     name, date = str(uuid.uuid4()).encode(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()).encode()
     for pad in (b"", b" "):
-        room = size - len(_PLUG % (name, date, pad, b"", b""))
+        room = size - len(_PLUG % (name, date, bytes(32), pad, b"", b""))
         for digits in range(1, 12):
             length = room - digits
             if len(str(length)) == digits and length >= 0:
                 note = _PLUG_NOTE[:length].ljust(length)
-                return _PLUG % (name, date, pad, str(length).encode(), note)
+                digest = base64.b32encode(hashlib.sha1(note, usedforsecurity=False).digest())
+                return _PLUG % (name, date, digest, pad, str(length).encode(), note)
     raise ValueError(f"no record of {size} bytes can be made")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import os
 import re
 import time
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from lycosa.archive import unstored_log
+from lycosa.archive.digests import digest_of
 from lycosa.archive.gzip_members import chunks_of, is_packed, pack, pack_chunks, store
 from lycosa.archive.http_head import tidy
 from lycosa.archive.reader import read_record
@@ -40,16 +42,16 @@ _PROFILES: dict[Profile, bytes] = {
 }
 _WARCINFO = (
     b"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Filename: %b\r\n"
-    b"Content-Type: application/warc-fields\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
+    b"WARC-Block-Digest: sha1:%b\r\nContent-Type: application/warc-fields\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
 )
 _REQUEST = (
     b"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n"
-    b"WARC-Concurrent-To: <urn:uuid:%b>\r\nContent-Type: application/http; msgtype=request\r\n"
-    b"Content-Length: %d\r\n\r\n%b\r\n\r\n"
+    b"WARC-Concurrent-To: <urn:uuid:%b>\r\nWARC-Block-Digest: sha1:%b\r\n"
+    b"Content-Type: application/http; msgtype=request\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
 )
 _RESPONSE = (
     b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n%b"
-    b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n"
+    b"WARC-Block-Digest: sha1:%b\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n"
 )
 _CONVERSION = (
     b"WARC/1.1\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\nWARC-Target-URI: %b\r\n"
@@ -57,7 +59,7 @@ _CONVERSION = (
 )
 _METADATA = (
     b"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: %b\r\n"
-    b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
+    b"WARC-Block-Digest: sha1:%b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
 )
 _UNSTORED_BYTES = 1 << 20  # of lines that make one record; a quarter of it would take a fortieth more of the disk
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -137,12 +139,13 @@ class ArchiveWriter:
             extra += b"WARC-Identified-Payload-Type: %b\r\n" % _word(mime)
         if truncated:
             extra += b"WARC-Truncated: %b\r\n" % _word(truncated)
-        request, start = self._describe(b"response", answer, extra=extra, size=len(head) + size)
+        block = digest_of(answer, head=head)
+        request, start = self._describe(b"response", answer, extra=extra, size=len(head) + size, digest=block)
         if answer.spool:
             place = self._stream(answer, start + head, size=size)
         else:
             place = self._place(self._pack_answer(answer, start + head))
-        if answer.request and self._requests:
+        if request:
             self._gather(pack(request, dense=self._dense))
         return place
 
@@ -161,9 +164,9 @@ class ArchiveWriter:
         if profile == "identical":
             # The specification wants this reason wherever a body was left out because it is held elsewhere.
             extra += b"WARC-Truncated: length\r\n"
-        request, start = self._describe(b"revisit", answer, extra=extra, size=len(head))
+        request, start = self._describe(b"revisit", answer, extra=extra, size=len(head), digest=_sha1(head))
         place = self._place(pack(b"".join((start, head, b"\r\n\r\n")), dense=self._dense))
-        if answer.request and self._requests:
+        if request:
             self._gather(pack(request, dense=self._dense))
         return place
 
@@ -196,8 +199,9 @@ class ArchiveWriter:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
         block = b"".join(lines)
-        record = _METADATA % (ids.pop(), self._date(time.time()), unstored_log.TYPE.encode(), len(block), block)
-        self._gather(pack(record, dense=dense))
+        digest = _base32(_sha1(block))
+        values = (ids.pop(), self._date(time.time()), digest, unstored_log.TYPE.encode(), len(block), block)
+        self._gather(pack(_METADATA % values, dense=dense))
 
     def _gather_unstored(self) -> None:
         """Gather all lines that are not in this file yet; the side file is of no use any more."""
@@ -307,11 +311,12 @@ class ArchiveWriter:
         self._name, self._size, self._synced, self._full, self._unsynced_name = name, 0, 0, False, True
         lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
         block = "".join(lines).encode()
-        values = (self._make_ids().pop(), self._date(time.time()), name.encode(), len(block), block)
-        self._gather(pack(_WARCINFO % values))
+        date, digest = self._date(time.time()), _base32(_sha1(block))
+        self._gather(pack(_WARCINFO % (self._make_ids().pop(), date, name.encode(), digest, len(block), block)))
 
-    def _describe(self, kind: bytes, answer: Answer, *, extra: bytes, size: int) -> tuple[bytes, bytes]:
-        """The whole request record of an answer, and the WARC header of its response; begins a file where needed."""
+    def _describe(self, kind: bytes, answer: Answer, *, extra: bytes, size: int, digest: bytes) -> tuple[bytes, bytes]:
+        """The whole request record of an answer, if it is kept, and the WARC header of its response, whose block has
+        this size and SHA-1; begins a file where needed."""
         if self._fd < 0 or self._full:
             self._open_next()
         ids = self._ids if len(self._ids) > 1 else self._make_ids()
@@ -321,8 +326,10 @@ class ArchiveWriter:
         url = _word(answer.target.url)
         if answer.address:
             extra = b"WARC-IP-Address: %b\r\n%b" % (_word(answer.address), extra)
-        request = _REQUEST % (ids.pop(), date, url, response_id, len(answer.request), answer.request)
-        return request, _RESPONSE % (kind, response_id, date, url, extra, size)
+        request = b""
+        if (asked := answer.request) and self._requests:
+            request = _REQUEST % (ids.pop(), date, url, response_id, _base32(_sha1(asked)), len(asked), asked)
+        return request, _RESPONSE % (kind, response_id, date, url, extra, _base32(digest), size)
 
     def _pack_answer(self, answer: Answer, start: bytes) -> bytes:
         """One gzip member of the record of an answer whose body is in memory."""
@@ -405,6 +412,10 @@ def _word(text: str) -> bytes:
 
 def _line(text: str) -> str:
     return " ".join(text.split()).encode(errors="replace").decode()
+
+
+def _sha1(block: bytes) -> bytes:
+    return hashlib.sha1(block, usedforsecurity=False).digest()
 
 
 def _base32(digest: bytes) -> bytes:

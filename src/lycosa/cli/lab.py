@@ -56,7 +56,7 @@ def lab(
     check_place(chart or "-", "svg")  # before a replay that may take minutes
     check_place(output, form)
     report = sys.stderr.write if sys.stderr.isatty() else None
-    points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=report)
+    points = compare(where, wanted, sets=sets, limit=limit, step=step, tell=report, warn=sys.stderr.write)
     with opened(output, form) as (out, chosen_format):
         if chosen_format == "table":
             by_requests: dict[int, dict[str, str]] = {}

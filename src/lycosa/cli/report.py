@@ -31,8 +31,9 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
     type=click.Choice(["jsonl", "csv", "tsv", "table", "svg", "html"]),
     help="Default: table on a terminal, jsonl in a pipe, or as the suffix of FILE says.",
 )
+@click.option("--plan", metavar="FILE", help="With the name of a mission: a plan whose functions add sections.")
 @output_option
-def report(what: str, collection: str, by: By, form: str | None, output: str) -> None:
+def report(what: str, collection: str, by: By, form: str | None, plan: str | None, output: str) -> None:
     """Tell what a collection is made of.
 
     mime: what was fetched and what of it is stored, by media type; TARGET is quarry, HTML are pages, POTENTIAL is text
@@ -46,13 +47,15 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
     lycosa report mime --by category --format csv -o types.csv
     lycosa report mime -o types.svg
     """
+    if plan and what in ("mime", "clusters"):
+        raise UsageError(f"--plan goes with the reports of missions, not with {what}.")
     if what != "mime":
         if by != "type":
             raise UsageError(f"--by goes with mime, not with {what}.")
         if what == "clusters":
             _write_clusters(collection, output, form=form)
         else:
-            _write_page(what, collection, output, form=form)
+            _write_page(what, collection, output, form=form, plan=plan)
         return
     if form == "html":
         raise UsageError("--format html goes with the reports of missions, not with mime.")
@@ -69,8 +72,10 @@ def report(what: str, collection: str, by: By, form: str | None, output: str) ->
         _write_types(types, by, form, output)
 
 
-def _write_page(mission: str, collection: str, output: str, *, form: str | None) -> None:
+def _write_page(mission: str, collection: str, output: str, *, form: str | None, plan: str | None) -> None:
     """Write the page that a mission makes of a collection."""
+    from lycosa.analysis.plan import read_plan
+    from lycosa.analysis.report_sections import make_sections
     from lycosa.collection.collection import Collection
     from lycosa.output.html_page import write_page
 
@@ -83,7 +88,8 @@ def _write_page(mission: str, collection: str, output: str, *, form: str | None)
         report = registry.find(mission).report(source)
         if report is None:
             raise UsageError(f"The mission {mission} has nothing to report of {collection}.")
-        out.writelines(write_page(report.title, report.subtitle, report.sections))
+        sections = [*report.sections, *(make_sections(read_plan(plan), source) if plan else ())]
+        out.writelines(write_page(report.title, report.subtitle, sections))
     if output != "-":
         report_written(output, f"{os.path.getsize(output):,} bytes; open it in a browser")
 

@@ -67,6 +67,7 @@ def search(
             if tally.ended_by:
                 return INTERRUPTED
             total = index.count(question)
+            nothing = "" if total else index.explain_nothing(question)
             with opened(output, form) as (out, chosen_format):
                 hits = index.search(question, limit=limit)
                 if chosen_format == "table":
@@ -82,6 +83,8 @@ def search(
         first = "is shown" if limit == 1 else f"{limit:,} are shown"
         shown = f", the first {first}" if total > limit else ""
         click.echo(f"lycosa: {counted(total, 'document', 'fits')}{shown}", err=True)
+        if nothing:
+            click.echo(f"lycosa: {nothing}", err=True)
     return 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -23,16 +23,17 @@ from lycosa.collection.changes import PageChange, Round, copies_after, list_chan
 from lycosa.collection.database import Row
 from lycosa.collection.graph import InLink
 from lycosa.collection.listing import state_name
+from lycosa.collection.page_stream import PageStream
 from lycosa.collection.query import select
 from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.errors import CollectionError, UsageError
-from lycosa.fetch.decode import decode
+from lycosa.errors import CollectionError, LycosaError, UsageError
+from lycosa.fetch.decode import DecodedBody, decode
 from lycosa.frontier import link_codec as links
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.model import STATE_NAMES
+from lycosa.model import STATE_NAMES, ArchivePlace
 from lycosa.output.table import Value
 from lycosa.parse import Doc, read
 
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     import apsw
 
 
-#: Bytes of one body after decompression; what is longer is cut.
-_BODY_BYTES = 256 << 20
+#: Bytes of one body in memory, as stored and after decompression; what is longer is cut, and `Page.problem` says so.
+BODY_BYTES = 256 << 20
 
 _PAGES = """
     SELECT page.n, page.round, page.warc, page.offset, page.length, page.digest, page.fetched_at,
@@ -138,25 +139,36 @@ class Page:
         """The fields of the answer's header by lower-case name; repeated ones joined with a comma."""
         return self._record.headers
 
-    @cached_property
+    @property
     def body(self) -> bytes:
-        """The content without its content coding; empty where the archive does not hold it."""
-        record = holder = self._record
-        if record.kind == "revisit":  # the bytes stand once, with the first page that had them
-            holder = self._source._holder(self._digest) or record
-        # Each page says for itself how equal bytes are to be read; but "not modified" says nothing of them.
-        speaker = holder if record.status == 304 else record
-        return decode(holder.body_raw, speaker.headers.get("content-encoding", ""), limit=_BODY_BYTES).body
+        """The content without its content coding, at most the first 256 MiB; empty where the archive does not hold it.
+
+        Where that is not all of it, `problem` says so; `stream` gives content of any size.
+        """
+        return self._content.body
 
     @property
     def problem(self) -> str:
-        """Why its bytes cannot be read; empty where they can."""
-        holder: StoredAnswer | None = self._record
-        if self._record.kind == "revisit":
-            holder = self._source._holder(self._digest)
+        """Why its bytes, or all of them, cannot be read; empty where they can."""
+        holder = self._body_record
         if holder is None:
             return "no record holds its bytes"
-        return (holder.problem or "damaged") if holder.kind == "unreadable" else ""
+        if holder.problem or holder.kind == "unreadable":
+            return holder.problem or "damaged"
+        return f"only the first {BODY_BYTES:,} bytes were read" if self._content.problem == "too-large" else ""
+
+    def stream(self, *, name: str = "") -> PageStream:
+        """The content in pieces, however long it is; for a file of this `name`, as `data.gz`, in the form it promises.
+
+        Only what grows when it is decompressed has a bound: 256 MiB, or what the mission allows an answer.
+        """
+        return PageStream(
+            self._source.archive,
+            ArchivePlace(*self.place),
+            find_holder=lambda: self._source._holder_place(self._digest),
+            limit=self._source._decoded_bytes,
+            name=name,
+        )
 
     @cached_property
     def doc(self) -> Doc:
@@ -179,7 +191,19 @@ class Page:
 
     @cached_property
     def _record(self) -> StoredAnswer:
-        return self._source._read(self._warc, self._offset, self._length)
+        return self._source._read(ArchivePlace(*self.place))
+
+    @cached_property
+    def _body_record(self) -> StoredAnswer | None:
+        """The record that holds its bytes: they stand once, with the first page that had them."""
+        return self._source._holder(self._digest) if self._record.kind == "revisit" else self._record
+
+    @cached_property
+    def _content(self) -> DecodedBody:
+        holder = self._body_record or self._record
+        # Each page says for itself how equal bytes are to be read; but "not modified" says nothing of them.
+        speaker = holder if self._record.status == 304 else self._record
+        return decode(holder.body_raw, speaker.headers.get("content-encoding", ""), limit=BODY_BYTES)
 
 
 class Collection:
@@ -304,6 +328,13 @@ class Collection:
             return load(file).mission
         return load(text=str(self._value("SELECT value FROM meta WHERE key = 'mission'") or "")).mission
 
+    @cached_property
+    def _decoded_bytes(self) -> int:
+        """Bytes that an answer may have after decompression."""
+        with suppress(LycosaError):  # a mission whose plug-in is not here any more
+            return max(BODY_BYTES, self.mission.limits.body_bytes)
+        return BODY_BYTES
+
     def seeds(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to."""
         return [url for (url,) in self.rows("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n")]
@@ -347,11 +378,12 @@ class Collection:
     def _holder(self, digest: bytes) -> StoredAnswer | None:
         """The answer that holds the bytes of this digest."""
         place = self._holder_place(digest)
-        return self._read(*place) if place else None
+        return self._read(place) if place else None
 
-    def _holder_place(self, digest: bytes) -> tuple[str, int, int] | None:
+    def _holder_place(self, digest: bytes) -> ArchivePlace | None:
         row = next(self.rows(f"SELECT page.warc, page.offset, page.length {_HOLDER}", [digest]), None)
-        return (os.path.basename(row[0]), row[1], row[2]) if row else None
+        # The name comes from a database that may have been handed on: it must not lead out of the collection.
+        return ArchivePlace(os.path.basename(row[0]), row[1], row[2]) if row else None
 
     def _records_of(self, digest: bytes, *, kind: str, quarry: str) -> Iterator[RecordInfo]:
         holder = next(self.rows(f"SELECT content.n, content.round {_HOLDER}", [digest]), None)
@@ -359,9 +391,8 @@ class Collection:
             list_records(self.database, RecordFilter(kind=kind, quarry=quarry, holder=holder)) if holder else iter(())
         )
 
-    def _read(self, warc: str, offset: int, length: int) -> StoredAnswer:
-        # The name comes from a database that may have been handed on: it must not lead out of the collection.
-        return read_record(self.archive / os.path.basename(warc), offset, length=length)
+    def _read(self, place: ArchivePlace) -> StoredAnswer:
+        return read_record(self.archive / place.file, place.offset, length=place.length, limit=BODY_BYTES)
 
 
 def _url_info(row: Row) -> UrlInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from lycosa.collection.database import Row
 from lycosa.errors import LycosaError, UsageError
 from lycosa.output.table import Value
 
+ANALYSIS = "analysis.db"
 _READS = "A query can only read: SELECT … or WITH … SELECT."
 #: Text without a statement: blanks, comments, semicolons.
 _BLANK = re.compile(r"(?:[\s;]|--[^\n]*|(?>/\*.*?(?:\*/|\Z)))*", re.DOTALL)
@@ -33,7 +34,7 @@ def select(
 ) -> QueryResult:
     """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
     connection = database.connect(folder)
-    if "analysis." in sql and (analysis := Path(folder) / "analysis.db").exists():
+    if "analysis." in sql and (analysis := Path(folder) / ANALYSIS).exists():
         connection.execute("ATTACH ? AS analysis", (str(analysis),))  # what `lycosa analyse` left
     database.guard(connection, seconds=seconds)
     cursor = connection.cursor()
@@ -75,7 +76,22 @@ def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> t
 def _names(connection: apsw.Connection) -> str:
     """What can stand after FROM."""
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    return f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}."
+    names = f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
+    return f"{names}; {_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+
+
+def _describe_analysis(path: Path) -> str:
+    """The tables that `lycosa analyse` left, with the columns of each."""
+    if not path.exists():
+        return "after `lycosa analyse MISSION` also analysis.document and its kin"
+    try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+            sql = """SELECT sqlite_schema.name, group_concat(column.name, ', ')
+                     FROM sqlite_schema JOIN pragma_table_info(sqlite_schema.name) AS column
+                     WHERE sqlite_schema.type = 'table' GROUP BY 1 ORDER BY 1 = 'document' DESC, 1"""
+            return ", ".join(f"analysis.{name} ({columns})" for name, columns in db.execute(sql))
+    except apsw.Error:
+        return f"{path} cannot be read"
 
 
 def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:

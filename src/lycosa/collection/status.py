@@ -70,11 +70,12 @@ class Status(Struct):
     archive_bytes: int
     database_bytes: int
     running: int  # process id of the crawl; 0: none runs
-    pages_per_s: float  # of the run under way, or else of the last one
+    pages_per_s: float  # of the run under way, or else of the last one; 0 where that was broken off
     next_round: float  # when the crawl begins it, Unix time; 0: it waits for none
     last_run: LastRun | None
     extracted: list[ExtractionStatus]
     near: NearCount | None = None  # when near-duplicates were last looked for
+    killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
 def read_status(folder: str | os.PathLike[str]) -> Status:
@@ -93,8 +94,9 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
     finally:
         connection.close()
     running = running_crawl(folder)
+    killed = 0 if running else killed_crawl(folder)
     waits = running and last_run and last_run.next_round > time.time() and last_run.round == number
-    before = last_run.visited if last_run and last_run.round == number else 0
+    since = int(visited) - (last_run.visited if last_run and last_run.round == number else 0)
     return Status(
         collection=str(folder),
         round=number,
@@ -108,12 +110,20 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         archive_bytes=int(archived),
         database_bytes=sum(part.stat().st_size for part in folder.glob("crawl.db*")),
         running=running,
-        pages_per_s=_speed(folder, int(visited) - before, last_run, began=started if running else None),
+        pages_per_s=0.0 if killed else _speed(folder, since, last_run, began=started if running else None),
         next_round=last_run.next_round if last_run and waits else 0.0,
         last_run=last_run,
         extracted=extracted,
         near=count_near(folder),
+        killed=killed,
     )
+
+
+def killed_crawl(folder: Path) -> int:
+    """The process that crawled into this folder last and was broken off: its number stands in place of how it ended."""
+    with contextlib.suppress(OSError, ValueError):
+        return int((folder / "lock").read_text()[:32])
+    return 0
 
 
 def running_crawl(folder: Path) -> int:
@@ -151,6 +161,10 @@ def format_status(status: Status) -> str:
         lines.append(f"  a crawl is waiting (process {status.running}): round {status.round + 1} begins at {at}")
     elif status.running:
         lines.append(f"  a crawl is running (process {status.running}), {status.pages_per_s:,.1f} pages/s")
+    elif status.killed:
+        lines.append(
+            f"  no crawl is running; the last one (process {status.killed}) was broken off: run it again to go on"
+        )
     elif status.last_run:
         run = status.last_run
         lines.append(

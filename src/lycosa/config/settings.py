@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 Scope = Literal["free", "domain", "host", "path"]
+Ports = Literal["seeds", "any"]
 Order = Literal["bfs", "dfs", "best"]
 Robots = Literal["obey", "ignore"]
 Rendering = Literal["auto", "always", "never"]
@@ -211,11 +212,12 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     sessions: Count = 3
     """addresses of one page that differ in nothing but a session id"""
     near_duplicates: Count = 100
-    """pages of one folder, one after the other, that bring nothing new; then it is left"""
+    """pages that a folder leads to itself, one after the other, that bring nothing new; then it is left but for a
+    sample. Ten in which only numbers are new count as one; pages that lists link to do not count"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
-    links_per_page: Count = 6000
-    """links taken from one page"""
+    links_per_page: Count = 100_000
+    """links taken from one page; new addresses beyond its first 6,000 wait until all others are fetched"""
 
 
 class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -312,6 +314,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """where the crawl begins"""
     scope: Scope = "domain"
     """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
+    ports: Ports = "seeds"
+    """of the hosts in scope: seeds: 80 and 443, which are one place, or those that seeds name; any: every port"""
     order: Order = "bfs"
     """bfs: oldest first; dfs: newest first; best: highest score first"""
     accept: tuple[str, ...] = ()

@@ -223,12 +223,11 @@ def check_mission(text: str) -> str:
 def check_quarry(text: str) -> str:
     """The name of a quarry's class, left as written but for the file, which gets its whole path."""
     word = text.strip()
-    if not word or re.fullmatch(_MODULE_CLASS, word):
-        return word
-    part = re.fullmatch(_FILE_CLASS, word)
-    if not part:
+    if part := re.fullmatch(_FILE_CLASS, word):  # first: my.py:CLASS could also be the module py of a package my
+        return os.path.abspath(part[1]) + (part[2] or "")
+    if word and not re.fullmatch(_MODULE_CLASS, word):
         raise Wrong("FILE.py:CLASS or package.module:CLASS")
-    return os.path.abspath(part[1]) + (part[2] or "")
+    return word
 
 
 def anchor_quarry(text: str, folder: Path) -> str:

@@ -14,14 +14,13 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.contract import Frontier
 from lycosa.intake.link_scoring import LinkScoring
+from lycosa.judge.priority.focus import Focus
 from lycosa.judge.priority.policy import AGE
 from lycosa.model import Discovery, State, WeightUpdate
 from lycosa.politeness.host_queue import INFINITE, HostQueue
 from lycosa.politeness.host_scheduler import HostScheduler, MakeQueue
 
 HOLD_S = 0.02  # until host queues that were held back are looked at again
-HALF_S = 0.2  # after this time, and twice the delay between requests, what the best promised counts half
-SPARE_MOST = 8.0
 PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
 BATCH_LEAST, BATCH_SHARE = 8, 100  # a batch has a hundredth of what was fetched: what is new counts soon, early on
 
@@ -48,12 +47,8 @@ class BestFirstScheduler:
         self._alone = workers == 1
         self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
         self._again_at = 0.0
-        self._spare = (1 - steer.focus) / steer.focus if steer.focus else INFINITE  # lesser requests for each good one
-        self._room = 0.0  # lesser requests that may be made now
-        self._mark = 0.0  # what the best of the last requests promised
-        self._marked_at = 0.0
+        self._focus = Focus(steer.focus, delay_s=delay_s)
         self._better: HostQueue | None = None  # the one that lesser ones wait for
-        self._half_s = HALF_S + 2 * delay_s
         self._lessons_stamp = 0
         self._reordered = 0
         self._taken = 0
@@ -91,38 +86,35 @@ class BestFirstScheduler:
                     host_queue.promise = self._promise_of(host_queue) or 0.0
         self.scheduler.refresh()
 
+    def learn_unreachable(self, host_queue: HostQueue) -> None:
+        """Let the policy learn that what led to a host led nowhere: its pages will not be asked for."""
+        if host_queue.targets:
+            self._link_scoring.begin_answer(host_queue.targets[0], failed=True)
+            self._link_scoring.end_answer(new=True)
+
     def admits(self, host_queue: HostQueue, now: float, *, in_flight: int) -> bool:
-        """Whether a host queue that may go is worth a request; if not, hosts that promise more are waited for.
-
-        With more connections than hosts each of them would be asked as often as its politeness allows, good or not.
-        What the best promised is forgotten by halves; and while nothing is under way nothing waits for hosts that have
-        no more to give.
-        """
-        promise = host_queue.promise
-        if promise == INFINITE or self._spare == INFINITE:
+        """Whether a host queue that may go is worth a request; if not, hosts that promise more are waited for."""
+        if self._focus.admits(
+            host_queue.promise, now, is_better_near=lambda than: in_flight > 0 or self._rests_better(than, now)
+        ):
             return True
-        mark = self._mark * 0.5 ** ((now - self._marked_at) / self._half_s)
-        if promise >= mark / 2:
-            self._room = min(self._room + self._spare, SPARE_MOST)
-        elif self._room >= 1:
-            self._room -= 1
-        elif in_flight or self._rests_better(2 * promise):
-            self.scheduler.hold(host_queue)
-            return False
-        if promise >= mark:
-            self._mark, self._marked_at = promise, now
-        return True
+        self.scheduler.hold(host_queue)
+        return False
 
-    def _rests_better(self, than: float) -> bool:
+    def _rests_better(self, than: float, now: float) -> bool:
         """Whether a host that rests has something that promises more."""
-        if self._better is None or not self._is_better(self._better, than):
+        soon = now + self._focus.half_s
+        if self._better is None or not self._is_better(self._better, than, soon):
             self._better = next(
-                (host_queue for host_queue in self.scheduler.listed() if self._is_better(host_queue, than)), None
+                (host_queue for host_queue in self.scheduler.listed() if self._is_better(host_queue, than, soon)), None
             )
         return self._better is not None
 
-    def _is_better(self, host_queue: HostQueue, than: float) -> bool:
-        if not host_queue.listed or host_queue.promise <= than or not (host_queue.targets or self.refill(host_queue)):
+    def _is_better(self, host_queue: HostQueue, than: float, soon: float) -> bool:
+        """Whether a host promises more, and does not rest for long because it failed or asked to be left alone."""
+        if not host_queue.listed or host_queue.promise <= than or host_queue.next_at > soon:
+            return False
+        if not (host_queue.targets or self.refill(host_queue)):
             return False
         return self._link_scoring.promise(host_queue.targets[0]) > than
 

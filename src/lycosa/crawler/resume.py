@@ -25,7 +25,7 @@ from lycosa.politeness.backoff import longest_pause
 #: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
 #: robots.txt is asked again before anything is fetched.)
 _GOVERNED_BY = {
-    "scope": ("scope", "seeds", "urls.www_is_domain"),
+    "scope": ("scope", "seeds", "ports", "urls.www_is_domain"),
     "accept-list": ("accept",),
     "reject-list": ("reject",),
     "depth": ("limits.depth",),

@@ -1,7 +1,7 @@
 """Rounds of a collection: when one begins, goes on and ends, and the wait for the next one.
 
 A round is unfinished as long as something of it is left to fetch, unless its page limit ended it: that is as much as
-the user wanted of it.
+the user wanted of it. What such a round left waiting is not left for ever: half of the next one is kept for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from lycosa.config.settings import RecrawlSettings
+from lycosa.config.settings import LimitSettings, RecrawlSettings
 from lycosa.frontier.contract import Frontier
 from lycosa.intake.revisits import HOUR_S, step_of
 
@@ -20,7 +20,9 @@ NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed 
 Say = Callable[[str], None]
 
 
-def begin(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool) -> list[str]:
+def begin(
+    frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool, limits: LimitSettings
+) -> list[str]:
     """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
     last, notes = frontier.rounds()[-1], []
     if anew and last.ended is None and frontier.pending():
@@ -30,7 +32,9 @@ def begin(frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everythin
             now=time.time(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
         )
         notes.append(f"Round {number} begins.")
-    opened = frontier.open_round(max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S)
+    opened = frontier.open_round(
+        max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S, pages=limits.pages, host_pages=limits.host_pages
+    )
     if opened or (anew and len(notes) == 1 and "begins." in notes[0]):
         notes.append(f"{opened:,} known URLs are visited again.")
     frontier.end_round(now=None, why="")

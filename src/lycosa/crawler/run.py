@@ -163,7 +163,13 @@ def _prepare(
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = setup.mission
     notes = reconcile_archive(setup, frontier)
-    notes += rounds.begin(frontier, mission.recrawl, anew=options.recrawl and not created, everything=options.full)
+    notes += rounds.begin(
+        frontier,
+        mission.recrawl,
+        anew=options.recrawl and not created,
+        everything=options.full,
+        limits=mission.limits,
+    )
     known = 0 if created else len(frontier.given_seeds())
     retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew
     seeds = _add_seeds(mission, frontier, options.written)

@@ -41,6 +41,9 @@ class CrawlReport(Struct):
     quarry_errors: int = 0
     extracted: list[str] = []  # lines of the extraction that ran beside the crawl
     replaced: int = 0  # workers that died and were started anew
+    cut: int = 0  # pages of the collection that were cut at a size limit
+    cut_pages: dict[str, str] = {}  # the first of them, and the limit
+    told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
         """Add what the extraction beside the crawl did, and how it ended; empty: nothing was left to do."""
@@ -69,10 +72,11 @@ def make_report(
     ended_by: str,
 ) -> CrawlReport:
     """Gather the figures from the frontier and the shared state."""
-    summary = frontier.summary(top=TOP)
+    summary = frontier.summary(top=TOP, tell=_BOUNDS)
     stored, row = frontier.stored(), frontier.rounds()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
     requests = int(shared.total(Cell.REQUESTS))
+    cut, cut_types = frontier.cut_pages(top=TOP)
     failed = frontier.failed_seeds()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
@@ -99,12 +103,29 @@ def make_report(
         extras=int(shared.total(Cell.SUBRESOURCES)),
         seeds=failed,
         cpu_us=cpu,
+        told=summary.told,
         round=row.round,
         visited=stored,
         found=found,
         quarry_errors=int(shared.total(Cell.QUARRY_ERRORS)),
+        cut=cut,
+        cut_pages={url: _size_limit(mission, mime) for url, mime in cut_types.items()},
     )
 
+
+def _size_limit(mission: Mission, mime: str) -> str:
+    name = "html_bytes" if "html" in mime else "body_bytes"
+    return f"limits.{name} = {getattr(mission.limits, name):,}"
+
+
+#: Bounds that may cost honest pages, by the reason of what they did, with what to say of it.
+_BOUNDS = {
+    "trap:near-duplicates": (
+        "address",
+        "NOT FETCHED, as their folders repeat themselves without end: --set traps.near_duplicates=0 fetches them",
+    ),
+    "links-limit": ("page", "taken with a part of its links only: --set traps.links_per_page=0 takes all"),
+}
 
 _ENDINGS = {
     "": "Nothing is left to fetch.",
@@ -149,6 +170,13 @@ def _lines(report: CrawlReport) -> list[str]:
             f"  {counted(nofollow, 'link', 'was')} not followed, as the pages say nofollow:"
             " --set fetch.nofollow=ignore follows them (--robots ignore does not)"
         )
+    for url, limit in report.cut_pages.items():
+        lines.append(f"  cut at {limit}: {url}; with a higher limit it is fetched whole")
+    if report.cut > len(report.cut_pages):
+        lines.append(f"  and {counted(report.cut - len(report.cut_pages), 'more page', 'was')} cut at a size limit")
+    for reason, (count, example) in report.told.items():
+        noun, rest = _BOUNDS[reason]
+        lines.append(f"  {counted(count, noun, 'was')} {rest} (for example {example})")
     if report.replaced:
         lines.append(
             f"  {counted(report.replaced, 'worker process')} died and began anew; pages that did it twice are set aside"

@@ -132,6 +132,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         )
         worker.run()
         client.close()
+        intake.close()
     archive.close()
     frontier.close()
 

@@ -30,6 +30,7 @@ from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
+from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
@@ -51,6 +52,7 @@ GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
 QUEUES_MAX = 5_000  # from here on those that are idle are forgotten: each takes 2 KB, with all it may have learned 8
 SEEDS_S = 1.0
 TOLD_SEEDS = 5  # hosts of seeds that cannot be reached are told at once, up to this many; the report names them all
+_COME_BACK = 1_000_000  # refused addresses of one host that a sample brings back
 
 
 class WorkerPlace(Struct, frozen=True):
@@ -288,6 +290,8 @@ class Worker:
         host_queue.end(now)
         if answer.failure in HOST_FAILURES and target.host in self._untold_seeds:
             self._tell_unreachable(target, answer.failure)
+        if answer.failure in HOST_FAILURES and self.best_first is not None and _is_first_try(target, host_queue):
+            self.best_first.learn_unreachable(host_queue)
         if target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
@@ -412,9 +416,13 @@ class Worker:
                 self._due_at = outcome.due
 
     def _wake_hosts(self, committed: Committed) -> None:
-        """Wake hosts that have new URLs, or refused ones that their quota, grown by finds, lets come back."""
+        """Wake hosts that have new URLs, or refused ones that come back: by a quota that has grown with finds, or as
+        the sample of a folder that repeated itself brought something new.
+        """
         grown = self.intake.quota.drain_grown() if self.intake.quota is not None else []
+        reopened = self.rules.repetition.drain_reopened()
         back = [host for host, room in grown if self.frontier.readmit(host, HOST_QUOTA, limit=room)]
+        back += [host for host in reopened if self.frontier.readmit(host, NEAR_DUPLICATES, limit=_COME_BACK)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
         for host in (*committed.woken_hosts, *back):
             self._wake(host)
@@ -543,3 +551,9 @@ class Worker:
             *((Cell[f"CPU_{stage.upper()}"], seconds) for stage, seconds in cpu.items()),
         ):
             shared.put(slot, cell, value)
+
+
+def _is_first_try(target: Target, host_queue: HostQueue) -> bool:
+    """Whether a host was asked for the first time: for its robots.txt, before any page."""
+    is_own = target.purpose is Purpose.ROBOTS and not target.hops
+    return is_own and not target.retries and not host_queue.answered

@@ -30,7 +30,7 @@ from lycosa.output.wording import counted
 
 def write_mirror(collection: Collection, target: str, options: PageOptions) -> Written:
     count = files.export_mirror(collection, Path(target), _filter(options))
-    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lost))
+    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
 
 
 def write_index(collection: Collection, target: str, options: PageOptions) -> Written:

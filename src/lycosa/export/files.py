@@ -8,8 +8,6 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from msgspec.structs import replace
-
 from lycosa.archive.writer import ASIDE
 from lycosa.collection.collection import Collection, Page
 from lycosa.collection.listing import RowFilter
@@ -17,6 +15,7 @@ from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
 from lycosa.export.file_types import type_of
 from lycosa.export.mirror import MirrorCount, write_mirror
+from lycosa.export.mirror_paths import path_of
 from lycosa.export.page_index import IndexEntry, date_of, write_index
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.output.wording import counted
@@ -28,19 +27,9 @@ HTML = ("text/html", "application/xhtml+xml")
 
 def export_mirror(collection: Collection, folder: Path, wanted: RowFilter = EVERYTHING) -> MirrorCount:
     """Write the pages as files, each where its URL's path leads."""
-    lost = 0
-
-    def readable() -> Iterator[tuple[str, str, bytes]]:
-        nonlocal lost
-        for page in collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round):
-            body = page.body
-            if not body and page.problem:  # an empty file would pass for an empty page
-                lost += 1
-            else:
-                yield page.url, page.mime, body
-
-    count = write_mirror(readable(), folder)
-    return replace(count, lost=lost)
+    pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
+    streams = ((page.url, page.mime, page.stream(name=path_of(page.url, page.mime))) for page in pages)
+    return write_mirror(streams, folder)
 
 
 def export_index(collection: Collection, to: Path | TextIO, wanted: RowFilter = EVERYTHING) -> int:
@@ -114,7 +103,7 @@ def write_requested_exports(mission: Mission) -> FinalExports:
         if mission.keep.mirror:
             count = export_mirror(collection, Path(mission.keep.mirror))
             notes.append(f"The mirror {mission.keep.mirror} has {counted(count.files, 'file')}{count.lack}.")
-            lost = count.lost
+            lost = count.lost + count.cut
         if mission.keep.index:
             pages = export_index(collection, Path(mission.keep.index))
             notes.append(f"The index {mission.keep.index} has {counted(pages, 'page')}.")

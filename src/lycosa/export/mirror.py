@@ -8,7 +8,8 @@ The path of a page depends on which pages there are, never on their order. A pag
 - the path is a folder of other pages (`/a` and `/a/b`): the page becomes the folder's `index.html`, or gets a suffix
   where another page has that too.
 
-`~urls.tsv` in the folder says which file is which URL; no host can have that name.
+A name that promises a compression (`data.tar.gz`) holds it, also where the server undid it for browsers
+(`collection/page_stream.py`). `~urls.tsv` in the folder says which file is which URL; no host can have that name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
+from lycosa.collection.page_stream import PageStream
 from lycosa.export.file_types import type_of
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.output.export_folder import Listing, Place, open_export_folder
@@ -36,13 +38,18 @@ class MirrorCount(Struct, frozen=True, gc=False):
     bytes: int
     moved: int  # of the files: those that do not have the path that they prefer
     lost: int = 0  # pages that are left out, as the archive cannot be read there
+    cut: int = 0  # files that would be larger after decompression than the mission allows
 
     @property
     def lack(self) -> str:
-        """How many pages are left out, as the end of a sentence; empty where none is."""
-        if not self.lost:
-            return ""
-        return f"; {counted(self.lost, 'page', 'is')} left out, as the archive cannot be read there (see lycosa verify)"
+        """How many pages are left out or cut, as the end of a sentence; empty where none is."""
+        text = ""
+        if self.cut:
+            text += f"; {counted(self.cut, 'file', 'is')} cut, as decompression would make more than limits.body_bytes"
+        if self.lost:
+            page = counted(self.lost, "page", "is")
+            text += f"; {page} left out, as the archive cannot be read there (see lycosa verify)"
+        return text
 
 
 class MirrorPlan:
@@ -105,14 +112,23 @@ class MirrorPlan:
         return bool(list(self._database.execute(f"SELECT 1 FROM {table} WHERE key = ? LIMIT 1", (key,))))
 
 
-def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> MirrorCount:
-    """Write (url, mime, decoded body) pages below a folder, in place of what an earlier mirror left there."""
-    size = moved = 0
+def write_mirror(pages: Iterable[tuple[str, str, bytes | PageStream]], folder: Path) -> MirrorCount:
+    """Write pages, each with its URL, type and content, below a folder, in place of what an earlier mirror left there.
+
+    What cannot be read to its end is left out: a part of it would pass for the whole.
+    """
+    size = moved = lost = cut = 0
     with open_export_folder(folder, _LISTING, shared=True) as export:
         plan = MirrorPlan(str(export.parts / "plan.db"))  # the paths are known only when all pages are
-        for url, mime, body in pages:
-            plan.add(url, mime, part=export.add(body))
-            size += len(body)
+        for url, mime, content in pages:
+            part, written = export.add_pieces((content,) if isinstance(content, bytes) else content)
+            if isinstance(content, PageStream):
+                if content.problem:
+                    lost += 1
+                    continue
+                cut += content.is_cut
+            plan.add(url, mime, part=part)
+            size += written
 
         def places() -> Iterator[Place]:
             nonlocal moved
@@ -122,4 +138,4 @@ def write_mirror(pages: Iterable[tuple[str, str, bytes]], folder: Path) -> Mirro
 
         files = export.commit(places())
         plan.close()
-    return MirrorCount(files, size, moved)
+    return MirrorCount(files, size, moved, lost, cut)

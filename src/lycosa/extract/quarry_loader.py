@@ -139,7 +139,8 @@ def describe_error(error: BaseException) -> str:
 def _load_file(where: str, name: str, what: str = "quarry") -> ModuleType:
     path = Path(where)
     if not path.is_file():
-        raise UsageError(f"The {what} {name} cannot be found: there is no file {where}.")
+        hint = "; where it was moved, name it anew with --set quarry=FILE.py:CLASS" if what == "quarry" else ""
+        raise UsageError(f"The {what} {name} cannot be found: there is no file {where}{hint}.")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # its neighbours may be imported; at the end, so that they hide nothing

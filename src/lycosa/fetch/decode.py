@@ -74,6 +74,31 @@ def decode_file(path: str | Path, content_encoding: str, *, limit: int, head: in
     return DecodedBody(found.body, found.problem or problem)
 
 
+def decode_pieces(
+    pieces: Iterable[bytes], content_encoding: str, *, limit: int, problems: list[str]
+) -> Iterator[bytes]:
+    """Undo the codings of a body that comes in pieces, giving at most `limit` bytes; what was wrong is appended.
+
+    A body that is not encoded is given whole, as it cannot be a bomb.
+    """
+    stages, problem = _stages(content_encoding)
+    if problem:
+        problems.append(problem)
+    if not stages:
+        yield from pieces
+        return
+    found: list[str] = []
+    chunks = (piece[start : start + _READ] for piece in pieces for start in range(0, len(piece), _READ))
+    for piece in _decoded(chunks, stages, found):
+        if len(piece) > limit:
+            yield piece[:limit]
+            problems.append("too-large")
+            return
+        limit -= len(piece)
+        yield piece
+    problems += found[:1]  # the first stage to fail made the others fail
+
+
 class _ByteReader:
     """Reads a sequence of chunks in any other sizes."""
 
@@ -367,19 +392,23 @@ def _at_once(body: bytes, stage: _Stage, limit: int) -> bytes | None:
         return None
 
 
+def _decoded(chunks: Iterable[bytes], stages: list[_Stage], problems: list[str]) -> Iterator[bytes]:
+    """The output of the last stage; an empty body needs no coding."""
+    flow = iter(chunks)
+    first = next(flow, b"")
+    if first:
+        flow = chain([first], flow)
+        for stage in stages:
+            flow = stage(_ByteReader(flow), problems)
+        yield from flow
+
+
 def _gather(chunks: Iterable[bytes], stages: list[_Stage], limit: int) -> DecodedBody:
     """The output of the last stage, up to the limit."""
     problems: list[str] = []
-    flow = iter(chunks)
-    first = next(flow, b"")
-    if not first:
-        return DecodedBody(b"")  # an empty body needs no coding
-    flow = chain([first], flow)
-    for stage in stages:
-        flow = stage(_ByteReader(flow), problems)
     kept = BytesIO()  # gives its bytes away without a copy
     room = limit
-    for chunk in flow:
+    for chunk in _decoded(chunks, stages, problems):
         if len(chunk) > room:
             kept.write(chunk[:room])
             return DecodedBody(kept.getvalue(), "too-large")

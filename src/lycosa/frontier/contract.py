@@ -55,6 +55,7 @@ class Summary(Struct):
     types: dict[str, int]  # pages by MIME type
     hosts: dict[str, int]  # pages by host
     statuses: dict[str, int]  # answers of the round by HTTP status
+    told: dict[str, tuple[int, str]] = {}  # by the reasons asked for that there are: how many URLs, and one of them
 
 
 #: Rejections that a round looks at again; all others hold until the settings change.
@@ -128,12 +129,13 @@ class Frontier(Protocol):
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
         """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
 
-    def open_round(self, *, max_s: float) -> int:
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         """Make pending what the round visits, if that is not done yet; returns how many URLs that are.
 
         It visits URLs that were visited before and are due by their interval (of which `max_s` counts at the most),
         those that failed, those that a robots.txt or a budget refused, and every sitemap. The next call continues an
-        interrupted one.
+        interrupted one. A limit of `pages` of the round, or of those of one host, is shared with what waits for its
+        first visit, which gets at most half of it; of known pages those come first that were last visited long ago.
         """
 
     def end_round(self, *, now: float | None, why: str) -> None:
@@ -153,6 +155,9 @@ class Frontier(Protocol):
 
     def failed_seeds(self) -> dict[str, str]:
         """The seeds given that could not be fetched, and why; redirects are followed."""
+
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
 
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
         """The hosts of these partitions that have pending URLs."""
@@ -255,8 +260,8 @@ class Frontier(Protocol):
     def pages(self) -> int:
         """The pages that the collection holds, equal content counted once; in constant time."""
 
-    def summary(self, *, top: int = 10) -> Summary:
-        """The most frequent reasons, types, hosts and statuses."""
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+        """The most frequent reasons, types, hosts and statuses; `tell`: reasons that an example is wanted of."""
 
     def pending(self) -> bool:
         """Whether anything is left to fetch, now or later; in constant time."""

@@ -29,7 +29,15 @@ from lycosa.frontier.contract import (
     overlaps,
 )
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import ANSWERED, HELD, PageBefore, event_of, owns_before
+from lycosa.frontier.page_events import (
+    ANSWERED,
+    HELD,
+    REOPENED_BY_NEED,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    owns_before,
+)
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
     ArchivePlace,
@@ -125,17 +133,40 @@ class MemoryFrontier:
         self._tables.opened.append(False)
         return last.round + 1
 
-    def open_round(self, *, max_s: float) -> int:
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         tables = self._tables
         if tables.opened[-1]:
             return 0
         tables.opened[-1] = True
         opens = [url for url in tables.urls if url.round < self._round and is_visited(url, tables.rounds, max_s)]
+        due = [url for url in opens if url.state <= State.DUPLICATE and url.discovery.via != "sitemap"]
+        due.sort(key=lambda url: (url.round, url.row))
+        late = {id(url) for url in due} - {id(url) for url in self._choose(due, pages, host_pages)}
+        opens = [url for url in opens if id(url) not in late]
         for url in opens:
             url.was = url.state if url.state < State.FAILED else url.was
             url.retries = 0
             open_url(url)
         return len(opens)
+
+    def _choose(self, due: list[Url], pages: int, host_pages: int) -> list[Url]:
+        """The pages that a round visits once more, so that what waits has its part of the limits."""
+        waits = Counter(
+            url.discovery.host
+            for url in self._tables.urls
+            if url.state in (State.PENDING, State.WAITING)
+            or (url.state == State.REJECTED and url.reason in REOPENED_BY_ROUNDS)
+        )
+        if host_pages > 0:
+            ranks: Counter[str] = Counter()
+            chosen = []
+            for url in due:
+                host = url.discovery.host
+                ranks[host] += 1
+                if ranks[host] <= max(host_pages - waits[host], host_pages // 2):
+                    chosen.append(url)
+            due = chosen
+        return due[: max(pages - waits.total(), pages // 2)] if pages > 0 else due
 
     def end_round(self, *, now: float | None, why: str) -> None:
         self._tables.rounds[-1].ended, self._tables.rounds[-1].why = now, why
@@ -221,7 +252,12 @@ class MemoryFrontier:
         for discovery in batch.discoveries:
             self._add(discovery, woken, max_depth)
         for outcome in batch.outcomes:
+            if is_needed_now(outcome, tables.urls[outcome.row - 1].before):
+                woken.add(outcome.host)
             self._apply_outcome(tables.urls[outcome.row - 1], outcome, committed)
+        for discovery in batch.discoveries:
+            if discovery.needed:
+                self._open_needed(discovery, woken)
         for hint in latest(batch.hints):
             self._apply_hint(hint, woken)
         for outcome in batch.outcomes:
@@ -291,6 +327,16 @@ class MemoryFrontier:
         if max_depth >= 0 and discovery.reason not in BARRED:
             self._lower(known, discovery.depth, woken, max_depth, fits=discovery.state == State.PENDING)
 
+    def _open_needed(self, discovery: Discovery, woken: set[str]) -> None:
+        known = self._tables.by_id[discovery.url_hash]
+        waits = known.state in (State.PENDING, State.WAITING) and not known.discovery.seed
+        dropped = known.state in (State.FETCHED, State.REJECTED) and known.reason in REOPENED_BY_NEED
+        if known.discovery.via != discovery.via and (waits or dropped):
+            known.discovery.via, known.discovery.parent = discovery.via, discovery.parent
+            if dropped:
+                open_url(known)
+                woken.add(discovery.host)
+
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
         lower = depth < url.depth
         url.depth = min(depth, url.depth)
@@ -316,6 +362,8 @@ class MemoryFrontier:
     def _apply_outcome(self, url: Url, outcome: Outcome, committed: Committed) -> None:
         tables, number, page = self._tables, self._round, outcome.page
         before, state = url.before, outcome.state
+        if is_needed_now(outcome, before):
+            state = State.PENDING
         if state == State.FETCHED and page is not None:
             if page.digest and tables.holders.setdefault(page.digest, (outcome.row, number))[0] != outcome.row:
                 state = State.DUPLICATE
@@ -509,8 +557,13 @@ class MemoryFrontier:
         owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
         return Counter(url.discovery.host for url in owned)
 
-    def summary(self, *, top: int = 10) -> Summary:
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        cut = [url for url in self._tables.urls if url.pages and url.state < State.MOVED and url.reason == "too-large"]
+        return len(cut), {url.discovery.url: url.pages[max(url.pages)].mime for url in cut[:top]}
+
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
         known = self._tables.urls
+        told = {reason: [url.discovery.url for url in known if url.reason == reason] for reason in tell}
         statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}
         first = [url.pages[min(url.pages)] for url in known if url.pages]
         return Summary(
@@ -518,6 +571,7 @@ class MemoryFrontier:
             types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
             hosts=dict(self._owned().most_common(top)),
             statuses=dict(Counter(statuses).most_common(top)),
+            told={reason: (len(urls), urls[0]) for reason, urls in told.items() if urls},
         )
 
     def pending(self) -> bool:

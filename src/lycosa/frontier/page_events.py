@@ -13,6 +13,9 @@ ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GON
 #: There is no page at the address now, though there may have been one.
 AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
+#: Why a URL was dropped, or not fetched, that is kept for a document that needs it.
+REOPENED_BY_NEED = ("not-quarry", "host-quota")
+
 
 class PageBefore(Struct, gc=False):
     """What the frontier knew of a URL before a visit."""
@@ -39,6 +42,11 @@ def event_of(outcome: Outcome, before: PageBefore, state: int) -> str:
     if away:
         return "back"
     return "changed" if outcome.page is not None and outcome.page.digest != before.digest else "unchanged"
+
+
+def is_needed_now(outcome: Outcome, before: PageBefore) -> bool:
+    """Whether a page was dropped as what one link led to, while another made it a part of a document."""
+    return outcome.reason in REOPENED_BY_NEED and outcome.via not in ("", before.via)
 
 
 def owns_before(before: PageBefore) -> bool:

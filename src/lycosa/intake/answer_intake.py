@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from itertools import islice
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from lycosa.archive import unstored_log
 from lycosa.archive.digests import identity_of
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
+from lycosa.extract.pdf_process import PdfProcess
 from lycosa.fetch.response_body import TEXT_HEAD, read_content
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Frontier
@@ -95,6 +97,7 @@ class AnswerIntake:
         self.conditions = RequestConditions(
             revisits, probe_bytes=mission.limits.probe_bytes if guarded_quarry is not None else 0
         )
+        self._read_pdf = PdfProcess() if guarded_quarry is not None and guarded_quarry.reads_pdf else None
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
 
     def process(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
@@ -110,6 +113,7 @@ class AnswerIntake:
             at=answer.began,
             due=disposition.due,
             retries=disposition.retries or target.retries,
+            via=target.via,
         )
         mime = ""
         if disposition.state == State.FETCHED:
@@ -188,7 +192,8 @@ class AnswerIntake:
     def _read(self, answer: Answer, body: bytes, *, is_rendered: bool = False) -> Doc:
         headers = {**answer.headers, "content-type": RENDERED_TYPE} if is_rendered else answer.headers
         most = self._mission.traps.links_per_page
-        return read(answer.target.url, headers, body, links_per_page=most, agent=self._mission.agent.name)
+        name, read_pdf = self._mission.agent.name, self._read_pdf
+        return read(answer.target.url, headers, body, links_per_page=most, agent=name, read_pdf=read_pdf)
 
     def _waits_for_browser(self, doc: Doc, outcome: Outcome, target: Target) -> bool:
         """Whether a page is to be rendered before it is processed; the outcome gets the reason if it cannot be."""
@@ -202,7 +207,7 @@ class AnswerIntake:
     def _process_page(self, answer: Answer, outcome: Outcome, page: _Page) -> None:
         """Follow the links of a page, and store it."""
         began, target, doc = time.perf_counter(), answer.target, page.doc
-        kind = self._guarded_quarry.recognise(doc) if self._guarded_quarry is not None else doc.kind
+        kind = self._guarded_quarry.recognise(doc, target.via) if self._guarded_quarry is not None else doc.kind
         if kind and self._guarded_quarry is not None and (answer.spool or answer.failure == "too-large"):
             if answer.failure == "too-large" and target.max_bytes:
                 self.conditions.want_whole(target)
@@ -244,7 +249,8 @@ class AnswerIntake:
                 kind=kind,
             )
         if self._compares and not target.digest and (doc.links or doc.tree is None):
-            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE)
+            found = islice(self.batch.discoveries, known, None)
+            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE, found=found)
         self.cpu["keep"] += time.perf_counter() - followed
 
     def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:
@@ -285,6 +291,11 @@ class AnswerIntake:
     def quarry_errors(self) -> int:
         """Exceptions that the quarry raised."""
         return self._guarded_quarry.errors if self._guarded_quarry is not None else 0
+
+    def close(self) -> None:
+        """End the process that reads PDFs, if there is one."""
+        if self._read_pdf is not None:
+            self._read_pdf.close()
 
     # What robots.txt files bring
 

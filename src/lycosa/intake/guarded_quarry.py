@@ -30,6 +30,7 @@ class GuardedQuarry:
         self.quarry = QuarryUnion(quarry.parts, on_error=self._log_error) if isinstance(quarry, QuarryUnion) else quarry
         self.hears_errors = overrides(quarry, "links_of_error")
         self.trusted_kinds = frozenset(quarry.trusted_kinds)
+        self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
         self._log = log
         self._max_links = max_links or None
@@ -68,10 +69,13 @@ class GuardedQuarry:
             return 0.0
         return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
 
-    def recognise(self, doc: Doc) -> str:
-        """The refined kind; empty where there is none."""
+    def recognise(self, doc: Doc, relation: str = "") -> str:
+        """The refined kind; empty where there is none. `relation` is the kind of the link that leads to it."""
         try:
-            return str(self.quarry.recognise(doc) or "")[:200]
+            kind = self.quarry.recognise(doc)
+            if not kind and relation in self.trusted_kinds:
+                kind = self.quarry.recognise_part(doc, relation)
+            return str(kind or "")[:200]
         except (Exception, SystemExit) as error:
             self._log_error("recognise", doc.url, error)
             return ""

@@ -20,7 +20,7 @@ from lycosa.intake.redirects import is_move
 from lycosa.judge.admission.nofollow_rules import NofollowRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import YieldQuota
-from lycosa.judge.priority.policy import DULL, SITEMAP, score_of
+from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
 from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
@@ -58,6 +58,8 @@ class LinkFollower:
         self._crawl_log = crawl_log
         self._guarded_quarry = guarded_quarry
         self._link_scoring = link_scoring
+        #: Kinds of links whose targets are kept, also those that were read before and dropped.
+        self._needs = frozenset[str]() if stores_all or guarded_quarry is None else guarded_quarry.trusted_kinds
         self._nofollow = NofollowRules(mission.fetch, quota)
         self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
         self._seen = Seen()
@@ -66,6 +68,7 @@ class LinkFollower:
         self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and stores_all
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.link_count = 0
+        self._room = FIRST_SHARE  # new addresses that the page being followed may still put before those of others
 
     def follow_page(self, doc: Doc, answer: Answer) -> list[link_codec.Row]:
         """Every link of a page as (address, anchor text, whether it is followed); new ones go into the batch."""
@@ -88,8 +91,10 @@ class LinkFollower:
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self._mission.limits.depth >= 0, target.depth + 1, target.host
-        plain = not (barred or link_rule or limited or link_scoring)  # what is known needs no second look
+        needs = self._needs
+        plain = not (barred or link_rule or limited or link_scoring or needs)  # what is known needs no second look
         rows: list[link_codec.Row] = []
+        self._room = FIRST_SHARE if doc.tree is not None else len(links)
         self._sequence += len(links)  # dfs: the first link of the newest page is the highest
         for index, link in enumerate(links, first):
             href = link.href
@@ -111,8 +116,11 @@ class LinkFollower:
                     self._crawl_log.refusal(address.url, bar, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
                 accepted = address.accepted = self._judge_new(address, link, doc=doc, index=index, target=target)
-            elif link_scoring is not None and accepted and address.score < FETCHED:
-                self._score_again(link_scoring, address, link, doc=doc, index=index, target=target)
+            elif accepted:
+                if link.kind in needs and not address.needed:
+                    self._record_needed(address, link, target)
+                if link_scoring is not None and address.score < FETCHED:
+                    self._score_again(link_scoring, address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         return rows
 
@@ -136,7 +144,8 @@ class LinkFollower:
         if not verdict.ok and self._crawl_log.deep:
             self._crawl_log.refusal(url, verdict, source=target.url, link=link)
         news = self._is_news(address, url_hash, depth)
-        if not news and (self._link_scoring is None or not verdict.ok):
+        needed = address.needed = link.kind in self._needs and verdict.ok
+        if not news and not needed and (self._link_scoring is None or not verdict.ok):
             return verdict.ok
         context = doc.context(index, self._mission.keep.context_chars) if verdict.ok else ""
         link_score, policy_data = 0.0, b""
@@ -147,7 +156,9 @@ class LinkFollower:
                 self._link_scoring.record_new(link_score, host)
         elif self._link_scoring is None and self._guarded_quarry is not None:
             link_score = self._guarded_quarry.score(link, doc)
-        if self._rules.repetition.is_dull(url, host):
+        if verdict.ok:
+            self._room -= 1
+        if self._room < 0 or self._rules.repetition.is_dull(url, host):
             score = DULL
         else:
             score = score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)
@@ -167,6 +178,7 @@ class LinkFollower:
                 context=context,
                 original=link.href if link.href != url and "://" in link.href[:12] else "",
                 policy_data=policy_data,
+                needed=needed,
             )
         )
         return verdict.ok
@@ -201,6 +213,23 @@ class LinkFollower:
                     policy_data=policy_data,
                 )
             )
+
+    def _record_needed(self, address: urls.Address, link: Link, target: Target) -> None:
+        """Tell the frontier of a known URL that a document is not whole without."""
+        address.needed = True
+        url = address.url
+        self._batch.discoveries.append(
+            Discovery(
+                url_hash=urls.url_id(url),
+                url=url,
+                host=urls.host_of(url),
+                depth=target.depth + 1,
+                parent=target.row,
+                via=link.kind,
+                anchor=link.text,
+                needed=True,
+            )
+        )
 
     def _is_news(self, address: urls.Address, url_hash: int, depth: int) -> bool:
         """Whether the frontier must hear of a URL: it is unknown or, with a depth limit, this way to it is shorter."""
@@ -239,7 +268,8 @@ class LinkFollower:
         verdict = self._rules.judge(url, depth=target.depth, host=host, seed=target.seed)
         address = self.resolver.intern(url)
         address.accepted = verdict.ok
-        if not self._is_news(address, url_hash, target.depth) and not target.seed:
+        needed = target.via in self._needs and verdict.ok
+        if not self._is_news(address, url_hash, target.depth) and not target.seed and not needed:
             return
         self._sequence += 1
         self._batch.discoveries.append(
@@ -256,8 +286,9 @@ class LinkFollower:
                 hops=target.hops + 1,
                 parent=target.row,
                 seed=target.seed,
-                via="sitemap" if target.via == "sitemap" else "redirect",
+                via=target.via if target.via == "sitemap" or needed else "redirect",
                 policy_data=target.policy_data,
+                needed=needed,
             )
         )
 

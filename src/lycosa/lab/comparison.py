@@ -18,6 +18,7 @@ from lycosa.lab.simulation import Point, measure
 from lycosa.parse import Doc
 
 _ROWS = 20
+_MOST = 0.1  # the share of addresses that were never asked for above which curves say too much
 
 
 def compare(
@@ -28,8 +29,12 @@ def compare(
     limit: int = 0,
     step: int = 0,
     tell: Callable[[str], object] | None = None,
+    warn: Callable[[str], object] | None = None,
 ) -> list[Point]:
-    """The curves of policies over one collection; `sets` are settings other than its own."""
+    """The curves of policies over one collection; `sets` are settings other than its own.
+
+    `tell` hears what is under way, `warn` what makes the curves better than a crawl would be.
+    """
     with Collection(folder) as collection:
         mission = load(text=to_toml(collection.mission), sets=sets).mission
         missions = [_name_policy(mission, name) for name in names]
@@ -47,6 +52,11 @@ def compare(
         if tell is not None:
             tell("lycosa: reading the archive\n")
         recording = Recording(collection, quarry, weigh=weigh)
+        if warn is not None and (share := recording.unfetched / max(1, recording.unfetched + len(recording))) > _MOST:
+            warn(
+                f"lycosa: {recording.unfetched:,} known addresses ({share:.0%}) were never asked for: the replay leaves"
+                " them out, and every policy finds more with the same requests than a crawl would.\n"
+            )
         try:
             wide = step or max(1, (min(limit, len(recording)) if limit else len(recording)) // _ROWS)
             points: list[Point] = []

@@ -24,7 +24,10 @@ from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, overrides
 
-_FETCHED = "SELECT id, redirect FROM url WHERE state NOT IN (0, 8, 9)"
+#: Hosts that were tried and never answered; some may wait to be tried again.
+_GONE = """SELECT name, host FROM host
+WHERE errors > 0 AND NOT EXISTS (SELECT 1 FROM url WHERE url.host = host.host AND http > 0)"""
+_FETCHED = "SELECT id, host, redirect, state FROM url WHERE state <> 8"
 _KINDS = frozenset({"response", "conversion", "revisit"})
 #: Error answers are read as far as this for the addresses that they lead to.
 _REFUSAL_BYTES = 1 << 16
@@ -75,8 +78,14 @@ class Recording:
         self._places: dict[int, tuple[int, int]] = {}
         self._holders: dict[str, tuple[int, int]] = {}  # by digest
         self._known: dict[int, str] = {}
-        for url_hash, redirect in collection.rows(_FETCHED):
-            self._known[url_hash] = redirect
+        gone = {key: name for name, key in collection.rows(_GONE)}
+        self.gone = frozenset(gone.values())
+        self.unfetched = 0  # addresses that nobody knows what they lead to
+        for url_hash, host, redirect, state in collection.rows(_FETCHED):
+            if state not in (0, 9) or host in gone:
+                self._known[url_hash] = redirect
+            else:
+                self.unfetched += 1
         self._resolver = urls.Resolver(urls.Cleaner(self._mission.urls))
         self._encode, self._decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(RecordedAnswer).decode
         for (name,) in collection.rows("SELECT name FROM warc ORDER BY name"):

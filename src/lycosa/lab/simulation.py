@@ -1,8 +1,9 @@
 """Simulation of a crawl: replays a recording under a policy, to see how soon that would have found what was found.
 
-The simulation is the crawl's own order: each host has a queue by score, the host whose best URL promises most is next,
-scores are worked out anew as the policy learns. Time does not pass: politeness changes when a request is made, hardly
-which, and every answer is known before the next request.
+The simulation is the crawl's own order, in a time of its own: each host has a queue by score; the host whose best URL
+promises most is next, of those that have had their pause; as many requests are under way at once as the mission has
+connections; a robots.txt comes before the first page of a host; new links are known when their batch is written; scores
+are worked out anew as the policy learns. Hosts that are gone cost nothing but the try, and are no requests for pages.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
+from lycosa.judge.priority.focus import Focus
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, resolve_order
 from lycosa.lab.recording import RecordedAnswer, Recording
@@ -24,7 +26,12 @@ from lycosa.model import Link, Observation
 #: URLs of a host that are scored anew at once, as a worker loads them.
 _HEAD = 64
 _REORDER = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
+_HOLD_S = 0.02  # as there: until hosts that were held back are looked at again
+_BATCH_LEAST, _BATCH_SHARE = 8, 100  # as there: a batch has a hundredth of what was fetched
+_BATCH_S, _EARLY_S = 1.0, 0.05  # as in crawler/batch_commit.py: a batch is older only while nobody waits for it
 _RISE = 0.01  # as in intake/link_follower.py: a better link that is hardly better changes nothing
+_ANSWER_S = 0.02  # that an answer takes
+_WORK_S = 0.003  # that a worker needs for one
 
 #: What a stored answer counts as, if it is a find; empty: it is none.
 Key = Callable[[RecordedAnswer], str]
@@ -42,16 +49,42 @@ class Point(Struct, frozen=True):
 class _Url:
     """A URL that a simulation knows."""
 
-    __slots__ = ("at", "depth", "done", "host", "url_hash", "met", "policy_data", "score", "text", "url")
+    __slots__ = ("at", "best", "depth", "done", "host", "url_hash", "met", "policy_data", "score", "text", "url")
 
     def __init__(self, url: str, host: str, url_hash: int, depth: int) -> None:
         self.url, self.host, self.url_hash, self.depth = url, host, url_hash, depth
         self.score, self.policy_data, self.at = -math.inf, b"", 0
+        self.best = -math.inf  # the score of the best link to it
         self.met, self.text, self.done = 0, "", False
 
     def __lt__(self, other: _Url) -> bool:
         """Entries of one URL with the same score are alike."""
         return False
+
+
+class _Host:
+    """A host with the queue of its URLs."""
+
+    __slots__ = ("active", "aged", "free_at", "known", "name", "promised", "queue")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queue: list[tuple[float, int, _Url]] = []
+        self.free_at = 0.0
+        self.active = False  # a request is under way
+        self.known = False  # its robots.txt was asked for
+        self.aged = 0
+        self.promised: float | None = None  # in the entry among those that may go that counts
+
+    def head(self) -> _Url | None:
+        """The best URL that was not asked for."""
+        queue = self.queue
+        while queue:
+            score, _, url = queue[0]
+            if not url.done and -score == url.score:
+                return url
+            heapq.heappop(queue)
+        return None
 
 
 class Simulation:
@@ -67,11 +100,17 @@ class Simulation:
             self._policy = make_policy(mission, make_relevance(mission), identity=identity)
             if mission.policy.learned_from and self._policy.learns:
                 self._policy.load_lessons(borrow(mission, self._policy))
+        self._connections, self._delay_s = mission.fetch.connections, mission.fetch.delay_s
+        self._focus = Focus(mission.policy.focus if self._steered else 0.0, delay_s=self._delay_s)
         self._known: dict[int, _Url] = {}
-        self._queues: dict[str, list[tuple[float, int, _Url]]] = {}
-        self._ranks: list[tuple[float, int, str]] = []  # hosts by what they promise
-        self._promised: dict[str, float] = {}  # by host, the entry of `_ranks` that counts
-        self._aged: dict[str, int] = {}
+        self._hosts: dict[str, _Host] = {}
+        self._now = self._committed_at = 0.0
+        self._ready: list[tuple[float, int, _Host]] = []  # hosts that may be asked, by what they promise
+        self._resting: list[tuple[float, int, _Host]] = []
+        self._under_way: list[tuple[float, int, _Host, _Url | None]] = []  # None: its robots.txt
+        self._batch: list[tuple[_Url, float, bytes]] = []  # links that were found and are not in their queues yet
+        self._batch_answers = self._taken = 0
+        self._is_awaited = False  # a host has nothing to do that may have something in the batch
         self._digests: set[str] = set()
         self._count = self._reordered = 0
         for seed in recording.seeds:
@@ -79,16 +118,26 @@ class Simulation:
 
     def run(self) -> Iterator[RecordedAnswer]:
         """Every answer in the order in which the policy would have asked for it."""
-        while (url := self._next()) is not None:
-            url.done = True
-            answer = self._recording.answer(url.url_hash, url.url)
-            if url.host not in self._aged:
-                self._aged[url.host] = self._policy.age
-                for sitemap in self._recording.sitemaps.get(url.host, ()):
-                    self._push(self._find_or_add(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
-            self._process(url, answer)
-            self._announce(url.host)
-            yield answer
+        while True:
+            is_held = self._start_requests()
+            if not self._under_way and self._batch:
+                self._commit()
+                continue
+            times = [self._under_way[0][0]] if self._under_way else []
+            if self._resting and len(self._under_way) < self._connections:
+                times.append(self._resting[0][0])
+            if is_held:
+                times.append(self._now + _HOLD_S)
+            if not times:
+                return
+            self._now = max(self._now, min(times))
+            while self._under_way and self._under_way[0][0] <= self._now:
+                _, _, host, url = heapq.heappop(self._under_way)
+                self._now += _WORK_S
+                answer = self._receive(host, url)
+                if answer is not None:
+                    yield answer
+            self._commit_if_due()
 
     def _find_or_add(self, address: str, host: str, depth: int) -> _Url:
         url_hash = urls.url_id(address)
@@ -97,63 +146,78 @@ class Simulation:
             url = self._known[url_hash] = _Url(address, host, url_hash, depth)
         return url
 
+    def _host(self, name: str) -> _Host:
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Host(name)
+        return host
+
+    def _next_number(self) -> int:
+        self._count += 1
+        return self._count
+
+    # Queues
+
     def _push(self, url: _Url, score: float, policy_data: bytes) -> None:
         """Put a URL into the queue of its host, at the place of its score."""
         if url.done or score <= url.score or url.url_hash not in self._recording:
             return
-        self._count += 1
-        url.at = url.at or self._count
+        url.at = url.at or self._next_number()
         url.score, url.policy_data = score, policy_data
-        heapq.heappush(self._queues.setdefault(url.host, []), (-score, url.at, url))
-        self._announce(url.host)
+        host = self._host(url.host)
+        heapq.heappush(host.queue, (-score, url.at, url))
+        self._announce(host)
 
-    def _head(self, host: str) -> _Url | None:
-        queue = self._queues.get(host)
-        while queue:
-            score, _, url = queue[0]
-            if not url.done and -score == url.score:
-                return url
-            heapq.heappop(queue)
-        return None
+    def _promise(self, url: _Url) -> float:
+        return self._policy.promise(url.score, url.host, policy_data=url.policy_data)
 
-    def _announce(self, host: str) -> None:
-        head = self._head(host)
-        if head is not None:
-            promise = self._policy.promise(head.score, host)
-            if self._promised.get(host) != promise:
-                self._promised[host] = promise
-                heapq.heappush(self._ranks, (-promise, head.at, host))
-        else:
-            self._promised.pop(host, None)
+    def _announce(self, host: _Host) -> None:
+        """Let a host take its turn by what it promises, if it may be asked now and has something to do."""
+        if host.active:
+            return
+        if host.free_at > self._now:
+            host.promised = None
+            heapq.heappush(self._resting, (host.free_at, self._next_number(), host))
+            return
+        head = host.head()
+        promise = None if head is None else self._promise(head)
+        if promise is not None and head is not None and promise != host.promised:
+            heapq.heappush(self._ready, (-promise, head.at, host))
+        host.promised = promise
 
-    def _next(self) -> _Url | None:
+    def _take_best(self) -> tuple[float, _Host] | None:
+        """The host that promises most, taken out of those that may be asked."""
         policy = self._policy
-        if policy.learns and policy.age - self._reordered >= max(_REORDER, len(self._promised)):
+        while self._resting and self._resting[0][0] <= self._now:
+            host = heapq.heappop(self._resting)[2]
+            if host.promised is None and host.free_at <= self._now:
+                self._announce(host)
+        if policy.learns and policy.age - self._reordered >= max(_REORDER, len(self._hosts)):
             self._reordered = policy.age
-            for host in list(self._promised):
-                self._score_anew(host)
-                self._announce(host)
-        while self._ranks:
-            promised, _, host = heapq.heappop(self._ranks)
-            head = self._head(host)
-            if self._promised.get(host) != -promised or head is None:
+            for host in self._hosts.values():
+                if host.promised is not None:
+                    self._announce(host)
+        while self._ready:
+            promised, _, host = heapq.heappop(self._ready)
+            if host.promised != -promised or host.active:
                 continue
-            if policy.learns and policy.age - self._aged.get(host, 0) >= AGE + self._aged.get(host, 0) // 8:
+            host.promised = None
+            if policy.learns and policy.age - host.aged >= AGE + host.aged // 8:
                 self._score_anew(host)
-                head = self._head(host)
-                assert head is not None
-            del self._promised[host]
-            promise = policy.promise(head.score, host)
-            if policy.learns and promise < -promised and self._ranks and promise < -self._ranks[0][0]:
+            head = host.head()
+            if head is None:
+                continue
+            promise = self._promise(head)
+            if policy.learns and promise < -promised and self._ready and promise < -self._ready[0][0]:
                 self._announce(host)
                 continue
-            return head
+            return promise, host
         return None
 
-    def _score_anew(self, host: str) -> None:
+    def _score_anew(self, host: _Host) -> None:
         """Score the best of a queue anew, by what is known now."""
-        self._aged[host] = self._policy.age
-        queue, heads = self._queues[host], list[_Url]()
+        host.aged = self._policy.age
+        queue, heads = host.queue, list[_Url]()
         while queue and len(heads) < _HEAD:
             score, _, url = heapq.heappop(queue)
             if not url.done and -score == url.score:
@@ -162,10 +226,76 @@ class Simulation:
             url.score = self._policy.score_anew(url.score, url.policy_data)
             heapq.heappush(queue, (-url.score, url.at, url))
 
+    # Requests
+
+    def _start_requests(self) -> bool:
+        """Start what may be started; True if something is held back for something better."""
+        while len(self._under_way) < self._connections:
+            best = self._take_best()
+            if best is None:
+                return False
+            promise, host = best
+            if not self._focus.admits(promise, self._now, is_better_near=self._is_better_near):
+                self._announce(host)
+                return True
+            url = host.head() if host.known else None
+            if url is not None:
+                url.done = True
+            host.active = True
+            heapq.heappush(self._under_way, (self._now + _ANSWER_S, self._next_number(), host, url))
+        return False
+
+    def _is_better_near(self, than: float) -> bool:
+        """Whether an answer is awaited, or a host that rests has something that promises more."""
+        if self._under_way:
+            return True
+        heads = (host.head() for at, _, host in self._resting if at <= self._now + self._focus.half_s)
+        return any(head is not None and self._promise(head) > than for head in heads)
+
+    def _receive(self, host: _Host, url: _Url | None) -> RecordedAnswer | None:
+        """Resolve what came from a host: the answer for a page, or None for a robots.txt."""
+        host.active, host.free_at = False, self._now + self._delay_s
+        answer = None
+        if url is not None:
+            answer = self._recording.answer(url.url_hash, url.url)
+            self._process(url, answer)
+            self._batch_answers += 1
+        elif host.name in self._recording.gone:
+            head = host.head()
+            if head is not None:
+                self._process(head, RecordedAnswer(head.url, 0))
+            host.queue, host.active = [], True  # for good
+            return None
+        else:
+            host.known = True
+            host.aged = self._policy.age
+            for sitemap in self._recording.sitemaps.get(host.name, ()):
+                self._push(self._find_or_add(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
+        self._is_awaited = self._is_awaited or host.head() is None
+        self._announce(host)
+        return answer
+
+    def _commit_if_due(self) -> None:
+        since = self._now - self._committed_at
+        if (
+            self._batch_answers >= max(_BATCH_LEAST, self._taken // _BATCH_SHARE)
+            or since >= _BATCH_S
+            or (self._is_awaited and self._batch and since >= _EARLY_S)
+        ):
+            self._commit()
+
+    def _commit(self) -> None:
+        """Put what was found into the queues."""
+        for url, score, policy_data in self._batch:
+            self._push(url, score, policy_data)
+        self._taken += self._batch_answers
+        self._batch, self._batch_answers = [], 0
+        self._is_awaited, self._committed_at = False, self._now
+
     def _process(self, url: _Url, answer: RecordedAnswer) -> None:
         if answer.redirect:
             onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
-            self._push(onward, url.score, url.policy_data)
+            self._batch.append((onward, url.score, url.policy_data))
             return
         policy = self._policy
         policy.begin_answer(
@@ -197,11 +327,19 @@ class Simulation:
             if known is None:
                 known = self._find_or_add(recorded.url, recorded.host, url.depth + 1)
                 known.text = recorded.text
-                known.score = score - 1
                 fresh.append((score, recorded.host))
-            if score > known.score + _RISE:
-                self._push(known, score, policy_data)
+                self._is_awaited = self._is_awaited or self._lacks_work(recorded.host)
+            if score > known.best + _RISE:
+                known.best = score
+                self._batch.append((known, score, policy_data))
         policy.end_answer(fresh)
+
+    def _lacks_work(self, name: str) -> bool:
+        """Whether a link is the first of a host that has nothing else to do, while half of the connections are free."""
+        if len(self._under_way) * 2 >= self._connections:
+            return False
+        host = self._hosts.get(name)
+        return host is None or host.head() is None
 
     @staticmethod
     def _is_menu(known: _Url, text: str) -> bool:

@@ -6,6 +6,7 @@ that a pointer or a screen reader finds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -55,14 +56,15 @@ def draw_bars(
 
 def draw_histogram(bins: Sequence[tuple[str, float]], *, title: str, axis: str) -> str:
     """Columns beside each other; every label stands below its column where there is room."""
-    most = max((value for _, value in bins), default=0) or 1
+    ticks = list_ticks(max((value for _, value in bins), default=0))
+    most = ticks[-1]
     width = (_WIDTH - 60) / max(1, len(bins))
     every = max(1, round(44 / width))
     marks = [f'<line class="axis" x1="50" y1="190" x2="{_WIDTH - 8}" y2="190"/>']
-    for share in (0.5, 1.0):
-        y = 190 - 170 * share
+    for tick in ticks:
+        y = 190 - 170 * tick / most
         marks.append(f'<line class="grid" x1="50" y1="{y:.0f}" x2="{_WIDTH - 8}" y2="{y:.0f}"/>')
-        marks.append(f'<text class="soft" x="44" y="{y + 4:.0f}" text-anchor="end">{_short(most * share)}</text>')
+        marks.append(f'<text class="soft" x="44" y="{y + 4:.0f}" text-anchor="end">{_short(tick)}</text>')
     for nth, (label, value) in enumerate(bins):
         x = 52 + nth * width
         tall = max(1.0, 170 * value / most) if value else 0.0
@@ -75,6 +77,17 @@ def draw_histogram(bins: Sequence[tuple[str, float]], *, title: str, axis: str) 
             )
     marks.append(f'<text class="soft" x="{_WIDTH / 2}" y="228" text-anchor="middle">{_text(axis)}</text>')
     return _svg(marks, 234, title)
+
+
+def list_ticks(most: float) -> list[int]:
+    """Two to five round whole numbers, the last not below `most`: steps of 1, 2 or 5 times a power of ten."""
+    for power in range(20):
+        for digit in (1, 2, 5):
+            step = digit * 10**power
+            if most <= 5 * step:
+                count = max(2, math.ceil(most / step))
+                return [step * nth for nth in range(1, count + 1)]
+    return [int(most) or 1]
 
 
 def _rect(place: str, said: str, *, colour: int = 1) -> str:

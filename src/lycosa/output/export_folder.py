@@ -107,6 +107,12 @@ class ExportFolder:
         self.at(part).write_bytes(data)
         return part
 
+    def add_pieces(self, pieces: Iterable[bytes]) -> tuple[int, int]:
+        """Take in a file that comes in pieces; returns the number of its part, and its size."""
+        part = self.new()
+        with open(self.at(part), "wb") as out:
+            return part, sum(map(out.write, pieces))
+
     def new(self) -> int:
         """The number of a part that the caller writes."""
         part, self._count = self._count, self._count + 1

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 #: Characters from which on a text may be broken anywhere.
 _LONG = 24
+_MANY = 9  # columns, from which on they stand closer
 
 Cell = str | int | float | None
 
@@ -75,7 +76,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | TableLink]], *,
         for name, number in zip(columns, numbers, strict=True)
     )
     titled = f"<caption>{clean(caption)}</caption>" if caption else ""
-    return f'<div class="wide"><table>{titled}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    many = ' class="many"' if len(columns) > _MANY else ""
+    return f'<div class="wide"><table{many}>{titled}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def fold(summary: str, inner: str) -> str:
@@ -103,10 +105,10 @@ def _cell(value: Cell | TableLink) -> str:
 
 
 _LIGHT = """--bg:#fff;--fg:#1c2128;--soft:#59636e;--line:#d1d9e0;--card:#f6f8fa;--link:#0959aa;
---c1:#2f6db5;--c2:#c2571a;--c3:#7a7f87;--c4:#2e8555;--c5:#8a4fb0;--c6:#b8860b"""
+--c1:#2f6db5;--c2:#c2571a;--c3:#7a7f87;--c4:#2e8555;--c5:#8a4fb0;--c6:#b8860b;--c7:#c3c9d0"""
 _DARK = """--bg:#0f1318;--fg:#e6edf3;--soft:#9aa5b1;--line:#30363d;--card:#171c22;--link:#78b0f0;
---c1:#5b9ae6;--c2:#e8935a;--c3:#8b929b;--c4:#55b983;--c5:#b98be0;--c6:#d9b44a"""
-_COLOURS = "".join(f".c{n}{{fill:var(--c{n})}}.k{n}{{background:var(--c{n})}}" for n in range(1, 7))
+--c1:#5b9ae6;--c2:#e8935a;--c3:#8b929b;--c4:#55b983;--c5:#b98be0;--c6:#d9b44a;--c7:#4d545c"""
+_COLOURS = "".join(f".c{n}{{fill:var(--c{n})}}.k{n}{{background:var(--c{n})}}" for n in range(1, 8))
 _STYLE = (
     f"""
 :root{{color-scheme:light dark;{_LIGHT}}}
@@ -138,7 +140,8 @@ th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:left;v
 th{background:var(--card)} th.n{white-space:normal} th button{font-weight:600}
 th[aria-sort=ascending] button::after{content:" ▲"} th[aria-sort=descending] button::after{content:" ▼"}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.long{overflow-wrap:anywhere;min-width:16rem} summary{cursor:pointer;color:var(--link)}
+.long{overflow-wrap:anywhere;min-width:14rem}
+.many th,.many td{padding:.25rem .3rem;font-size:13px} summary{cursor:pointer;color:var(--link)}
 @media print{nav{display:none} body{max-width:none}}
 """
 )

@@ -46,6 +46,7 @@ class Doc:
         "_root",
         "_text",
         "_tree",
+        "announced",
         "base",
         "body",
         "canonical",
@@ -69,6 +70,7 @@ class Doc:
         self.body = body
         self.kind = kind
         self.mime = mime
+        self.announced = ""  # the media type that the server named; `mime` is what the content is
         self.charset = ""
         self.title = ""
         self.base = url
@@ -112,7 +114,7 @@ class Doc:
 
     @property
     def pdf(self) -> Pdf | None:
-        """The pages of a PDF; None for other kinds, and everywhere but in `extract`, whose process may be killed."""
+        """The pages of a PDF, where a process reads them that may be killed; None elsewhere, and for other kinds."""
         if self._pdf is None and self.kind == "pdf" and self._read_pdf is not None:
             self._pdf = self._read_pdf(self.body)
             self.problem = self.problem or self._pdf.problem
@@ -162,7 +164,7 @@ def read(
     headers: Mapping[str, str],
     body: bytes,
     *,
-    links_per_page: int = 6000,
+    links_per_page: int = 100_000,
     agent: str = "lycosa",
     read_pdf: Callable[[bytes], Pdf] | None = None,
 ) -> Doc:
@@ -175,6 +177,7 @@ def read(
     mime = extract_mime(headers.get("content-type", ""))
     kind, essence = sniff.sniff(mime.essence, body)
     doc = Doc(url, body, kind=kind, mime=essence)
+    doc.announced = mime.essence
     doc._header_charset = mime.charset
     doc._read_pdf = read_pdf
     directives: tuple[str, ...] = ()

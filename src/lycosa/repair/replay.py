@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue, CataloguedAnswer
+from lycosa.archive.digests import digest_of
 from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.fetch.decode import decode
@@ -171,8 +171,6 @@ class ArchiveReplay:
         record, self._archive.held = self.catalogue.answer(entry)
         self._archive.own = ArchivePlace(entry.warc, entry.offset, entry.length)
         self._archive.rendered = ArchivePlace(entry.warc, entry.rendered, 0)
-        if record.problem or entry.digest not in (b"", hashlib.sha1(record.body_raw, usedforsecurity=False).digest()):
-            return
         failure = _FAILURES.get(record.truncated, "") if entry.kind == "response" else ""
         answer = Answer(
             target=target,
@@ -185,6 +183,12 @@ class ArchiveReplay:
             address=record.address,
             began=entry.at,
         )
+        problem = record.problem
+        if record.is_cut:  # it is too long for memory, as it was when it was fetched
+            spool, problem = self.catalogue.spool_body(self._archive.held)
+            answer.body, answer.spool, answer.size = b"", str(spool), spool.stat().st_size
+        if problem or entry.digest not in (b"", digest_of(answer)):
+            return
         before = len(self._intake.batch.discoveries)
         html = self.catalogue.rendered(entry)
         if html:

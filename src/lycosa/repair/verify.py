@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.archive.reader import StoredAnswer, read_record
+from lycosa.archive.reader import StoredAnswer, opened_record
 from lycosa.archive.repair import inspect
 from lycosa.collection import database
 from lycosa.collection.lock import lock
@@ -94,14 +94,16 @@ def _inspect(folder: Path) -> Health:
 
 def _compare(archive: Path, url: str, warc: str, offset: int, length: int, digest: bytes) -> Iterator[str]:
     """What is wrong with the record that a page's row names."""
-    record = read_record(archive / os.path.basename(warc), offset, length=length)
-    wrong = record.problem or _find_wrong(record, url, digest)
+    with opened_record(archive / os.path.basename(warc), offset, length=length) as (record, pieces):
+        actual = hashlib.sha1(usedforsecurity=False)
+        for piece in pieces:
+            actual.update(piece)
+    wrong = record.problem or _find_wrong(record, actual.digest(), url, digest)
     if wrong:
         yield f"{url}: {warc} at {offset}: {wrong}."
 
 
-def _find_wrong(record: StoredAnswer, url: str, digest: bytes) -> str:
-    actual = hashlib.sha1(record.body_raw, usedforsecurity=False).digest()
+def _find_wrong(record: StoredAnswer, actual: bytes, url: str, digest: bytes) -> str:
     if actual == digest:
         return ""
     if record.url != url:

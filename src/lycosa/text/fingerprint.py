@@ -33,6 +33,7 @@ FRAME_LEAST, FRAME_MOST = 4, 48
 #: A run that this share of them has belongs to the frame.
 _FRAME_SHARE = 0.3
 
+_NUMBER = re.compile(r"\d+")
 _NUMBERED = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*+")
 
 #: A fingerprint: 32 bits of hash each, in order.
@@ -43,6 +44,19 @@ def read_lines(text: str) -> list[str]:
     """The lines of a text in the form that is compared; empty ones are left out."""
     plain = _NUMBERED.sub("", text[:_MAX_CHARS].lower())
     return [" ".join(words) for line in plain.splitlines() if (words := line.split())]
+
+
+def read_numbers(text: str, *, without: str) -> frozenset[str]:
+    """The words of a text that have a digit in them, but for those that say no more than the address `without`: all
+    their numbers stand there, or are one or two away, as on links to the next page.
+    """
+    echoed = {number.lstrip("0") for number in _NUMBER.findall(without)}
+    echoed |= {str(int(number or 0) + step) for number in tuple(echoed) if len(number) < 10 for step in (-2, -1, 1, 2)}
+    return frozenset(
+        word
+        for word in _NUMBERED.findall(text[:_MAX_CHARS].lower())
+        if not echoed.issuperset(number.lstrip("0") for number in _NUMBER.findall(word))
+    )
 
 
 def cut_runs(lines: Iterable[str]) -> Iterator[str]:

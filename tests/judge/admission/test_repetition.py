@@ -14,7 +14,7 @@ from lycosa.config.settings import Mission, TrapSettings
 from lycosa.judge.admission.repetition import CODE, Repetition, keys_of
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
-from lycosa.model import Target
+from lycosa.model import Discovery, Target
 
 HOST = "a.test"
 BOUND = 100
@@ -55,6 +55,10 @@ def make_target(path: str, n: int, parent: int) -> Target:
     return Target(n, n, f"http://{HOST}{path}", HOST, parent=parent)
 
 
+def make_discovery(path: str) -> Discovery:
+    return Discovery(0, f"http://{HOST}{path}", HOST)
+
+
 def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> list[str]:
     """The addresses that a crawl asks for, breadth first, with no other bound than this one."""
     novelty, queue, seen, asked = Repetition(BOUND, Tallies()), deque([make_target(start, 1, 0)]), {start}, []
@@ -65,18 +69,19 @@ def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> lis
         path = target.url.removeprefix(f"http://{HOST}")
         asked.append(path)
         page = answer(path)
-        novelty.observe(target, page, repeated=False)
-        for link in page.links:
-            if link not in seen:
-                seen.add(link)
-                queue.append(make_target(link, len(seen), target.row))
+        fresh = [link for link in dict.fromkeys(page.links) if link not in seen]
+        novelty.observe(target, page, repeated=False, found=[make_discovery(link) for link in fresh])
+        for link in fresh:
+            seen.add(link)
+            queue.append(make_target(link, len(seen), target.row))
     return asked
 
 
 def repeat(novelty: Repetition, form: str, times: int) -> None:
     """Pages of identical bytes, each found on the one before."""
     for n in range(1, times + 2):  # the first was found elsewhere, and does not count
-        novelty.observe(make_target(form.format(n), n, n - 1), Page("x", links=["y"]), repeated=True)
+        target, found = make_target(form.format(n), n, n - 1), [make_discovery(form.format(n + 1))]
+        novelty.observe(target, Page("x", links=["y"]), repeated=True, found=found)
 
 
 TRAPS: dict[str, Callable[[str], Page]] = {
@@ -97,9 +102,11 @@ TRAPS: dict[str, Callable[[str], Page]] = {
 
 @pytest.mark.parametrize("name", TRAPS)
 def test_endless_sites_end(name: str) -> None:
-    """Whatever the addresses look like, a site that says nothing new is left after some hundred pages."""
+    """Whatever the addresses look like, a site that says nothing new is left after some hundred pages; one that says
+    new numbers, after a thousand.
+    """
     asked = crawl("/list?" if name == "facets" else "/", TRAPS[name])
-    assert len(asked) <= (6 if name == "ever deeper" else 2) * BOUND
+    assert len(asked) <= {"ever deeper": 6, "counter": 11}.get(name, 2) * BOUND
 
 
 def article(path: str) -> Page:
@@ -146,6 +153,71 @@ def test_pages_that_a_page_of_substance_links_to_are_all_fetched() -> None:
     paths = [f"/n/{number}" for number in range(500)]
     asked = crawl("/", lambda path: Page(words("list"), links=paths) if path == "/" else numbered(path))
     assert len(asked) == 501
+
+
+def part(path: str) -> Page:
+    """A row of a table: numbers alone, and nothing that leads on."""
+    return Page(f"{FRAME}\nid {path[3:]}\nweight {short(path, 1)}\nprice {short(path, 2)}", title="Parts")
+
+
+def bare(path: str) -> Page:
+    """A thin page that says no more than its address does, at one of nine prices."""
+    return Page(f"{FRAME}\nArticle {path[3:]}\nPrice: {len(path) % 9}.90 EUR", title=f"Article {path[3:]}")
+
+
+@pytest.mark.parametrize("answer", [part, bare])
+@pytest.mark.parametrize("form", ["/p/{}", "/p?id={}"])
+def test_pages_of_numbers_that_lists_of_numbers_link_to_are_all_fetched(
+    answer: Callable[[str], Page], form: str
+) -> None:
+    """A table of 1,500 rows, twenty on a page, each list found on the one before; nothing has a word of its own."""
+
+    def table(path: str) -> Page:
+        if not path.startswith("/list"):
+            return answer(path)
+        n = int(path.partition("=")[2] or 0)
+        rows = [form.format(n * 20 + k) for k in range(20)]
+        text = FRAME + "".join(f"\nArticle {row[3:]} {short(row, 1)}" for row in rows)
+        return Page(text, "Articles", [*rows, f"/list?page={n + 1}"] if n < 74 else rows)
+
+    assert len(crawl("/list", table)) == 75 + 1500
+
+
+def test_alike_pages_that_name_each_other_are_all_fetched() -> None:
+    """A shop of 1,500 pages of numbers, each with four others of its kind: it ceases to grow."""
+
+    def answer(path: str) -> Page:
+        page = part(path)
+        page.links = [f"/p/{number}" for number in random.Random(path).sample(range(1500), 4)]
+        return page
+
+    assert len(crawl("/p/1", answer)) > 1400
+
+
+def test_lists_of_numbers_without_pages_of_their_own_are_all_fetched() -> None:
+    """Eight hundred pages of a table, one after the other."""
+
+    def answer(path: str) -> Page:
+        n = int(path.partition("=")[2])
+        text = FRAME + "".join(f"\nrow {n * 20 + k} value {short(n, k)}" for k in range(20))
+        return Page(text, "Table", [f"/t?page={n + 1}"] if n < 800 else [])
+
+    assert len(crawl("/t?page=1", answer)) == 800
+
+
+def test_a_sample_of_what_is_refused_opens_a_folder_again() -> None:
+    """The first, second, fourth… address of a spent folder is fetched; one that says something new opens it."""
+    novelty = Repetition(BOUND, Tallies())
+    repeat(novelty, "/m/{}", BOUND)
+    first = f"http://{HOST}/m/x0"
+    assert [novelty.judge(f"http://{HOST}/m/x{n}", HOST).ok for n in range(9)] == [n in (0, 1, 3, 7) for n in range(9)]
+    assert novelty.judge(first, HOST).ok  # also when its turn has come
+    for n in (0, 1):  # nothing to compare them with yet
+        novelty.observe(make_target(f"/m/x{n}", 1000 + n, 1), article(f"{n}"), repeated=False)
+        assert not novelty.drain_reopened()
+    novelty.observe(make_target("/m/x3", 1003, 1), article("3"), repeated=False)
+    assert novelty.drain_reopened() == {HOST}
+    assert novelty.judge(f"http://{HOST}/m/x4", HOST).ok and novelty.explain(first, HOST)[1].ok
 
 
 def documents(path: str) -> Page:
@@ -196,7 +268,7 @@ def test_equal_bytes_count_without_being_read() -> None:
     repeat(novelty, "/m/{}", BOUND - 1)
     assert novelty.judge(f"http://{HOST}/m/new", HOST).ok
     repeat(novelty, "/m/{}", 1)
-    verdict = novelty.judge(f"http://{HOST}/m/new", HOST)
+    verdict = novelty.explain(f"http://{HOST}/m/new", HOST)[1]
     assert (verdict.ok, verdict.reason) == (False, CODE)
     assert novelty.judge(f"http://{HOST}/m/below/x", HOST).ok
     assert novelty.judge(f"http://{HOST}/other", HOST).ok
@@ -232,7 +304,7 @@ def test_spent_folders_survive_a_restart() -> None:
             tallies=Tallies(lambda _: stored),
             spent=spent,
         )
-        return rules.judge(f"http://{HOST}/m/x", depth=1, host=HOST).ok
+        return rules.repetition.explain(f"http://{HOST}/m/x", HOST)[1].ok
 
     assert (judge(BOUND), judge(2 * BOUND), judge(0), judge(BOUND, spent=False)) == (False, True, True, True)
 
@@ -247,7 +319,8 @@ def test_the_rule_explains_itself() -> None:
     assert not verdict.ok
     found = "a.test/list?: 25 pages one after the other brought nothing new"
     assert verdict.detail == f"{found}; allowed: a quarter of traps.near_duplicates = 100"
-    assert rules.judge(url, depth=1, host=HOST).reason == CODE
+    judged = [rules.judge(f"{url}{n}", depth=1, host=HOST).reason for n in range(3)]
+    assert judged == ["", "", CODE]  # the sample, then the rest
     assert rules.judge(f"http://{HOST}/list", depth=1, host=HOST).ok
 
 

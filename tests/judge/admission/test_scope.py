@@ -36,23 +36,51 @@ def test_addresses_lie_below_nothing() -> None:
     """An IP address is a host of its own: the dots in it make no domains."""
     assert not admits("domain", ["http://0.0.1/", "http://2.3.4.example/"], "http://1.0.0.1/")
     assert not admits("domain", ["http://[::1]/"], "http://[::2]/")
-    assert admits("domain", ["http://[::1]/"], "http://[::1]:8080/x")
+    assert admits("domain", ["http://[::1]/"], "https://[::1]/x")
+    assert not admits("domain", ["http://[::1]/"], "http://[::1]:8080/x")
 
 
 def test_host_admits_the_seeds_hosts_alone() -> None:
     """Neither subdomains nor parents."""
     seeds = ["http://www.sample.com/a/", "http://other.test/"]
     assert admits("host", seeds, "http://www.sample.com/b")
-    assert admits("host", seeds, "https://other.test:8443/")
+    assert admits("host", seeds, "https://other.test/")
     assert not admits("host", seeds, "http://sample.com/")
     assert not admits("host", seeds, "http://a.www.sample.com/")
 
 
 @pytest.mark.parametrize("kind", ["domain", "host", "path"])
-def test_ports_and_schemes_do_not_matter(kind: Kind) -> None:
-    """Hosts are compared by name, so a site that moves to https or to another port stays in its scope."""
-    assert admits(kind, ["http://www.sample.com/a/"], "https://www.sample.com:8443/a/b")
-    assert admits(kind, ["https://www.sample.com:8443/a/"], "http://www.sample.com/a/b")
+def test_another_port_is_another_place(kind: Kind) -> None:
+    """A site that moves to https stays in its scope; what answers at another port of its host is something else."""
+    seeds = ["http://www.sample.com/a/", "http://other.test:8080/a/"]
+    inside = ("https://www.sample.com/a/b", "http://www.sample.com:443/a/b", "https://other.test:8080/a/b")
+    outside = (
+        "https://www.sample.com:8443/a/b",
+        "http://other.test/a/b",
+        "http://other.test:80/a/",
+        "http://x.test/a/",
+    )
+    for url in inside:
+        assert admits(kind, seeds, url), url
+    for url in outside:
+        assert not admits(kind, seeds, url), url
+    assert "port 8443 of www.sample.com" in Scope(kind, seeds).admits(outside[0], "www.sample.com").detail
+    assert admits(kind, [*seeds, "https://www.sample.com:8443/a/"], outside[0])  # a seed there opens it
+    anywhere = Scope(kind, seeds, ports="any")
+    assert [anywhere.admits(url, host_of(url)).ok for url in outside] == [True, True, True, False]
+    scope = Scope(kind, seeds)
+    assert scope.widen(["http://www.sample.com:8443/a/"])  # a seed has moved there
+    assert scope.admits(outside[0], "www.sample.com").ok
+    assert admits("free", seeds, outside[0])
+
+
+def test_hosts_below_have_the_usual_ports_and_the_seeds() -> None:
+    """A seed at another port opens the ordinary sites of its domain as well."""
+    seeds = ["http://sample.com:8080/"]
+    assert admits("domain", seeds, "http://www.sample.com/")
+    assert admits("domain", seeds, "http://www.sample.com:8080/")
+    assert not admits("domain", seeds, "http://www.sample.com:9090/")
+    assert not admits("domain", seeds, "http://sample.com/")
 
 
 @pytest.mark.parametrize(

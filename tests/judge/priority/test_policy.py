@@ -228,21 +228,32 @@ def test_a_host_that_brings_nothing_sinks() -> None:
         policy.begin_answer(observation(f"http://a.test/{n}", policy_data=policy_data))
         policy.end_answer([])
     assert policy.promise(0.0, HOST, policy_data=policy_data) < before / 2
-    assert policy.promise(0.0, "new.test", policy_data=policy_data) > policy.promise(0.0, HOST, policy_data=policy_data)
 
 
-def test_where_all_promise_little_unknown_hosts_come_first() -> None:
-    """A link that much speaks against, to a host never asked, goes before better ones to a host known to be dry."""
+def learn(policy: LearningPolicy, policy_data: bytes, *, hosts: int, finds: int) -> None:
+    """One answer of each of so many hosts, and twenty of the known one, of which some are finds."""
+    for n in range(hosts):
+        policy.begin_answer(Observation(f"http://h{n}.test/", f"h{n}.test", policy_data, doc_kind="html"))
+        policy.end_answer([])
+    for n in range(20):
+        kind = "wms" if n < finds else ""
+        policy.begin_answer(observation(f"http://a.test/{n}", kind=kind, policy_data=policy_data))
+        policy.end_answer([])
+
+
+def test_what_unknown_hosts_are_worth_is_paid_for_by_finds() -> None:
+    """They go before a host known to be dry where all promise little, and never before one that gave a little."""
     policy = LearningPolicy(relevance(), Steer())
     policy.begin_answer(observation())
     _, policy_data = score(policy, "page")
-    for n in range(2000):
-        policy.begin_answer(observation(f"http://a.test/{n}", policy_data=policy_data))
-        policy.end_answer([])
-    assert policy.promise(1e-6, "new.test") > 2 * policy.promise(0.005, HOST)
-    assert policy.promise(0.2, HOST) > 2 * policy.promise(1e-6, "new.test")  # but never before one that is good
-    parts = policy.explain(policy_data, "new.test")
-    assert parts["little known"] > policy.explain(policy_data, HOST)["little known"] > 0
+    assert policy.explain(policy_data, "new.test")["little known"] == pytest.approx(0.0)
+    learn(policy, policy_data, hosts=200, finds=2)
+    assert policy.promise(0.0, HOST, policy_data=policy_data) > policy.promise(0.0, "new.test", policy_data=policy_data)
+    assert policy.promise(1e-6, "new.test") > policy.promise(1e-6, "h1.test")
+    assert policy.promise(0.02, HOST) > policy.promise(1e-6, "new.test")
+    assert (
+        policy.explain(policy_data, "new.test")["little known"] > policy.explain(policy_data, HOST)["little known"] > 0
+    )
 
 
 def test_what_was_learned_can_be_handed_on() -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support.loopback import Web
 
-from lycosa import crawl
+from lycosa import Collection, crawl
 
 _EXAMPLE = Path(__file__).resolve().parents[3] / "examples/geoworld.py"
 
@@ -48,3 +49,27 @@ def atlas(geoworld: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Ite
     server.shutdown()
     server.server_close()
     yield folder
+
+
+@pytest.fixture
+def crawl_geo(tmp_path: Path) -> Iterator[Callable[[Web, str], Collection]]:
+    """Crawls a web for services from one seed; the collection is open until the test ends."""
+    opened: list[Collection] = []
+
+    def run(web: Web, seed: str) -> Collection:
+        opened.append(
+            crawl(
+                seed,
+                mission="geo",
+                collection=tmp_path / "c",
+                delay=0.0,
+                workers=1,
+                connect_to=[web.connect_to],
+                contact="mailto:a@b.org",
+            )
+        )
+        return opened[-1]
+
+    yield run
+    for collection in opened:
+        collection.close()

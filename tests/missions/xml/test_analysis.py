@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -12,16 +13,22 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.crawl_runs import crawl as run_crawl
 from support.loopback import Reply, Web, html
 from support.make_collection import add, make_collection
 
-from lycosa import crawl
+from lycosa import Collection, crawl
+from lycosa.analysis.analyzer import Task
+from lycosa.analysis.store import Store
 from lycosa.cli.main import program
+from lycosa.errors import UsageError
+from lycosa.missions.xml.analysis import XmlAnalyzer
 
 XSD = "http://www.w3.org/2001/XMLSchema"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -108,7 +115,7 @@ def pages() -> list[tuple[str, str, bytes]]:
 
 def analyse(folder: Path, *arguments: str, code: int = 0) -> str:
     result = CliRunner().invoke(program, ["analyse", "xml", str(folder), "--workers", "1", *arguments])
-    assert result.exit_code == code, (result.output, result.exception)
+    assert getattr(result.exception, "exit_code", result.exit_code) == code, (result.output, result.exception)
     return result.output
 
 
@@ -316,6 +323,50 @@ def test_what_was_found_elsewhere_stands_for_what_is_missing(tmp_path: Path) -> 
     web.close()
 
 
+def test_whatever_a_strong_link_leads_to_is_kept(tmp_path: Path) -> None:
+    """Modules of comments, entities that are fragments or texts, included texts; but no page of HTML.
+
+    A listing names most of them before a document does, so they are read once in vain.
+    """
+    bare = {"Content-Type": "application/octet-stream"}
+    book = b"""<!DOCTYPE book SYSTEM "book.dtd" [<!ENTITY one SYSTEM "one.frag"><!ENTITY two SYSTEM "two.frag">
+        <!ENTITY none SYSTEM "none.frag">]>
+        <book>&one;</book>"""
+    code = b"""<code xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="code.c" parse="text"/></code>"""
+    files = {
+        "book.dtd": b'<!ENTITY % m SYSTEM "local.module">%m;<!ENTITY % r SYSTEM "moved">%r;'
+        b"<!ELEMENT book ANY><!ELEMENT para ANY>",
+        "local.module": b"<!-- Declare <html> and the like here. -->\n",
+        "moved.module": b"\n\n",
+        "one.frag": b"<para>One</para><para>Two</para>",
+        "two.frag": b"a text & more <",
+        "code.c": b"int main(void) { return 1 < 2; }",
+        "plain.module": b"<!-- nobody needs it -->",
+    }
+    with closing(Web()) as web:
+        web["site.test/book.xml"] = Reply(book, headers={"Content-Type": "text/xml"})
+        for name, body in files.items():
+            web[f"site.test/{name}"] = Reply(body, headers=bare)
+        web["site.test/moved"] = Reply(status=301, headers={"Location": "/moved.module"})
+        web["site.test/none.frag"] = html("x", text="Not here")
+        web["site.test/"] = html(*files, "none.frag", "list.html")
+        web["site.test/code.xml"] = Reply(code, headers={"Content-Type": "text/xml"})
+        web["site.test/list.html"] = html("book.xml", "code.xml")
+        words = ("xml", SITE, "--scope", "host", "--workers", "1", "--per-host", "1", "--set", "policy.name=bfs")
+        run_crawl(web, tmp_path / "c", *words)
+        asked = web.paths()
+    assert asked.index("site.test/code.c") < asked.index("site.test/book.xml")
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "kind", "validity") == {
+        "book.xml": ("xml", "valid"), "book.dtd": ("dtd", "usable"), "local.module": ("dtd", None),
+        "moved.module": ("dtd", None), "one.frag": ("entity", None), "two.frag": ("entity", None),
+        "code.xml": ("xml", None), "code.c": ("text", None),
+    }  # fmt: skip
+    found = facts(tmp_path / "c", "closure", "well_formed", "changes")
+    assert found["book.dtd"][0] == found["code.xml"][0] == "complete" and found["one.frag"][1:] == (None, 0)
+    assert asked.count("site.test/none.frag") <= 2
+
+
 def test_a_schema_of_version_11_is_told_as_such(tmp_path: Path) -> None:
     """libxml2 knows 1.0 alone: nobody is told that such a schema is wrong."""
     newer = schema('<xs:complexType name="t"><xs:sequence/><xs:assert test="true()"/></xs:complexType>')
@@ -399,21 +450,158 @@ def test_mistakes_in_a_plan_are_explained(tmp_path: Path, plan: str, said: str) 
     assert not (folder / "analysis.db").exists()
 
 
-def test_a_plugin_that_raises_sets_its_document_aside(tmp_path: Path) -> None:
-    """The others go on, and --retry tries again."""
-    folder = make_collection(tmp_path / "c", pages()[:4])
+SORTING = """
+from lycosa.output.html_page import Section, table
+
+def shape(document):
+    if document["url"].endswith("deep.xml"):
+        raise ValueError("too deep")
+    return "flat" if (document["depth"] or 0) < 2 else "tall"
+
+def figures(collection):
+    rows = collection.query("SELECT kind, count(*) FROM analysis.document GROUP BY kind")
+    return Section("Figures <of mine>", [table(("kind", "documents"), rows)])
+
+def broken(collection):
+    raise KeyError("x")
+"""
+
+
+def test_a_collector_and_a_section_in_python(tmp_path: Path) -> None:
+    """A function sorts documents into a cluster, another makes a section of the report; one that fails is told."""
+    folder = make_collection(tmp_path / "c", pages())
     plan = tmp_path / "plan.toml"
-    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f']\n")
-    (tmp_path / "rude.py").write_text("def f(case):\n    if 'bad' in case.url:\n        raise ValueError('no')\n")
-    out = analyse(folder, "--plan", str(plan))
-    assert "set aside http://site.test/bad.xml: error: ValueError: no" in out
-    assert facts(folder, "outcome") == {
-        "a.xsd": "done",
-        "parts/types.xsd": "done",
-        "good.xml": "done",
-        "bad.xml": "error",
+    plan.write_text('report = ["mine.py:figures"]\n[clusters]\nshapes = "mine.py:shape"\n')
+    (tmp_path / "mine.py").write_text(SORTING)
+    out = analyse(folder, "--plan", str(plan), code=7)
+    assert "by shapes" in out and "deep.xml: mine.py:shape: ValueError: too deep" in out
+    sql = "SELECT url, collection FROM membership JOIN document ON id = document WHERE cluster = 'shapes'"
+    shapes = dict(rows(folder, sql))
+    assert shapes[f"{SITE}good.xml"] == "flat" and shapes[f"{SITE}a.xsd"] == "tall" and f"{SITE}deep.xml" not in shapes
+    words = ["report", "xml", "-c", str(folder), "-o", str(tmp_path / "r.html"), "--plan", str(plan)]
+    assert CliRunner().invoke(program, words).exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "Figures &lt;of mine&gt;" in page and "Cluster shapes" in page
+    plan.write_text('report = ["mine.py:broken"]\n')
+    assert "mine.py:broken" in str(CliRunner().invoke(program, words).exception)
+
+
+def test_the_report_says_what_was_checked(analysed: Path, tmp_path: Path) -> None:
+    """Schemas that are no documents of others have no schema of their own; lists that are cut say so."""
+    folder, page = tmp_path / "c", tmp_path / "r.html"
+    shutil.copytree(analysed, folder)
+    add(folder, [(f"{SITE}x{n}.xml", "text/xml", f'<x xmlns="urn:x:{n}"/>'.encode()) for n in range(210)])
+    analyse(folder)
+    assert CliRunner().invoke(program, ["report", "xml", "-c", str(folder), "-o", str(page)]).exit_code == 0
+    text = page.read_text()
+    assert "The first 200 of " in text and "All 200" not in text
+    assert re.search(r"dtd: not checked: 1<", text) and not re.search(r"(?:dtd|xsd|rng): no schema", text)
+
+
+RUDE = """
+from lycosa.analysis.analyzer import Corrected, Correction
+def f(case):
+    if case.url.endswith("good.xml"):
+        raise ValueError("rude")
+    return {"polite": 1}
+def wrong(case):
+    return {"a thing": object()}
+def shout(case):
+    return Corrected(case.data.replace(b"7", b"8"), [Correction("shout", "7", 1)]) if b"7" in case.data else None
+"""
+
+
+def test_a_plugin_that_raises_loses_nothing_that_others_found(tmp_path: Path) -> None:
+    """What it said stands with the document, and the command says so and ends with 7."""
+    folder = make_collection(tmp_path / "c", pages())
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[phases]\nanalyse = ['built-in', 'rude.py:f', 'rude.py:wrong']\n")
+    (tmp_path / "rude.py").write_text(RUDE)
+    out = analyse(folder, "--plan", str(plan), code=7)
+    assert f"{SITE}good.xml: rude.py:f: ValueError: rude" in out
+    found = facts(folder, "kind", "validity", "extra", "error")
+    assert found["good.xml"][:3] == ("xml", "valid", "{}")
+    assert found["bad.xml"][:3] == ("xml", "invalid", '{"polite":1}') and "rude.py:wrong" in found["bad.xml"][3]
+    assert analyse(folder, "--plan", str(plan), "--retry", code=7).startswith(f"{len(PAGES)} pages")
+    (tmp_path / "rude.py").write_text("def f(case): return None\ndef wrong(case): return {}\n")
+    assert analyse(folder, "--plan", str(plan)).startswith(f"{len(PAGES)} pages")
+
+
+def test_an_export_corrects_as_the_plan_does(tmp_path: Path) -> None:
+    """Documents that plugins put right leave so; without their plan the export is refused."""
+    folder = make_collection(tmp_path / "c", pages())
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[phases]\ncorrect = ['built-in', 'rude.py:shout']\n")
+    (tmp_path / "rude.py").write_text(RUDE)
+    analyse(folder, "--plan", str(plan))
+    words = ["export", "folder", "-c", str(folder), "-o", str(tmp_path / "out"), "--select", "url = *good.xml"]
+    result = CliRunner().invoke(program, [*words, "--corrected"])
+    assert (
+        isinstance(result.exception, UsageError)
+        and "rude.py:shout" in str(result.exception)
+        and "--plan" in str(result.exception)
+    )
+    assert CliRunner().invoke(program, [*words, "--corrected", "--plan", str(plan)]).exit_code == 0
+    assert b">8<" in (tmp_path / "out/good.xml").read_bytes()
+    assert CliRunner().invoke(program, words).exit_code == 0
+    assert (tmp_path / "out/good.xml").read_bytes() == PAGES["good.xml"]
+
+
+def test_what_is_no_fault(tmp_path: Path) -> None:
+    """Blanks before an instruction, names of XML's fifth edition, ignored sections of DTDs, pictures nobody wants."""
+    name = "a\U00010400\u0b71"
+    body = f'<{name} {name}="1" xmlns:xi="http://www.w3.org/2001/XInclude"><{name}/><xi:include href="x.txt"/></{name}>'
+    files = {
+        "styled.xml": b'\n<?xml-stylesheet href="#here"?><a/>',
+        "names.xml": body.encode(),
+        "wrong.xml": "<a\u2000b/>".encode(),
+        "prefixed.xml": b'<!DOCTYPE l:a SYSTEM "prefixed.dtd"><l:a xmlns:l="urn:l"/>',
+        "prefixed.dtd": b'<!ELEMENT l:a EMPTY><!ATTLIST l:a xmlns:l CDATA #FIXED "urn:l">',
+        "switch.dtd": b"""<!ENTITY % off "IGNORE"><!ENTITY % on "INCLUDE"><![IGNORE[<!ENTITY % a SYSTEM "a.mod">%a;]]>
+            <![%off;[<![%on;[<!ENTITY % b SYSTEM "b.mod">%b;]]>]]><![ %on; [<!ENTITY % c SYSTEM "c.mod">%c;]]>""",
+        "c.mod": b"<!ELEMENT c EMPTY>",
+        "x.txt": b"a text",
+        "rules.nvdl": b'<rules xmlns="http://purl.oclc.org/dsdl/nvdl/ns/structure/1.0"/>',
     }
-    assert analyse(folder, "--plan", str(plan), "--retry").startswith("1 page ")
+    folder = make_collection(tmp_path / "c", [(SITE + path, "text/plain", body) for path, body in files.items()])
+    analyse(folder)
+    found = facts(folder, "kind", "well_formed", "closure", "validity", "changes", "elements")
+    assert found["styled.xml"][:2] == ("xml", 1) and found["styled.xml"][4] == 0
+    assert found["names.xml"] == ("xml", 1, "complete", None, 0, 3)
+    assert found["wrong.xml"][1] == 0
+    assert found["prefixed.xml"][3] == "valid"
+    assert found["switch.dtd"][:4] == ("dtd", None, "complete", "usable")
+    assert found["rules.nvdl"][0] == "nvdl"
+    broken = CliRunner().invoke(program, ["export", "addresses", "-c", str(folder), "--select", "not well_formed"])
+    assert broken.output.splitlines()[0] == f"{SITE}wrong.xml" and "prefixed.dtd" not in broken.output
+
+
+def test_pictures_that_are_refused_are_not_missing(web: Web, tmp_path: Path) -> None:
+    """The mission does not collect them, so nothing is wrong with a document that shows one."""
+    body = b'<a xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="p.png" parse="text"/></a>'
+    web["site.test/"] = Reply(body, headers={"Content-Type": "text/xml"})
+    run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "closure", "missing")[""] == (None, None)
+    assert rows(tmp_path / "c", "SELECT how FROM link") == [("refused",)]
+
+
+def test_what_is_set_aside_has_a_name(analysed: Path, tmp_path: Path) -> None:
+    """People know a schema and a document by their addresses; schemas with many parts are compiled first."""
+    folder, analyzer = tmp_path / "c", XmlAnalyzer()
+    shutil.copytree(analysed, folder)
+    with closing(Store(folder, analyzer)) as store, Collection(folder) as collection:
+        names = dict(store.rows("SELECT url, id FROM document"))
+        roots = f"[{names[f'{SITE}a.xsd']}]"
+        number = store.value("SELECT id FROM grammar WHERE roots = ?", (roots,))
+        assert analyzer.describe_task(store, Task(f"grammar {number}")) == f"the schema {SITE}a.xsd"
+        task = Task(f"check {number}", names[f"{SITE}good.xml"])
+        assert analyzer.describe_task(store, task) == f"the check of {SITE}good.xml"
+        store.db.execute("UPDATE grammar SET state = ''")
+        tasks = [task for task in analyzer.relate(store, collection) if task.subject.startswith("grammar")]
+        sizes = dict(store.rows("SELECT 'the schema ' || url, closure_size FROM document"))
+        order = [sizes.get(analyzer.describe_task(store, task), 0) for task in tasks]
+        assert len(order) > 3 and order == sorted(order, reverse=True)
 
 
 def test_a_schema_that_was_set_aside_is_tried_again(analysed: Path, tmp_path: Path) -> None:
@@ -447,6 +635,16 @@ def test_kill_9_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert rows(folder, "SELECT count(*), count(DISTINCT url), total(elements) FROM document") == [
         (600, 600, sum(n + 1 for n in range(600)))
     ]
+
+
+def test_a_query_that_goes_wrong_names_the_tables_of_the_analysis(analysed: Path, tmp_path: Path) -> None:
+    """With their columns; before an analysis it says how to come by them."""
+    for sql in ("SELECT * FROM documents", "SELECT nope FROM analysis.document"):
+        said = str(CliRunner().invoke(program, ["query", "-c", str(analysed), sql]).exception)
+        assert "analysis.document (id, n, digest, url, host" in said and "analysis.link (document, nth, kind" in said
+    folder = make_collection(tmp_path / "c", pages())
+    said = str(CliRunner().invoke(program, ["query", "-c", str(folder), "SELECT * FROM analysis.document"]).exception)
+    assert "lycosa analyse" in said
 
 
 def test_a_missing_collection_is_told(tmp_path: Path) -> None:

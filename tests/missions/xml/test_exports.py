@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import shutil
 import sqlite3
@@ -230,3 +231,15 @@ def test_java_properties() -> None:
     """As java.util.Properties reads them back."""
     assert escape_key("a b=c:d#é\U0001f600\n") == "a\\ b\\=c\\:d\\#\\u00E9\\uD83D\\uDE00\\n"
     assert escape_value(" http://x/?a=b#c\\") == "\\ http://x/?a=b#c\\\\"
+
+
+def test_names_in_a_package_say_what_the_bytes_are(tmp_path: Path) -> None:
+    """A document that came compressed and is exported as it reads loses the ending of a compressed one."""
+    packed = gzip.compress(b"<a/>")
+    pages = [
+        ("http://a.test/x.xml.gz", "text/xml", b"<a/>"),
+        ("http://a.test/y.xml.gz", "application/gzip", packed),
+        ("http://a.test/z.svgz", "image/svg+xml", b"<svg/>"),
+    ]
+    write_package(pages, str(tmp_path / "f"))
+    assert {path.name for path in (tmp_path / "f").iterdir() if path.suffix} == {"x.xml", "y.xml.gz", "z.svg"}

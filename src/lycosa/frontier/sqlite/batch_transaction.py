@@ -12,7 +12,16 @@ import apsw
 
 from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import ANSWERED, HELD, PageBefore, event_of, owns_after, owns_before
+from lycosa.frontier.page_events import (
+    ANSWERED,
+    HELD,
+    REOPENED_BY_NEED,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    owns_after,
+    owns_before,
+)
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts, statuses_of
@@ -30,6 +39,12 @@ _OPEN_BARRED = """
 UPDATE url SET state = 0, reason = '', score = ?, depth = ?, hops = ?, parent = ?, via = ?, anchor = ?, context = ?,
     original = ?, lore = ?
 WHERE n = ?"""
+_NEED = """
+UPDATE url SET via = ?1, parent = ?2 WHERE n = ?3 AND state IN (0, 9) AND NOT seed AND via <> ?1"""
+_DROPPED = (
+    f"SELECT state, reason FROM url WHERE n = ? AND state IN (1, 8) AND reason IN {REOPENED_BY_NEED} AND via <> ?"
+)
+_OPEN_DROPPED = "UPDATE url SET state = 0, reason = '', due = 0, via = ?, parent = ? WHERE n = ?"
 _BARRED_REASON = f"SELECT reason FROM url WHERE n = ? AND state = 8 AND reason IN {BARRED}"
 _ANY_BARRED = f"SELECT EXISTS (SELECT 1 FROM stat WHERE state = 8 AND reason IN {BARRED} AND count > 0)"
 _LESSON = """
@@ -97,6 +112,8 @@ class BatchTransaction:
             again = self._open_barred(again)
         if batch.outcomes:
             self._write_outcomes(batch.outcomes)
+        if again:
+            self._open_needed([discovery for discovery in again if discovery.needed])
         if batch.hosts:
             self._write_hosts(batch.hosts)
         db = self._db
@@ -171,6 +188,19 @@ class BatchTransaction:
             self._counts.state(State.PENDING, "", 1)
             self.woken.add(discovery.host)
         return ways
+
+    def _open_needed(self, again: list[Discovery]) -> None:
+        """Let known URLs be fetched for the documents that need them, also those that were read and dropped."""
+        index, db = self._connection.urls, self._db
+        for discovery in again:
+            n = index.find(discovery.url_hash, host_key(discovery.host), discovery.url_hash)
+            db.execute(_NEED, (discovery.via, discovery.parent, n))
+            row = db.execute(_DROPPED, (n, discovery.via)).get
+            if row is not None:
+                db.execute(_OPEN_DROPPED, (discovery.via, discovery.parent, n))
+                self._counts.state(row[0], row[1], -1)
+                self._counts.state(State.PENDING, "", 1)
+                self.woken.add(discovery.host)
 
     def _raise_scores(self, again: list[Discovery]) -> None:
         """Raise the scores of URLs that wait and to which a policy saw a better link."""
@@ -347,6 +377,9 @@ class BatchTransaction:
     def _resolve_state(self, outcome: Outcome, old: PageBefore, contents: list[tuple[int, bytes, int, int]]) -> int:
         """The state of a target, now that it is known who holds its content; counts it against the page limit."""
         state, page = outcome.state, outcome.page
+        if is_needed_now(outcome, old):
+            self.woken.add(outcome.host)
+            return State.PENDING
         if state == State.FETCHED and page is not None:
             if page.digest and self._is_duplicate(outcome.row, page.digest, contents):
                 state = State.DUPLICATE

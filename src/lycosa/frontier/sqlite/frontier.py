@@ -205,8 +205,8 @@ class SqliteFrontier:
         return rounds.begin(self._conn, now=now, step_s=step_s, everything=everything)
 
     @_translated
-    def open_round(self, *, max_s: float) -> int:
-        return rounds.open_due(self._conn, max_s=max_s)
+    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
+        return rounds.open_due(self._conn, max_s=max_s, pages=pages, host_pages=host_pages)
 
     @_translated
     def end_round(self, *, now: float | None, why: str) -> None:
@@ -428,6 +428,10 @@ class SqliteFrontier:
         return statistics.failed_seeds(self._conn.db)
 
     @_translated
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        return statistics.cut_pages(self._conn.db, top=top)
+
+    @_translated
     def robots(self, origin: str) -> RobotsRow | None:
         sql = "SELECT origin, fetched_at, status, body FROM robots WHERE origin = ?"
         row = self._conn.db.execute(sql, (origin,)).fetchone()
@@ -462,8 +466,8 @@ class SqliteFrontier:
         return statistics.pages(self._conn.db)
 
     @_translated
-    def summary(self, *, top: int = 10) -> Summary:
-        return statistics.summary(self._conn.db, self._conn.round, top=top)
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+        return statistics.summary(self._conn.db, self._conn.round, top=top, tell=tell)
 
     @_translated
     def pending(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
@@ -15,6 +16,11 @@ from lycosa.model import State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"
 _BAD_SEEDS = "SELECT n FROM seed CROSS JOIN url USING (n) WHERE given AND state > 3 ORDER BY n"  # moved or failed
+_CUT = f"""
+SELECT url.url, page.mime FROM url JOIN page USING (n)
+WHERE url.state < 4 AND url.reason = 'too-large' AND {schema.NEWEST_COPY} ORDER BY n LIMIT ?"""
+_COUNT = "SELECT sum(count) FROM stat WHERE reason = ?"
+_EXAMPLE = "SELECT url FROM url WHERE reason = ? LIMIT 1"
 _HOPS = 20  # redirects followed to learn what became of a seed
 
 _FAILED = (State.GONE, State.FAILED, State.REJECTED, State.WAITING)
@@ -65,8 +71,14 @@ def pages(db: apsw.Connection) -> int:
     return int(db.execute("SELECT count FROM figure WHERE name = 'pages'").get or 0)
 
 
-def summary(db: apsw.Connection, number: int, *, top: int) -> Summary:
-    """The most frequent reasons, types, hosts, and statuses of a round."""
+def cut_pages(db: apsw.Connection, *, top: int) -> tuple[int, dict[str, str]]:
+    """How many pages were cut at a size limit, and the types of the first of them."""
+    count = int(db.execute("SELECT total(count) FROM stat WHERE state < 4 AND reason = 'too-large'").get)
+    return count, dict(db.execute(_CUT, (min(top, count),))) if count else {}
+
+
+def summary(db: apsw.Connection, number: int, *, top: int, tell: Iterable[str]) -> Summary:
+    """The most frequent reasons, types, hosts, and statuses of a round; an example of each reason in `tell`."""
     reasons = "SELECT reason, sum(count) AS total FROM stat WHERE reason <> '' GROUP BY 1 HAVING total > 0"
     hosts = "SELECT name, pages AS total FROM host WHERE pages > 0"
     figures = "SELECT key, count AS total FROM figure WHERE name = '{}' AND count > 0"
@@ -74,8 +86,12 @@ def summary(db: apsw.Connection, number: int, *, top: int) -> Summary:
     def best(sql: str) -> dict[str, int]:
         return dict(db.execute(f"{sql} ORDER BY total DESC, 1 LIMIT ?", (top,)))
 
+    told = {reason: int(db.execute(_COUNT, (reason,)).get or 0) for reason in tell}
     return Summary(
         reasons=best(reasons),
+        told={
+            reason: (count, str(db.execute(_EXAMPLE, (reason,)).get or "")) for reason, count in told.items() if count
+        },
         types=best(figures.format("type")),
         hosts=best(hosts),
         statuses=best(figures.format(statuses_of(number))),

@@ -1,31 +1,41 @@
-"""Repetition: folders of a site whose pages only repeat themselves, by the pages fetched so far.
+"""Repetition: folders of a site that bring forth themselves without end and say nothing new.
 
 Calendars, session ids, faceted lists and pages that are the same for any query string have no end, and nothing in their
-addresses need say so; but their pages say nothing new.
+addresses need say so. Two things tell them from honest sites whose pages are alike (tables, thin pages of a shop):
 
-- A page is a repetition when its bytes were seen before, or when, numbers and the like apart, neither its title nor
-  more than a bit of its text is new to its folder.
-- A folder (parts with digits in them are one) is spent after `traps.near_duplicates` repetitions one after the other:
-  its addresses are refused. A path with queries is spent after a quarter of that, all below a folder after four times
-  as many.
-- Only repetitions found on repetitions count: a page of substance means what it links to, however alike that is; an
-  endless site leads from itself to itself. A page that leads to a new document (no HTML) is no repetition: a list of a
-  thousand of them may say nothing but their numbers.
-- This must cost next to nothing on honest sites: the text of a page is read only when it looks like one before it, now
-  and then compared with the last one of its folder and, with more patience, when title, size and number of links are
-  those of an earlier page. Where that leads to nothing it is tried ever more rarely.
+- What a page says. It is new when its title is, or more than a bit of its text. Where only numbers are new, numbers of
+  the address apart, there is little reason to leave the folder: ten such pages count as one that says nothing new,
+  unless the address is one of a calendar or a session. A page whose bytes were seen before says nothing new.
+- Where it was found. Only pages that a folder brings forth itself count: those found on a repetition whose own folder,
+  or that of a page before it, is the same. Pages that a list or a page of substance links to are meant, however alike
+  they are; but for days of a calendar and, as a tenth, those with the very bytes of another, if they say nothing new
+  and were found on a repetition. All below a folder counts repetitions found on repetitions that lead to new addresses.
+
+A folder (parts with digits in them are one) is spent after `traps.near_duplicates` such pages one after the other, as
+long as they still lead to more of their kind; a path with queries is spent after a quarter of that, all below a folder
+after four times as many. A page that says something new begins the count anew; so does, for the list that it was found
+on, a new document (no HTML), or a page with new numbers that stood on a list of numbers.
+
+The addresses of a spent folder are refused, but for a sample: the first, second, fourth, eighth… is fetched. If one
+says something new, the folder is opened again, and what was refused comes back.
+
+This must cost next to nothing on honest sites: the text of a page is read only when it looks like one before it, now
+and then compared with the last one of its folder and, with more patience, when title, size and number of links are
+those of an earlier page. Where that leads to nothing it is tried ever more rarely.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sized
-from typing import Protocol
+from collections.abc import Iterable, Sized
+from enum import IntEnum
+from itertools import islice
+from typing import NamedTuple, Protocol
 
-from lycosa.judge.admission.traps import OK, Tallies
-from lycosa.model import Target, Verdict
+from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, split
+from lycosa.model import Discovery, State, Target, Verdict
 from lycosa.output.wording import counted
-from lycosa.text.fingerprint import cut_runs, read_lines
+from lycosa.text.fingerprint import cut_runs, read_lines, read_numbers
 
 CODE = "trap:near-duplicates"
 #: The mark of a collection in whose tallies spent folders are.
@@ -35,6 +45,15 @@ _KEY = "near:"
 #: What the bound is multiplied with for all that lies below a folder, and divided by for one path with many queries.
 _BELOW = 4
 _QUERIES = 4
+#: Pages in which only numbers are new that count as one that says nothing new.
+_NUMBERED_WORTH = 10
+#: Folders of the pages before a page that are remembered with it.
+_LINEAGE = 4
+#: A folder grows while each of its last pages led to so many new ones of its kind; an endless one, to one or more.
+_GROWTH = 0.5
+_GROWTH_PAGES = 64
+#: New addresses of a page that are looked at.
+_FOUND = 256
 #: From this part of the bound on, new addresses of the folder are fetched after all others.
 _DULL = 4
 #: The first page of a folder that is compared with another, and the longest way from one comparison to the next; the
@@ -59,6 +78,14 @@ _HOSTS = 100_000
 _DEEPEST = 12  # parts of a path that make a folder
 
 _NUMBERED = re.compile(r"[^/?0-9]*+[0-9][^/?]*+")
+
+
+class News(IntEnum):
+    """What a page says that its folder did not say before."""
+
+    NOTHING = 0
+    NUMBERS = 1
+    TEXT = 2
 
 
 class Readable(Protocol):
@@ -90,8 +117,10 @@ class _Folder:
     __slots__ = (
         "above",
         "bound",
+        "bred",
         "echoes",
         "gap",
+        "growth",
         "host",
         "key",
         "length",
@@ -101,15 +130,20 @@ class _Folder:
         "probes",
         "run",
         "runs",
+        "worth",
     )
 
     def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
         self.host = host
         self.key = key
         self.above = above
-        self.bound = bound
+        # A path with queries is left earlier than a folder, but not for pages with new numbers.
+        self.worth = _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
+        self.bound = bound * self.worth
         self.pages = 0
-        self.run = 0  # repetitions one after the other that count
+        self.run = 0  # repetitions one after the other that count, in parts of one
+        self.bred = 0  # pages that it brought forth itself
+        self.growth = 1.0  # how many new ones of their kind each of them led to, of late
         self.echoes = 0  # of a whole site: all repetitions one after the other
         self.next = _FIRST  # the page that is looked at next
         self.next_met = 1
@@ -117,6 +151,13 @@ class _Folder:
         self.probes: tuple[str, ...] = ()  # pieces of the last page that was looked at
         self.length = 0
         self.runs: set[int] | None = None
+
+
+class _Suspect(NamedTuple):
+    """A page that brought nothing new but perhaps numbers, or looks so."""
+
+    lineage: tuple[_Folder, ...]  # its folder, then those of the suspects that led to it, the nearest first
+    numbered: bool  # its numbers are new
 
 
 class Repetition:
@@ -131,53 +172,94 @@ class Repetition:
         self._folders: dict[str, _Folder] = {}  # by the beginning of an address, and by host and key
         self._shapes: set[int] = set()
         self._former: set[int] = set()
-        self._suspects: dict[int, _Folder] = {}  # by row, the folders of pages that brought nothing new, or look so
+        self._suspects: dict[int, _Suspect] = {}  # by row
         self._runs = 0
         self._spent: dict[str, set[str]] = {}
         self._dull: dict[str, set[str]] = {}
+        self._refused: dict[str, int] = {}  # by host and key: addresses of a spent folder that were met
+        self._samples: set[str] = set()  # addresses of spent folders that are fetched all the same
+        self._reopened: set[str] = set()  # hosts
 
-    def observe(self, target: Target, page: Readable, *, repeated: bool) -> None:
-        """Count a page that was fetched for the first time; `repeated`: its very bytes were seen before."""
+    def observe(self, target: Target, page: Readable, *, repeated: bool, found: Iterable[Discovery] = ()) -> None:
+        """Count a page that was fetched for the first time; `repeated`: its very bytes were seen before.
+
+        `found`: the addresses that it was the first to lead to.
+        """
+        parent = self._suspects.get(target.parent)
         if page.tree is None:
-            if not repeated:
-                self._credit(target)
+            if not repeated and parent is not None:
+                self._end_run(parent.lineage[0])
             return
-        start, host = _start_of(target.url), target.host
-        folder = self._folders.get(start) or self._open(start, target.url, host)
+        start_of_url, host = _start_of(target.url), target.host
+        folder = self._folders.get(start_of_url) or self._open(start_of_url, target.url, host)
         folder.pages += 1
         site = folder.above[0]
+        lineage = parent.lineage if parent is not None else ()
         met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
         if met:
-            self._suspect(target.row, folder)
+            self._suspect(target.row, folder, lineage)
+        news = News.NOTHING
         if not repeated:
-            watched = folder.run or site.echoes >= _ECHOES
+            sampled = bool(self._samples) and target.url in self._samples
+            watched = bool(folder.run or site.echoes >= _ECHOES or sampled)
             if not watched and folder.pages < (folder.next_met if met else folder.next):
                 return
-            new = self._is_new(folder, page, met=met, wholly=met or bool(watched))
-            if new is None:
+            found_news = self._find_news(folder, page, target.url, met=met, wholly=met or watched)
+            if found_news is None:
                 return
-            if new:
+            news = found_news
+            if news == News.TEXT:
                 self._end_run(folder)
+                if sampled:
+                    self._reopen(target.url, host)
                 return
-            self._suspect(target.row, folder)
+            self._suspect(target.row, folder, lineage, numbered=news == News.NUMBERS)
         site.echoes += 1
-        if target.parent in self._suspects:
-            self._count(folder)
+        if parent is None:
+            return
+        bred = folder in lineage
+        if news == News.NUMBERS and not bred and parent.numbered:
+            self._end_run(parent.lineage[0])
+        self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, found=found)
 
     def drain_news(self) -> bool:
         """Whether a folder was spent since the last call."""
         news, self._has_news = self._has_news, False
         return news
 
+    def drain_reopened(self) -> set[str]:
+        """The hosts of folders that were opened again since the last call."""
+        reopened, self._reopened = self._reopened, set()
+        return reopened
+
     def judge(self, url: str, host: str) -> Verdict:
-        """Whether the folder of an address may still bring something."""
+        """Whether an address may be fetched: its folder may still bring something, or it belongs to the sample."""
         spent = self._spent.get(host)
         if spent is None:
             spent = self._load(host)
         if not spent:
             return OK
-        found = next((key for key in keys_of(url) if key in spent), "")
-        return self._refuse(host, found) if found else OK
+        found = self._find_spent(url, spent)
+        if not found or self._is_sample(url, host + found):
+            return OK
+        return self._refuse(host, found)
+
+    @staticmethod
+    def _find_spent(url: str, spent: set[str]) -> str:
+        return next((key for key in keys_of(url) if key in spent), "")
+
+    def _is_sample(self, url: str, folder: str) -> bool:
+        """Whether an address of a spent folder is fetched all the same; it is counted."""
+        if url in self._samples:
+            return True
+        if len(self._refused) >= _FOLDERS or len(self._samples) >= _FOLDERS:
+            self._refused.clear()
+            self._samples.clear()
+        count = self._refused[folder] = self._refused.get(folder, 0) + 1
+        if count & (count - 1):
+            return False
+        self._samples.add(url)
+        return True
 
     def is_dull(self, url: str, host: str) -> bool:
         """Whether the folder of an address only repeats itself of late."""
@@ -188,11 +270,12 @@ class Repetition:
         """The code of this rule, and what it says of an address."""
         if not self.bound:
             return CODE, Verdict(True, "", "traps.near_duplicates = 0: pages are not compared")
-        verdict = self.judge(url, host)
-        if verdict.ok:
-            detail = f"the folder of the address is not known to repeat itself; traps.near_duplicates = {self.bound}"
-            verdict = Verdict(True, "", detail)
-        return CODE, verdict
+        spent = self._spent.get(host)
+        found = self._find_spent(url, self._load(host) if spent is None else spent)
+        if found:
+            return CODE, self._refuse(host, found)
+        detail = f"the folder of the address is not known to repeat itself; traps.near_duplicates = {self.bound}"
+        return CODE, Verdict(True, "", detail)
 
     def _refuse(self, host: str, key: str) -> Verdict:
         count = self._tallies.count(host, _KEY + key)
@@ -240,14 +323,16 @@ class Repetition:
             self._former, self._shapes = self._shapes, set()
         return False
 
-    def _is_new(self, folder: _Folder, page: Readable, *, met: bool, wholly: bool) -> bool | None:
-        """Whether a page says what its folder did not say; None where nothing is known to compare it with."""
+    def _find_news(self, folder: _Folder, page: Readable, url: str, *, met: bool, wholly: bool) -> News | None:
+        """What a page says that its folder did not say; None where nothing is known to compare it with."""
         alike = True if met else self._is_like_last(folder, page.raw_text)
-        new = None if alike is None else not alike or self._is_new_by_text(folder, page, wholly=wholly)
-        folder.gap = 1 if new is False else min(_LONGEST, 2 * folder.gap)
+        news: News | None = None
+        if alike is not None:
+            news = self._find_news_in_text(folder, page, url, wholly=wholly) if alike else News.TEXT
+        folder.gap = 1 if news in (News.NOTHING, News.NUMBERS) else min(_LONGEST, 2 * folder.gap)
         folder.next = folder.pages + folder.gap
         folder.next_met = folder.pages + min(_LONGEST_MET, folder.gap)
-        return new
+        return news
 
     @staticmethod
     def _is_like_last(folder: _Folder, text: str) -> bool | None:
@@ -258,8 +343,8 @@ class Repetition:
             return None
         return 4 * abs(len(text) - length) <= length and sum(probe in text for probe in probes) >= 2
 
-    def _is_new_by_text(self, folder: _Folder, page: Readable, *, wholly: bool) -> bool | None:
-        """Whether title or text are new; `wholly`: read and remember the text even if the title is new already."""
+    def _find_news_in_text(self, folder: _Folder, page: Readable, url: str, *, wholly: bool) -> News | None:
+        """What of title and text is new; `wholly`: read and remember the text even if the title is new already."""
         if self._runs > _ALL_RUNS:
             for other in self._folders.values():
                 other.runs = None
@@ -273,23 +358,23 @@ class Repetition:
         title = hash(("title", *read_lines(page.title)))
         new = title not in known
         known.add(title)
+        numbered = False
         if wholly or not new:
             runs = {mark for run in cut_runs(read_lines(page.text)) if not (mark := hash(run)) % _SAMPLE}
             new = new or len(runs - known) >= max(1, _NEW_SHARE * len(runs))
             known |= runs
+            numbers = hash(read_numbers(f"{page.title} {page.text}", without=url))
+            numbered = numbers not in known
+            known.add(numbers)
         self._runs += len(known) - before
-        return None if first else new
+        if first:
+            return None
+        return News.TEXT if new else News(numbered)
 
-    def _credit(self, target: Target) -> None:
-        """Credit a new document to the page that led to it, however alike that is to others."""
-        folder = self._suspects.get(target.parent)
-        if folder is not None and folder.run:
-            self._end_run(folder)
-
-    def _suspect(self, row: int, folder: _Folder) -> None:
+    def _suspect(self, row: int, folder: _Folder, lineage: tuple[_Folder, ...], *, numbered: bool = False) -> None:
         if len(self._suspects) >= _SUSPECTS:
             self._suspects.clear()
-        self._suspects[row] = folder
+        self._suspects[row] = _Suspect((folder, *lineage[: _LINEAGE - 1]), numbered)
 
     def _end_run(self, folder: _Folder) -> None:
         """End the run of repetitions of a folder that brought something new."""
@@ -300,19 +385,62 @@ class Repetition:
         for above in folder.above:
             above.run = 0
 
-    def _count(self, folder: _Folder) -> None:
-        folder.run += 1
-        if folder.run * _DULL >= folder.bound:
-            self._dull.setdefault(folder.host, set()).add(folder.key)
+    def _count(
+        self,
+        folder: _Folder,
+        lineage: tuple[_Folder, ...],
+        url: str,
+        *,
+        news: News,
+        bred: bool,
+        repeated: bool,
+        found: Iterable[Discovery],
+    ) -> None:
+        """Count a repetition that was found on another one."""
+        fresh = [one.url for one in islice(found, _FOUND) if one.host == folder.host and _is_open(one)]
+        endless = (bred or news == News.NOTHING) and _is_endless_in_form(url)
+        says_nothing = news == News.NOTHING or endless
+        counts = says_nothing or bred or "?" in url
+        if bred and not repeated:
+            kin = {one.key for one in lineage}
+            more = sum(keys_of(one)[0] in kin for one in fresh)
+            folder.bred += 1
+            folder.growth += (more - folder.growth) / min(folder.bred, _GROWTH_PAGES)
+        if bred or repeated or endless:
+            folder.run += folder.worth if says_nothing and (bred or endless) else 1
+            if folder.run * _DULL >= folder.bound:
+                self._dull.setdefault(folder.host, set()).add(folder.key)
         for one in (folder, *folder.above):
-            one.run += one is not folder
-            if one.run == one.bound:
+            if counts and fresh and one is not folder:
+                one.run += one.worth if says_nothing else 1
+            if one.run >= one.bound and one.growth >= _GROWTH and one.key not in self._load(one.host):
                 self._spend(one)
 
     def _spend(self, folder: _Folder) -> None:
         self._load(folder.host).add(folder.key)
-        self._tallies.add(folder.host, _KEY + folder.key, times=folder.run)
+        self._tallies.add(folder.host, _KEY + folder.key, times=folder.run // folder.worth)
         self._has_news = self._stored = True
+
+    def _reopen(self, url: str, host: str) -> None:
+        """Open the spent folders of an address that brought something new."""
+        spent = self._load(host)
+        for key in keys_of(url):
+            if key in spent:
+                spent.discard(key)
+                self._tallies.add(host, _KEY + key, times=-self._tallies.count(host, _KEY + key))
+                self._reopened.add(host)
+
+
+def _is_open(discovery: Discovery) -> bool:
+    """Whether an address is fetched, or would be but for a trap."""
+    return discovery.state == State.PENDING or discovery.reason.startswith("trap:")
+
+
+def _is_endless_in_form(url: str) -> bool:
+    """Whether an address is one of a calendar or of a session, of which there is no end."""
+    path, query = split(url)
+    dated = find_date(path, query)
+    return (dated is not None and dated.telling) or bool(find_session(path, query))
 
 
 def _start_of(url: str) -> str:

@@ -87,7 +87,8 @@ class Rules:
         `uniform`: every known URL was admitted under these same settings, so that none need be judged again. `recall`
         says what became of an address that is known, so that it is counted once.
         """
-        self.scope = Scope(mission.scope, seeds, www_is_domain=mission.urls.www_is_domain)
+        www_is_domain = mission.urls.www_is_domain
+        self.scope = Scope(mission.scope, seeds, ports=mission.ports, www_is_domain=www_is_domain)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
@@ -117,7 +118,7 @@ class Rules:
         if self.uniform or target.seed:
             return None
         if target.via == "sitemap":
-            verdict = self.scope.admits_host(target.host)
+            verdict = self.scope.admits_place(target.url, target.host)
             return None if verdict.ok else verdict
         return self.refusal(target.url, depth=target.depth, host=target.host)
 
@@ -127,7 +128,7 @@ class Rules:
         It is followed whatever the accept list says, and wherever it lies on its host: the pages of a folder stand in
         the list of the whole site, too.
         """
-        verdict = self.scope.admits_host(host)
+        verdict = self.scope.admits_place(url, host)
         if verdict.ok and level > SITEMAP_LEVELS:
             return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
         return verdict

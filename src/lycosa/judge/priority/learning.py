@@ -33,11 +33,11 @@ RATE = 0.2  # of learning, as AdaGrad has it
 DAMP = 0.1  # keeps the first steps of a feature small
 SHARK, BASE = 5.0, 4.0  # log-odds of a link before anything is known: SHARK times its Shark-Search score, less BASE
 HINTS = {"name": 1.0, "anchor": 0.5, "path": 0.5, "title": 0.5}  # log-odds that a hint gives, by where it stands
-# What asking a host is worth beyond what it promises, as the share of requests that find quarry; it shrinks with its
-# answers. Not log-odds: where everything promises little they would hardly count, and that is where the hosts with
-# quarry that are left are linked from pages that nothing speaks for. It grows with what was learned, to half after
-# RAMP answers: the first links of a crawl promise little as well, and what is known of them is all there is to go by.
-FRESH, RAMP = 0.05, 100
+# What a host that was never asked is worth beyond what it promises, as a part of the share of answers that were finds;
+# it shrinks with the host's answers. It is paid for by what the crawl finds: enough that unknown hosts go before those
+# known to be dry, and little beside what is worth something. A fixed 0.05 drowned what was learned on webs of many
+# hosts with few pages each: Shark-Search found more (tests/bench/thin_webs.py).
+FRESH = 0.02
 # What a link gains, as log-odds, for a kind of address that was never asked for; halved by the first answer. What looks
 # like nothing that was tried is not known to be bad: metadata records behind pages that say nothing were never reached.
 UNTRIED = 2.0
@@ -199,7 +199,7 @@ class LearningPolicy(Policy):
         self._changes: dict[int, list[float]] = {}  # of hosts and rules
         self._host_yields: dict[str, _HostYield] = {}
         self._by_key: dict[int, _HostYield] = {}
-        self._answers = 0.0  # of all hosts, to all workers
+        self._answers = self._finds = 0.0  # of all hosts, to all workers
         self._sums: dict[int, tuple[float, float]] = {}  # pages and finds of hosts that were not asked for yet
         self._rules: dict[int, tuple[float, float]] = {}  # what was tried and found, by rule or shape of address
         self._claims: dict[int, tuple[int, float]] = {}  # by what addresses stand for: the best of them, and its score
@@ -322,9 +322,11 @@ class LearningPolicy(Policy):
 
     def _rate(self, logit: float, host: str) -> float:
         """What a URL promises: what is known speaks for that much, and the less is known of its host the more."""
-        known = _squash(logit + self._host_logit(host))
-        share = FRESH * self._answers / (self._answers + RAMP)
-        return known + (1 - known) * share / (1 + self._yield_of(host).pages)
+        host_yield = self._yield_of(host)
+        bias, found, dry = self._host_ids(host_yield)
+        weights = self._weights
+        known = _squash(logit + weights[bias] + weights[found] + weights[dry])
+        return known + (1 - known) * FRESH * self._finds / (1 + self._answers) / (1 + host_yield.pages)
 
     def promise(self, score: float, host: str, *, policy_data: bytes = b"") -> float:
         logit = self._static(policy_data) if len(policy_data) > _HEAD else _stretch(score)
@@ -360,13 +362,17 @@ class LearningPolicy(Policy):
                 values.append(_squash(_stretch(score) + logits[host]))
             worth = _worth(float(found), values)
             self._learn(observation.policy_data, host_yield, worth)
-        self._answers += 1
+        self._count(1.0, float(found))
         host_yield.pages += 1
         host_yield.finds += found
         host_yield.dry = 0.0 if found else host_yield.dry + 1
         host_yield.ids = None
         self._record(host_yield.key, 1.0, float(found))
         self.age += 1
+
+    def _count(self, answers: float, finds: float) -> None:
+        self._answers += answers
+        self._finds += finds
 
     def _learn(self, policy_data: bytes, host_yield: _HostYield, worth: float) -> None:
         prior, trust, kinds, ids = _open(policy_data)
@@ -433,10 +439,11 @@ class LearningPolicy(Policy):
             elif key & _RULES:
                 self._rules[key & _MASK] = weight, energy
             elif (host_yield := self._by_key.get(key)) is not None:
-                self._answers += weight - host_yield.pages
+                self._count(weight - host_yield.pages, energy - host_yield.finds)
                 host_yield.load(weight, energy)
             else:
-                self._answers += weight - self._sums.get(key, (0.0, 0.0))[0]
+                pages, finds = self._sums.get(key, _NOTHING)
+                self._count(weight - pages, energy - finds)
                 self._sums[key] = weight, energy
 
     def share(self, lessons: Sequence[WeightUpdate]) -> list[WeightUpdate]:

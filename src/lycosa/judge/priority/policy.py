@@ -13,6 +13,8 @@ from lycosa.model import Link, Observation, WeightUpdate
 
 #: The score of what is fetched after everything else of its host.
 DULL = -1e9
+#: New addresses of one page that it may put before those of other pages; further ones are fetched last.
+FIRST_SHARE = 6000
 #: The score of a sitemap among those of links: it names all pages of its host, of which few are wanted.
 SITEMAP = 0.05
 #: What a policy learned of this many answers, and of an eighth as many as it knew before, is worth scoring anew.

@@ -23,8 +23,15 @@ MAX_SERVICE_CRS = 10_000
 MAX_LIST = 200
 MAX_TEXT = 8_000
 MAX_NAME = 1_000
+#: The types of services that descriptions are read as.
+TYPES = (
+    "WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS", "SPS", "STA", "ATOM", "OGCAPI", "STAC", "ARCGIS",
+    "TILEJSON", "TMS", "OPENSEARCH",
+)  # fmt: skip
 #: Types of items that a directory lists: services of their own, and nothing that can be asked of the directory.
 DIRECTORY = ("folder", "service")
+#: Services that are nothing without layers, feature types or coverages.
+_OFFERING = ("WMS", "WFS", "WCS", "WMTS")
 
 
 class Contact(Struct, omit_defaults=True):
@@ -130,6 +137,11 @@ class Service(Struct, omit_defaults=True):
     items: int = 0
     boxes: int = 0  # items that state a box of their own
     problem: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it offers nothing of what such a service is for: programs answer for kinds that nobody configured."""
+        return self.type in _OFFERING and not self.items and not self.problem
 
 
 class Description(Struct):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 #: The services that answer GetCapabilities.
 SERVICES = ("WMS", "WFS", "WCS", "WMTS", "WPS", "CSW", "SOS", "WCTS")
 
@@ -32,14 +34,26 @@ _OF_REQUESTS = """
     propertyname featureid resourceid filter sortby srsname resulttype tilematrixset tilematrix tilerow tilecol coverage
     coverageid identifier identifiers subset gridbasecrs gridorigin gridoffsets boundingbox resx resy interpolation
     datainputs rawdataoutput responsedocument storeexecuteresponse lineage status elementsetname elementname
-    outputschema constraint constraintlanguage constraint_language_version maxrecords startposition namespace namespaces
+    outputschema constraint constraintlanguage maxrecords startposition namespace namespaces recordids requestid
     offering observedproperty procedure featureofinterest eventtime temporalfilter spatialfilter responseformat
     responsemode outputcrs scale rule legend_options format_options tiled tilesorigin dpi map_resolution antialias
     buffer cql_filter viewparams env storedquery_id getfeature_count opacity tolerance _ ts _ts rnd rand random
-    cachebuster nocache sourcecrs targetcrs zoom procedureid hits sensorid
+    cachebuster nocache timestamp sourcecrs targetcrs zoom procedureid hits sensorid
+    slds map_angle angle clip palette remote_ows_type remote_ows_url featureversion gridset rangesubset scalefactor
+    scaleaxes scalesize scaleextent mediatype subsettingcrs rangetype jobid
+    template layertitle layerfontfamily layerfontsize layerfontbold itemfontsize itemfontfamily boxspace layerspace
+    layertitlespace symbolspace iconlabelspace symbolwidth symbolheight showfeaturecount rulelabel atlas_pk selection
+    opacities filter_geom with_geometry with_maptip fi_point_tolerance fi_line_tolerance fi_polygon_tolerance
+    image_quality highlight_geom highlight_symbol highlight_labelstring file_name
+    colorscalerange numcolorbands logscale abovemaxcolor belowmincolor colorbaronly layername
 """
 #: Parameters that belong to a request where there is one, and to the endpoint where there is none.
 REQUEST = PROTOCOL | frozenset(_OF_REQUESTS.split())
+#: How the names of parameters are made that belong to one request whoever invents them: against caches (_t, _dc), for a
+#: part of a print or of a map (map0:EXTENT, map.layer[0]), a dimension, the version of something beside the protocol.
+OF_ONE_REQUEST = re.compile(r"_.*|.*[:.\[].*|dim_.*|.*_version|(?:highlight|layerfont|itemfont)_?\w*")
+#: Values of which no service is made: the time in milliseconds or seconds, or a random number, against caches.
+MOMENT = re.compile(r"1[0-9]{9}(?:[0-9]{3})?|0?\.[0-9]{6,}")
 #: How operations and stored queries end to which `id` belongs: elsewhere it tells services of one program apart.
 BY_ID = ("getrecordbyid", "getrepositoryitem", "getfeaturebyid")
 

@@ -26,7 +26,7 @@ from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.encoding import Text, read_plain, read_text
-from lycosa.missions.xml.kinds import Kind, recognise
+from lycosa.missions.xml.kinds import Kind, is_page, recognise, recognise_doc
 from lycosa.missions.xml.links import trace
 from lycosa.missions.xml.repair import find_fault, repair_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
@@ -61,9 +61,9 @@ class XmlAnalyzer(Analyzer):
     """The analyzer of the XML mission."""
 
     name = "xml"
-    version = "4"
+    version = "5"
     columns = {
-        "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "INTEGER", "fault": "TEXT",
+        "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "BOOLEAN", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
         "fanout": "INTEGER", "mean_fanout": "REAL", "recursion": "INTEGER", "mixed": "INTEGER", "text_share": "REAL",
         "comments": "INTEGER", "instructions": "INTEGER", "names": "INTEGER", "attribute_names": "INTEGER",
@@ -96,11 +96,9 @@ class XmlAnalyzer(Analyzer):
 
     def detect(self, case: Case) -> str | None:
         """The kind, from the content."""
-        if case.doc.kind == "html":
-            return None
-        kind = recognise(case.body, url=case.url, mime=case.doc.mime, charset=case.doc.charset)
+        kind = recognise_doc(case.doc)
         if kind is None:
-            return None
+            return None if case.doc.kind != "html" or is_page(case.doc) else "text"
         case.scratch["kind"] = kind
         return kind.name
 
@@ -176,10 +174,13 @@ class XmlAnalyzer(Analyzer):
     def relate(self, store: AnalysisStore, collection: Collection) -> Iterable[Task]:
         """Lead links to their documents, find closures, and say what is to be checked against which schema."""
         closure.resolve_links(store, collection)
+        closure.name_parts(store)
         closures = closure.find_closures(store)
         with store.transaction():
             _list_grammars(store, closures)
-        sql = "SELECT id FROM grammar WHERE state = '' ORDER BY id"
+        # Those that take long go first, so that nobody waits for them at the end.
+        sql = """SELECT id FROM grammar WHERE state = '' ORDER BY (
+                     SELECT total(closure_size) FROM json_each(roots) JOIN document ON document.id = value) DESC, id"""
         yield from (Task(f"grammar {number}", 0, 1) for (number,) in list(store.rows(sql)))
         sql = """SELECT document.id, grammar.id FROM document JOIN grammar ON document.schema = grammar.id
                  WHERE document.checked IS NOT grammar.mark AND document.well_formed ORDER BY grammar.id, document.id"""
@@ -225,6 +226,16 @@ class XmlAnalyzer(Analyzer):
             mark = store.value("SELECT mark FROM grammar WHERE id = ?", (int(number),))
             facts = {"validity": "unknown", "validity_error": f"{facts['outcome']}: {facts['error']}", "checked": mark}
         store.learn(task.document, facts)
+
+    def describe_task(self, store: AnalysisStore, task: Task) -> str:
+        """The schema that is compiled, or the document that is checked."""
+        what, _, number = task.subject.partition(" ")
+        document = task.document
+        if what == "grammar":
+            roots = store.value("SELECT roots FROM grammar WHERE id = ?", (int(number),))
+            document = next(iter(msgspec.json.decode(roots or "[]", type=list[int])), 0)
+        url = store.value("SELECT url FROM document WHERE id = ?", (document,)) or task.subject
+        return f"the schema {url}" if what == "grammar" else f"the check of {url}"
 
     def forget(self, store: AnalysisStore) -> None:
         """Let schemas and documents be tried again that took too much time or memory."""
@@ -286,7 +297,7 @@ def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
 
 
 #: The version of these checks: a change of it has every document checked again.
-_JUDGE = b"2"
+_JUDGE = b"3"
 
 
 def _mark(store: AnalysisStore, closure: set[int]) -> str:

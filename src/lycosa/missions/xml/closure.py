@@ -13,16 +13,23 @@ from lycosa.analysis.analyzer import AnalysisStore
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.catalog import NAMESPACE, PUBLIC, CatalogEntry, fold_public, read_catalog, resolve
+from lycosa.missions.xml.links import PARTS as PART_KINDS
 
 #: Kinds that others are written in, or checked against.
-SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron")
+SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron", "nvdl")
 GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
+#: Kinds that nothing is checked against here, or that are only checked as the whole that they are part of.
+UNCHECKED = (*GRAMMARS, "entity", "text", "part")
 #: Strong links that a document can be used without.
 SPARE = ("pi:xml-stylesheet", "ndata-entity")
 #: What schemas and stylesheets say of themselves as documents, and no processor of them follows.
 _OF_INSTANCES = ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation", "pi:xml-model")
 #: Links that make the target a part of the source, not a neighbour of it.
 PARTS = ("xsd:include", "xsd:redefine", "xsd:override", "rng:include", "rng:externalRef", "parameter-entity")
+#: Links that lead to pictures and texts as well as to XML.
+_OF_MEDIA = ("xi:include", "external-entity", "ndata-entity", "pi:xml-stylesheet")
+#: `how` of a link to what the mission refuses to collect.
+REFUSED = "refused"
 #: A closure is followed so far; larger ones are cut, and counted as incomplete.
 MAX_CLOSURE = 20_000
 _MAX_REDIRECTS = 10
@@ -35,7 +42,7 @@ def quote(names: Iterable[str]) -> str:
 
 
 _NEEDED = f"""
-link.strong AND link.kind NOT IN ({quote(SPARE)}) AND link.kind NOT LIKE 'catalog:%'
+link.strong AND link.how <> '{REFUSED}' AND link.kind NOT IN ({quote(SPARE)}) AND link.kind NOT LIKE 'catalog:%'
 AND NOT (document.kind IN ({quote(GRAMMARS)}) AND link.kind IN ({quote(_OF_INSTANCES)}))
 AND NOT (document.kind = 'xsd' AND link.kind = 'doctype-system')"""
 
@@ -61,6 +68,43 @@ def resolve_links(store: AnalysisStore, collection: Collection) -> None:
     _keep(store, "redirect", _follow_redirects(store, collection))
     _keep(store, "catalog", _ask_catalogs(store, collection))
     _keep(store, "guess", _take_guesses(store, collection))
+    _mark_refused(store, collection)
+
+
+def _mark_refused(store: AnalysisStore, collection: Collection) -> None:
+    """Note links to pictures and the like that the mission does not collect: nothing is wrong with their documents."""
+    sql = f"SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+    wanted = {target for (target,) in store.rows(sql)}
+    if wanted:
+        refused = collection.rows("SELECT url FROM url WHERE state = 8 AND reason = 'reject-list'")
+        rows = [(REFUSED, url) for (url,) in refused if url in wanted]
+        sql = f"UPDATE link SET how = ? WHERE target = ? AND strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+        with store.transaction():
+            store.db.executemany(sql, rows)
+
+
+#: Documents whose content says nothing; those that others only link to are named by their links.
+_UNNAMED = "coalesce(root, '') = '' AND kind NOT IN ('', 'html', 'archive', 'dtd', 'rnc', 'xquery')"
+
+
+#: Entities with several elements: what would be a fault of a document is none of theirs (XML 1.0, 4.3.2).
+_FRAGMENTS = """
+kind = 'xml' AND fault = 'junk after document element'
+AND id IN (SELECT found FROM link WHERE strong AND kind = 'external-entity' AND found IS NOT NULL)"""
+
+
+def name_parts(store: AnalysisStore) -> None:
+    """Name documents whose content says nothing by the strong links that lead to them."""
+    with store.transaction():
+        store.db.execute(f"DELETE FROM change WHERE document IN (SELECT id FROM document WHERE {_FRAGMENTS})")
+        store.db.execute(
+            f"""UPDATE document SET kind = 'entity', well_formed = NULL, fault = '', fault_line = 0, changes = 0
+                WHERE {_FRAGMENTS}"""
+        )
+        for relation, kind in reversed(PART_KINDS.items()):
+            sql = f"""UPDATE document SET kind = ? WHERE {_UNNAMED}
+                      AND id IN (SELECT found FROM link WHERE strong AND kind = ? AND found IS NOT NULL)"""
+            store.db.execute(sql, (kind, relation))
 
 
 def _keep(store: AnalysisStore, how: str, found: Iterable[tuple[int, str]]) -> None:

@@ -47,6 +47,12 @@ class Text(NamedTuple):
     skipped: str = ""  # what stands before the first tag and should not
     problem: str = ""  # bytes that are not in the encoding
 
+    @property
+    def preface(self) -> str:
+        """What stands before the first tag and is a fault there: blanks are one before an XML declaration alone."""
+        declared = self.data[:5] == b"<?xml" and self.data[5:6].isspace()
+        return self.skipped if declared or not self.skipped.isspace() else ""
+
 
 def read_text(body: bytes, header: str = "") -> Text:
     """The text of a document in any encoding; `header` is the charset that the server announced."""

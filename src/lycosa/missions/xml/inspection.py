@@ -54,8 +54,6 @@ _last = _LastInspection()
 
 def inspect(doc: Doc) -> Inspection:
     """The inspection of a document, which is read once for all calls in a row."""
-    if doc.kind == "html":
-        return _NOTHING
     if _last.known[0] is not doc:
         _last.known = (doc, _inspect(doc))
     return _last.known[1]

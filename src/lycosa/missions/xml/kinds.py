@@ -18,8 +18,8 @@ from lycosa.parse import Doc, Root, xml
 
 #: Every kind, in the order in which lists show them.
 NAMES = (
-    "xml", "xsd", "dtd", "xslt", "xquery", "rdf", "owl", "rng", "rnc", "schematron", "wsdl", "svg", "feed", "sitemap",
-    "xhtml",
+    "xml", "xsd", "dtd", "xslt", "xquery", "rdf", "owl", "rng", "rnc", "schematron", "nvdl", "wsdl", "svg", "feed",
+    "sitemap", "xhtml",
 )  # fmt: skip
 
 XSD = "http://www.w3.org/2001/XMLSchema"
@@ -28,6 +28,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 OWL = "http://www.w3.org/2002/07/owl#"
 RELAXNG = "http://relaxng.org/ns/structure/1.0"
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
+NVDL = "http://purl.oclc.org/dsdl/nvdl/ns/structure/1.0"
 WSDL = "http://schemas.xmlsoap.org/wsdl/"
 WSDL2 = "http://www.w3.org/ns/wsdl"
 SVG = "http://www.w3.org/2000/svg"
@@ -45,6 +46,7 @@ _BY_NAMESPACE = {
     "http://relaxng.org/ns/structure/0.9": "rng",
     SCHEMATRON: "schematron",
     "http://www.ascc.net/xml/schematron": "schematron",
+    NVDL: "nvdl",
     WSDL: "wsdl",
     WSDL2: "wsdl",
     SVG: "svg",
@@ -61,7 +63,7 @@ SUFFIXES = {
     "xq": "xquery", "xqy": "xquery", "xqm": "xquery", "xql": "xquery", "xqu": "xquery", "xquery": "xquery",
     "rdf": "rdf", "owl": "owl", "rng": "rng", "rnc": "rnc", "sch": "schematron", "wsdl": "wsdl", "svg": "svg",
     "xhtml": "xhtml", "xht": "xhtml", "rss": "feed", "atom": "feed", "gml": "xml", "kml": "xml", "xmi": "xml",
-    "xbl": "xml", "xul": "xml", "nvdl": "xml", "xpl": "xml", "xproc": "xml", "wadl": "xml", "mml": "xml", "cat": "xml",
+    "xbl": "xml", "xul": "xml", "nvdl": "nvdl", "xpl": "xml", "xproc": "xml", "wadl": "xml", "mml": "xml", "cat": "xml",
 }  # fmt: skip
 _TYPES = {
     "application/xml-dtd": "dtd",
@@ -85,6 +87,10 @@ _DECLARATION = re.compile(
     rb"(?:\xef\xbb\xbf)?(?>(?>\s+|<!--.*?-->|<\?.*?\?>|%[\w.:-]+;)*)<!(?:(?:ELEMENT|ENTITY|ATTLIST|NOTATION)[\s%]|\[)",
     re.DOTALL,
 )
+_PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_PAGE_TAG = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta|frameset)\b", re.IGNORECASE)
+_ANY_TAG = re.compile(rb"<[A-Za-z_]")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _ANY_DECLARATION = re.compile(r"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!--|%[\w.:-]+;")
 _PREFACE = re.compile(rb"(?:^|\n)[ \t]*(?=<\?xml\s|<!DOCTYPE\s)")
 _ONTOLOGY = re.compile(rb"<(?:[\w.-]+:)?(?:Ontology|ObjectProperty|DatatypeProperty|AnnotationProperty|Restriction)\b")
@@ -122,9 +128,25 @@ class _Stop(Exception):
     """The signal that ends expat's work from inside a callback."""
 
 
+def is_page(doc: Doc) -> bool:
+    """Whether a document is a page of HTML: announced as one, or with the tags of one outside of its comments."""
+    if doc.kind not in ("html", "xhtml"):
+        return False
+    return doc.announced in _PAGE_TYPES or _PAGE_TAG.search(_drop_comments(doc.body)) is not None
+
+
+def _is_bare(doc: Doc) -> bool:
+    """Whether a document that begins as HTML may has no tag outside of its comments, as a module of a DTD."""
+    return not is_page(doc) and _ANY_TAG.search(_drop_comments(doc.body)) is None
+
+
+def _drop_comments(body: bytes) -> bytes:
+    return _COMMENT.sub(b"", body[:_PLAIN_BYTES])
+
+
 def recognise_doc(doc: Doc) -> Kind | None:
     """The kind of a document that was read."""
-    if doc.kind == "html":
+    if doc.kind == "html" and not _is_bare(doc):
         return None
     return recognise(doc.body, url=doc.url, mime=doc.mime, charset=doc.charset)
 

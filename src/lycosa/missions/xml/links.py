@@ -16,7 +16,8 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.xml import non_xml_links
 from lycosa.missions.xml.encoding import Text, read_plain, read_text
-from lycosa.missions.xml.kinds import OWL, RDF, RELAXNG, SCHEMATRON, WSDL, WSDL2, XSD, XSLT, Kind, recognise
+from lycosa.missions.xml.kinds import NVDL, OWL, RDF, RELAXNG, SCHEMATRON, WSDL, WSDL2, XSD, XSLT, Kind, recognise
+from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
 from lycosa.parse import xml
 
 #: References of one document that are kept, strong and weak each.
@@ -28,7 +29,6 @@ _MAX_NAMESPACES = 1000
 
 _XLINK = "http://www.w3.org/1999/xlink"
 _CATALOG = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
-_NVDL = "http://purl.oclc.org/dsdl/nvdl/ns/structure/1.0"
 _XBRL = "http://www.xbrl.org/2003/linkbase"
 _BASE = "http://www.w3.org/XML/1998/namespace base"
 _INSTANCES = tuple(f"http://www.w3.org/{year}/XMLSchema-instance" for year in ("2001", "2000/10", "1999"))
@@ -53,7 +53,7 @@ def _list_rules() -> dict[str, tuple[str, str]]:
     add("xi", ("http://www.w3.org/2001/XInclude", "http://www.w3.org/2003/XInclude"), "include", "href")
     add("catalog", (_CATALOG,), "public system uri systemSuffix uriSuffix", "uri")
     add("catalog", (_CATALOG,), "nextCatalog delegatePublic delegateSystem delegateURI", "catalog")
-    add("nvdl", (_NVDL,), "validate", "schema")
+    add("nvdl", (NVDL,), "validate", "schema")
     add("owl", (OWL,), "imports", f"{RDF} resource")
     add("xbrl", (_XBRL,), "schemaRef linkbaseRef roleRef arcroleRef", f"{_XLINK} href")
     add("wadl", ("http://wadl.dev.java.net/2009/02", "http://research.sun.com/wadl/2006/10"), "include", "href")
@@ -76,6 +76,15 @@ RELATIONS = frozenset(
     {*(relation for relation, _ in _RULES.values()), *_LOCATIONS.values(), *_ENTITIES, *_COMPACT}
     | {f"pi:{target}" for target in _PIS}
 )
+
+#: What a document is, of which only the link to it tells something.
+PARTS = {"doctype-system": "dtd", "parameter-entity": "dtd", "external-entity": "entity"}
+
+
+def name_part(relation: str) -> str:
+    """The kind of a document whose content says nothing, by the strong link that leads to it."""
+    return PARTS.get(relation, "part")
+
 
 _ADDRESS = re.compile(rb"""(?:https?|ftp)://[^\s"'<>\\]{1,2000}""")
 _RELATIVE = re.compile(rb"""[\s:](?:href|src)\s*=\s*(?:"([^"<>]{1,2000})"|'([^'<>]{1,2000})')""")
@@ -141,6 +150,10 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
     text = read_text(body, charset)
     preface = _find_preface_fault(text)
     fault = tracer.read(text.data, behind=preface is not None)
+    if fault is not None and fault.message == INVALID_TOKEN and not text.data.isascii():
+        again = _Tracer(url)
+        if again.read(fold_names(text.data), behind=preface is not None) is None:
+            tracer, fault = again, None
     fault = preface or fault or (Fault(text.problem) if text.problem else None)
     if kind.name == "xquery":
         source = text.data.decode("utf-8", "replace")
@@ -151,9 +164,9 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
 
 def _find_preface_fault(text: Text) -> Fault | None:
     """The fault that a strict parser would find before the first tag."""
-    if not text.skipped or (text.skipped.isspace() and not text.data.startswith(b"<?xml")):
+    if not text.preface:
         return None
-    return Fault("blanks before the XML declaration" if text.skipped.isspace() else "text before the first tag", 1, 1)
+    return Fault("blanks before the XML declaration" if text.preface.isspace() else "text before the first tag", 1, 1)
 
 
 class _Tracer:

@@ -13,7 +13,9 @@ _LITERAL = r"""(?:"[^"]*"|'[^']*')"""
 _DTD = re.compile(
     rf"""<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)
     |<!ENTITY\s+(?P<parameter>%\s+)?[^\s"'<>%]+\s+(?:SYSTEM|PUBLIC\s+{_LITERAL})\s+(?P<system>{_LITERAL})(?P<ndata>\s+NDATA\b)?
-    |<!ENTITY\s+(?:%\s+)?[^\s"'<>%]+\s+{_LITERAL}""",
+    |<!ENTITY\s+%\s+(?P<switch>[^\s"'<>%]+)\s+(?P<value>{_LITERAL})
+    |<!ENTITY\s+[^\s"'<>%]+\s+{_LITERAL}
+    |<!\[\s*(?P<section>[A-Z]+|%[^\s;<>%]+;)\s*\[|(?P<end>\]\]>)""",
     re.DOTALL | re.VERBOSE,
 )
 _QUERY_COMMENT = re.compile(r"\(:(?>(?:(?!:\)|\(:).)*):\)", re.DOTALL)
@@ -36,11 +38,24 @@ _COMPACT_LITERALS = re.compile(_COMPACT_LITERAL, re.DOTALL)
 
 
 def scan_dtd(text: str) -> Iterator[tuple[str, str, int]]:
-    """The external entities that a DTD, or the subset inside a document, declares."""
+    """The external entities that a DTD, or the subset inside a document, declares.
+
+    What is declared in an ignored section has relation "doc": another DTD may switch that on, this one does without it.
+    """
+    switches: dict[str, str] = {}
+    sections: list[bool] = []  # those that are open: whether each is ignored
     for found in _DTD.finditer(text):
         if (system := found["system"]) is not None:
             relation = "parameter-entity" if found["parameter"] else "external-entity"
-            yield "ndata-entity" if found["ndata"] else relation, system[1:-1], found.start()
+            relation = "ndata-entity" if found["ndata"] else relation
+            yield "doc" if True in sections else relation, system[1:-1], found.start()
+        elif (section := found["section"]) is not None:
+            word = switches.get(section[1:-1], "") if section[0] == "%" else section
+            sections.append(word == "IGNORE")
+        elif found["end"] and sections:
+            sections.pop()
+        elif found["switch"] is not None and True not in sections:
+            switches.setdefault(found["switch"], found["value"][1:-1].strip())  # the first declaration counts
 
 
 def blank_comments(text: str) -> str:

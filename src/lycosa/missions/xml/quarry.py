@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from lycosa import urls
 from lycosa.missions.xml import schema_guesses
 from lycosa.missions.xml.inspection import Inspection, find_inside, index_members, inspect
-from lycosa.missions.xml.kinds import SUFFIXES, Kind
-from lycosa.missions.xml.links import RELATIONS, Reference, Trace
+from lycosa.missions.xml.kinds import SUFFIXES, Kind, is_page
+from lycosa.missions.xml.links import RELATIONS, Reference, Trace, name_part
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -46,6 +46,10 @@ class Xml(Quarry):
         """The kind ("xsd", "dtd"…), or the format of an archive that holds such documents; XHTML is none."""
         found = inspect(doc)
         return found.kind if found.is_quarry else None
+
+    def recognise_part(self, doc: Doc, relation: str) -> str | None:
+        """What a strong link leads to is kept, whatever its content says: a text, an entity; a page of HTML is none."""
+        return None if is_page(doc) else name_part(relation)
 
     def links(self, doc: Doc) -> Iterable[Link]:
         """Strong links by their relation, then the others; of an archive those that lead out of it."""

@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from lycosa.analysis.analyzer import Corrected, Correction
 from lycosa.missions.xml.encoding import Text, find_codec, read_text
+from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
 from lycosa.parse import charset as charsets
 from lycosa.parse import xml
 from lycosa.parse.xml_tag_repair import repair_tags, skip_doctype
@@ -107,6 +108,13 @@ CODES = {
 
 def find_fault(data: bytes) -> tuple[str, int]:
     """The first error of a strict parser in a document in UTF-8, and its line; empty: there is none."""
+    fault = _find_fault(data)
+    if fault[0] == INVALID_TOKEN and not data.isascii() and not _find_fault(fold_names(data))[0]:
+        return "", 0
+    return fault
+
+
+def _find_fault(data: bytes) -> tuple[str, int]:
     parser = xml.open_parser(namespaces=True)
     if b"<!ENTITY" in data:
         parser.DefaultHandler = _ignore  # with it expat does not expand entities in the text
@@ -154,8 +162,8 @@ def _note_decoding(body: bytes, text: Text) -> list[Correction]:
     if text.problem or (not find_codec(body) and not _decodes(body, text.encoding)):
         read_as = charsets.decode_body(body, text.encoding).charset
         changes.append(Correction("encoding", f"declared or taken for {text.encoding}, read as {read_as}", 1))
-    if text.skipped and (not text.skipped.isspace() or text.data.startswith(b"<?xml")):
-        changes.append(Correction("preface", f"{len(text.skipped)} characters before the first tag", 1))
+    if text.preface:
+        changes.append(Correction("preface", f"{len(text.preface)} characters before the first tag", 1))
     return changes
 
 

@@ -12,6 +12,7 @@ import apsw
 from lycosa.analysis.store import open_readonly
 from lycosa.collection.collection import Collection
 from lycosa.missions.api import Report
+from lycosa.missions.xml.closure import UNCHECKED, quote
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
@@ -19,11 +20,14 @@ from lycosa.output.wording import counted
 
 _TOP = 15  # bars
 _ROWS = 200  # of a table
-_FAMILY = "kind NOT IN ('', 'html', 'archive')"
+#: Not what the core sees in other files, but texts, which documents include; a plan may have kinds of its own.
+_FAMILY = """kind NOT IN
+    ('', 'html', 'archive', 'image', 'audio', 'video', 'font', 'document', 'pdf', 'json', 'binary')"""
 _SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 _SIZE_NAMES = ["<100", "100", "300", "1k", "3k", "10k", "30k", "100k", "300k", "1M", "3M", "≥10M"]
 _DEEPEST = 30
-_VALIDITY = {"valid": 4, "invalid": 2, "unknown": 6, "usable": 1, "unusable": 5, "no schema": 3}  # with its colour
+#: With its colour.
+_VALIDITY = {"valid": 4, "invalid": 2, "unknown": 6, "usable": 1, "unusable": 5, "no schema": 3, "not checked": 7}
 _CLOSURE = {"complete": 4, "guessed": 6, "incomplete": 2}
 
 
@@ -103,12 +107,12 @@ class XmlReport:
         total = self._value("SELECT count(DISTINCT value) FROM facet WHERE name = 'uses'")
         bars = [Bar(row[0], (row[1],)) for row in rows[:_TOP]]
         cells = [(TableLink(row[0]), row[1], int(row[2])) for row in rows]
-        shown = _shown_of(len(rows), total, "namespaces")
+        shown = _title_of(len(rows), total, "namespaces")
         return Section(
             "Namespaces",
             [
                 draw_bars(bars, title="Documents by namespace"),
-                fold(f"All {shown}", table(("namespace", "documents", "elements"), cells)),
+                fold(shown, table(("namespace", "documents", "elements"), cells)),
             ],
         )
 
@@ -161,7 +165,8 @@ class XmlReport:
 
     def _validity(self) -> Section:
         rows = self._rows(
-            f"""SELECT kind, coalesce(nullif(validity, ''), 'no schema'), count(*) FROM document
+            f"""SELECT kind, coalesce(nullif(validity, ''),
+                    iif(kind IN ({quote(UNCHECKED)}), 'not checked', 'no schema')), count(*) FROM document
                 WHERE {_FAMILY} GROUP BY 1, 2"""
         )
         kinds: dict[str, dict[str, int]] = {}
@@ -184,7 +189,8 @@ class XmlReport:
             [
                 text(
                     "Documents are checked against the schema that they name, if it was collected; schemas that are"
-                    " part of no other are compiled with all that they include."
+                    " part of no other are compiled with all that they include. Not checked: schemas that are part of"
+                    " another, and languages that no validator here knows."
                 ),
                 draw_bars(bars, series=tuple(_VALIDITY), colours=tuple(_VALIDITY.values()), title="Validity by kind"),
                 fold(
@@ -206,7 +212,7 @@ class XmlReport:
         bars = [Bar(row[0], row[1:], f"{int(sum(row[1:])):,}") for row in rows]
         wanted = self._rows(
             f"""SELECT coalesce(nullif(target, ''), href) AS address, group_concat(DISTINCT kind),
-                count(DISTINCT document) FROM link WHERE strong AND found IS NULL
+                count(DISTINCT document) FROM link WHERE strong AND found IS NULL AND how = ''
                 GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT {_ROWS}"""
         )
         large = self._rows(
@@ -244,12 +250,14 @@ class XmlReport:
 
     def _links(self) -> Section:
         rows = self._rows(
-            """SELECT kind, count(*), total(found IS NOT NULL), total(found IS NULL) FROM link WHERE strong
+            """SELECT kind, count(*), total(found IS NOT NULL), total(found IS NULL AND how = ''),
+               total(how = 'refused') FROM link WHERE strong
                GROUP BY kind ORDER BY count(*) DESC"""
         )
-        bars = [Bar(row[0], row[2:4], f"{row[1]:,}") for row in rows]
+        bars = [Bar(row[0], row[2:5], f"{row[1]:,}") for row in rows]
         return Section(
-            "Links", [draw_bars(bars, series=("collected", "missing"), colours=(1, 2), title="Links by kind")]
+            "Links",
+            [draw_bars(bars, series=("collected", "missing", "not wanted"), colours=(1, 2, 7), title="Links by kind")],
         )
 
     def _hosts(self) -> Section:
@@ -266,7 +274,7 @@ class XmlReport:
             "Hosts",
             [
                 draw_bars(bars, title="Documents by host"),
-                fold(f"All {_shown_of(len(rows), total, 'hosts')}", table(head, cells)),
+                fold(_title_of(len(rows), total, "hosts"), table(head, cells)),
             ],
         )
 
@@ -298,6 +306,10 @@ def _share(part: int, whole: int) -> str:
 
 def _shown_of(shown: int, total: int, what: str) -> str:
     return f"{total:,} {what}" if total <= shown else f"{shown:,} of {total:,} {what}"
+
+
+def _title_of(shown: int, total: int, what: str) -> str:
+    return f"All {total:,} {what}" if total <= shown else f"The first {shown:,} of {total:,} {what}"
 
 
 def _size(count: float) -> str:

@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
+from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
 from lycosa.parse import xml
 
 _ELEMENT = re.compile(r"<!ELEMENT\s+([^\s<>]+)")
@@ -57,7 +58,13 @@ class Structure(Struct):
 
 def measure(data: bytes) -> Structure:
     """Count what is in a document, up to the first error if it has one."""
-    return _Counter(data).run()
+    found = _Counter(data).run()
+    if found.fault == INVALID_TOKEN and not data.isascii():
+        folded = _Counter(fold_names(data)).run()
+        if not folded.fault:
+            folded.chars = found.chars
+            return folded
+    return found
 
 
 def measure_dtd(text: str) -> Structure:

@@ -117,8 +117,8 @@ def read_source(documents: DocumentSource, document: int) -> bytes | None:
     doc = documents.read(document)
     if doc is None:
         return None
-    row = next(documents.rows("SELECT kind FROM document WHERE id = ?", (document,)), None)
-    if row is not None and row[0] in ("dtd", "rnc", "xquery"):
+    row = next(documents.rows("SELECT root FROM document WHERE id = ?", (document,)), None)
+    if row is not None and not row[0]:  # no document with tags: a DTD, a text
         return doc.body
     repaired = repair(doc.body)
     return doc.body if repaired is None else repaired.data
@@ -266,7 +266,8 @@ class Validator:
             if b"<!ENTITY" in body or b"[" in body[: body.find(b"<!DOCTYPE") + 2000] or _has_entities(body):
                 return self._check_whole(body, url, options)
             tree = _parse(body, url)
-            root, named = tree.getroottree().docinfo.root_name, tree.getroottree().docinfo.internalDTD
+            root, named = etree.QName(tree).localname, tree.getroottree().docinfo.internalDTD
+            root = f"{tree.prefix}:{root}" if tree.prefix else root  # DTDs know names as they are written
             if tree.getroottree().docinfo.standalone:
                 return self._check_whole(body, url, options)  # it promises to need no default of its DTD
             if named is not None and root != named.name:

@@ -261,6 +261,8 @@ def test_what_a_description_must_be() -> None:
     assert verdict == ("", "") and doc is not None and found is not None and found.service.items == 1
     assert judge_description(reply(WCS.encode()), "WMS")[0] == ("wrong type", "it is WCS now")
     assert judge_description(reply(REPORT), "WMS")[0] == ("exception", "NoApplicableCode")
-    assert judge_description(reply(b"", status=503, reason="http-503"), "WMS")[0] == ("dead", "http-503")
+    assert judge_description(reply(b"", status=503, reason="http-503"), "WMS")[0] == ("error", "http-503")
+    assert judge_description(reply(b"", status=404, reason="http-404"), "WMS")[0] == ("dead", "http-404")
+    assert judge_description(reply(b""), "WMS")[0] == ("wrong type", "empty-answer")
     assert judge_description(Reply("http://a.org/", "robots"), "WMS")[0] == ("forbidden", "robots")
     assert judge_description(Reply("http://a.org/", "robots-http-503"), "WMS")[0] == ("forbidden", "robots-http-503")

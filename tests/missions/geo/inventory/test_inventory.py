@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from support.loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
+from lycosa.missions.geo.check.check_outcome import judge_description
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import Trait, agree, endpoint_key, group, is_same, local_name, service_key
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
@@ -19,6 +20,7 @@ from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilte
 from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_exception_report
 from lycosa.model import State
 from lycosa.parse import read
+from lycosa.politeness import single_requests
 
 TOWN = "maps.villarrubia.geoworld.test/geoserver/ows"
 
@@ -145,6 +147,19 @@ def test_states_of_addresses() -> None:
     assert service_state.state_of(State.FETCHED, "", exception=True) == "exception"
 
 
+def test_a_check_has_the_words_of_the_inventory() -> None:
+    """One answer has one verdict, whether a crawl got it or a check."""
+    for reason in ("http-404", "http-410", "http-403", "http-400", "http-500", "http-503", "dns", "timeout", "robots"):
+        state = State.GONE if reason in ("http-404", "http-410") else State.FAILED
+        status = int(reason[5:]) if reason.startswith("http-") else 0
+        answer = single_requests.Reply("http://a.org/wms", reason, status)
+        word = service_state.state_of(state, reason)
+        assert judge_description(answer, "WMS")[0] == (word, reason)
+        answer.headers, answer.body = {"content-type": "text/xml"}, b'<ExceptionReport><E code="No"/></ExceptionReport>'
+        if status:
+            assert judge_description(answer, "WMS")[0] == (word, "No")
+
+
 def test_what_is_only_a_guess() -> None:
     """A place that was tried beside another service, or for the words of a link, is no service that died."""
     url = "http://a.org/geoserver/ows?service=WFS&request=GetCapabilities"
@@ -167,6 +182,10 @@ def test_what_is_only_a_guess() -> None:
         "http://a.org/2019/news-wms/?service=WMS&request=GetCapabilities", "geo: link: endpoint", State.GONE
     )
     assert news is not None and news.guess
+    layer = service_state.find_hypothesis(
+        "http://a.org/wms?service=WMS&request=GetCapabilities", "geo: layer of QGIS: endpoint", State.FETCHED
+    )
+    assert layer is not None and not service_state.is_guess(layer, "other", elsewhere=False, itself=False)
 
 
 def test_a_page_among_services_is_none() -> None:
@@ -245,8 +264,9 @@ def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     """`lycosa services` tells the sum and a table to people, every column to programs."""
     assert main(["services", "-c", str(atlas), "--format", "table"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("8 services on 3 hosts with 13 layers; WMS 3, ")
-    assert said.splitlines()[0].endswith("8 live, 1 exception, 1 refused, 1 forbidden, 1 dead")
+    head, _, _, _, *rows = said.splitlines()
+    assert head.startswith("12 services on 3 hosts with 13 layers; 8 live, 1 exception, 1 refused, 1 forbidden, 1 dead")
+    assert head.endswith("; WMS 7, ATOM 1, CSW 1, OGCAPI 1, WFS 1, WMTS 1") and len(rows) == 12
     assert main(["services", "-c", str(atlas), "--kind", "ATOM"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert tuple(row) == SERVICES and row["licence"] == "CC-BY-4.0" and row["layers"] == 2
@@ -255,7 +275,38 @@ def test_the_verb_lists(atlas: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     lines = out.read_text().splitlines()
     assert lines[0] == ",".join(LAYERS) and len(lines) == 14
     assert main(["services", "-c", str(atlas), "--state", "alive"]) == 2
-    assert "allowed: live, exception" in capsys.readouterr().err
+    assert "allowed: live, empty, exception" in capsys.readouterr().err
+
+
+def test_a_kind_that_no_service_has_is_refused(atlas: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that must be empty is a mistake, wherever the kind is given; patterns and small letters are none."""
+    for words in (["services"], ["export", "layers", "-o", "-"], ["check-services"]):
+        assert main([*words, "-c", str(atlas), "--kind", "NOPE"]) == 2
+        assert "no kind 'NOPE' of services; allowed: WMS, WFS, " in capsys.readouterr().err
+    assert main(["services", "-c", str(atlas), "--kind", "w?s"]) == 0
+    assert main(["services", "-c", str(atlas), "--kind", "sos"]) == 0
+
+
+def test_the_sum_of_layers_is_that_of_their_rows(crawl_geo: Callable[[Web, str], Collection]) -> None:
+    """In two versions with different layers, and listed twice by one name: what is counted is what is listed."""
+    layers = "<Layer><Title>T</Title>{}</Layer>"
+    named = "<Layer><Name>{0}</Name><Title>{0}</Title></Layer>"
+    held = "<Service><Title>Maps</Title></Service><Capability>{}</Capability>"
+    old = f'<WMT_MS_Capabilities version="1.1.1">{held}</WMT_MS_Capabilities>'
+    new = f'<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms">{held}</WMS_Capabilities>'
+    web = Web()
+    ask = "/wms?service=WMS&request=GetCapabilities"
+    web["maps.test/"] = html(f"http://maps.test{ask}", f"http://maps.test{ask}&version=1.1.1")
+    typed = {"Content-Type": "text/xml"}
+    twice = "".join(map(named.format, "aab"))
+    web[f"maps.test{ask}"] = Reply(new.format(layers.format(twice)).encode(), headers=typed)
+    web[f"maps.test{ask}&version=1.1.1"] = Reply(old.format(layers.format(named.format("c"))).encode(), headers=typed)
+    collection = crawl_geo(web, "http://maps.test/")
+    with collection.snapshot():
+        inventory = ServiceInventory(collection)
+        (entry,) = inventory.live
+        assert entry.service.items == len(list(inventory.layers())) == 3
+    web.close()
 
 
 def test_nothing_to_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,6 +420,97 @@ def test_every_layer_has_an_identifier_of_its_own(tmp_path: Path) -> None:
         layers = list(ServiceInventory(collection).layers())
         assert sorted(layer.item.title for layer in layers) == ["A", "Same", "Same", "Same"]
         assert len({layer.id for layer in layers}) == 4
+    web.close()
+
+
+def test_an_api_is_called_as_its_first_page_says(tmp_path: Path) -> None:
+    """What one of its collections is called, is about and is found by is not said of the API."""
+    web = Web()
+
+    def put(address: str, content: dict[str, object]) -> None:
+        web[address] = Reply(json.dumps(content).encode(), headers={"Content-Type": "application/json"})
+
+    part: dict[str, object] = {"id": "wells", "title": "Wells", "description": "All of them", "keywords": ["water"]}
+    part |= {"extent": {}, "links": [{"rel": "items", "href": "http://maps.test/api/collections/wells/items"}]}
+    rels = {"conformance": "conformance", "data": "collections"}
+    links = [{"rel": rel, "href": f"http://maps.test/api/{name}"} for rel, name in rels.items()]
+    put("maps.test/api", {"title": "Basin", "description": "Of a river", "keywords": ["basin"], "links": links})
+    put("maps.test/api/collections", {"collections": [part], "links": []})
+    put("maps.test/api/collections/wells", part)
+    put("maps.test/bare/collections/wells", part)
+    web["maps.test/"] = html("/api", "/api/collections", "/api/collections/wells", "/bare/collections/wells")
+    with hunt(web, tmp_path) as collection:
+        found = {e.service.endpoint: e.service for e in ServiceInventory(collection).live}
+        api, bare = found["http://maps.test/api"], found["http://maps.test/bare"]
+        assert (api.title, api.abstract, api.keywords, api.items) == ("Basin", "Of a river", ("basin",), 1)
+        assert (bare.title, bare.abstract, bare.keywords, bare.items) == ("", "", (), 1)
+    web.close()
+
+
+def test_an_empty_service_is_not_live(tmp_path: Path) -> None:
+    """Programs describe services that nobody configured: linked they are empty, beside others they are a guess."""
+    web = Web()
+    wcs = """<Capabilities version="2.0.1" xmlns="http://www.opengis.net/wcs/2.0"><Contents/></Capabilities>"""
+    wms = '<WMS_Capabilities version="1.3.0"><Capability><Layer><Name>a</Name></Layer></Capability></WMS_Capabilities>'
+    for address, body in (
+        ("maps.test/ows?service=WMS&request=GetCapabilities", wms),
+        ("maps.test/ows?request=GetCapabilities&service=WCS", wcs.replace("<Contents", "<!-- 1 --><Contents")),
+        ("maps.test/wcs?service=WCS&request=GetCapabilities", wcs),
+    ):
+        web[address] = Reply(body.encode(), headers={"Content-Type": "text/xml"})
+    web["maps.test/"] = html("/ows?service=WMS&request=GetCapabilities", "/wcs?service=WCS&request=GetCapabilities")
+    with hunt(web, tmp_path) as collection:
+        entries = [entry for entry in ServiceInventory(collection).entries if entry.sources]
+        found = {entry.service.endpoint + " " + entry.service.type: (entry.state, entry.guess) for entry in entries}
+    assert found == {
+        "http://maps.test/ows WMS": ("live", False),
+        "http://maps.test/ows WCS": ("empty", True),
+        "http://maps.test/wcs WCS": ("empty", False),
+    }
+    web.close()
+
+
+def test_a_dead_endpoint_of_several_kinds_is_told_once(tmp_path: Path) -> None:
+    """Nobody named the kind: what was tried there is no service of its own."""
+    web = Web()
+    web["maps.test/"] = html("/ows")
+    with hunt(web, tmp_path) as collection:
+        (entry,) = ServiceInventory(collection).entries
+        assert (entry.service.type, entry.service.endpoint, entry.state) == ("", "http://maps.test/ows", "dead")
+    web.close()
+
+
+def test_a_wmts_in_two_encodings_is_one_service(tmp_path: Path) -> None:
+    """It describes itself in answer to a request, and in a file; another one of the host has other layers."""
+    web = Web()
+    body = """<Capabilities version="1.0.0" xmlns="http://www.opengis.net/wmts/1.0" xmlns:o="http://www.opengis.net/ows/1.1">
+        <o:ServiceIdentification><o:Title>Tiles</o:Title></o:ServiceIdentification><Contents><!-- {} --><Layer>
+        <o:Identifier>{}</o:Identifier></Layer></Contents></Capabilities>"""
+    addresses = (
+        "/service?service=WMTS&request=GetCapabilities",
+        "/wmts/1.0.0/WMTSCapabilities.xml",
+        "/2/wmts/1.0.0/WMTSCapabilities.xml",
+    )
+    for address, encoding, layer in zip(addresses, ("KVP", "REST", "REST"), ("a", "a", "b"), strict=True):
+        web[f"maps.test{address}"] = Reply(body.format(encoding, layer).encode(), headers={"Content-Type": "text/xml"})
+    web["maps.test/"] = html(*addresses)
+    with hunt(web, tmp_path) as collection:
+        assert sorted(len(entry.endpoints) for entry in ServiceInventory(collection).live) == [1, 2]
+    web.close()
+
+
+def test_a_page_of_the_same_name_is_no_service(tmp_path: Path) -> None:
+    """A program for warehouses is called WMS, too; and a number of a private network names nobody on the web."""
+    web = Web()
+    web["maps.test/"] = html(
+        '<a href="/wms">WMS</a><a href="/wms/">WMS login</a>'
+        '<a href="http://10.1.2.3/wms?service=WMS&request=GetCapabilities">maps</a>'
+    )
+    for path in ("/wms", "/wms/", "/wms?service=WMS&request=GetCapabilities"):
+        web[f"maps.test{path}"] = Reply(b"<html><title>Stock</title><body>" + 300 * b"Pallets. " + b"</body></html>")
+    with hunt(web, tmp_path) as collection:
+        entries = list_services(ServiceInventory(collection), ServiceFilter())
+        assert [entry.service.endpoint for entry in entries] == []
     web.close()
 
 

@@ -137,3 +137,18 @@ def test_thredds() -> None:
     assert len(proposed(xml(THREDDS.format(many)))) == 10_000
     nested = '<service serviceType="WMS" base="/w/">' * 200 + "</service>" * 200
     assert proposed(xml(THREDDS.format(nested))) == {}
+
+
+def test_a_part_of_an_api_leads_to_its_first_page() -> None:
+    """Lists without links, of classes, collections or tile matrix sets: the API itself is asked."""
+    for name, held in (
+        ("conformance", '{"conformsTo": ["https://a.org/spec/x/1.0/conf/core"]}'),
+        ("collections", '{"collections": [{"id": "rivers", "extent": {}}]}'),
+        ("tileMatrixSets", '{"tileMatrixSets": [{"id": "WebMercatorQuad", "links": []}]}'),
+    ):
+        for form in ("", "?f=json"):
+            doc = read(f"http://a.org/api/{name}{form}", {"content-type": "application/json"}, held.encode())
+            assert [hint.url for hint in find_hints(doc) if hint.rule != HOME] == [f"http://a.org/api{form}"]
+    landing = b'{"links": [{"rel": "conformance", "href": "c"}, {"rel": "service-desc", "href": "d"}]}'
+    doc = read("http://a.org/qgis/wfs3?map=/a.qgs&f=json", {"content-type": "application/json"}, landing)
+    assert [hint.url for hint in find_hints(doc) if hint.rule != HOME] == []

@@ -75,6 +75,27 @@ def told(url: str) -> list[tuple[str, str]]:
         ("http://x.org/stac/v1", "STAC", "http://x.org/stac/v1"),
         ("http://x.org/v?url=http%3A%2F%2Fy.org%2Fwfs%3Fkey%3D1&z=3", "WFS", "http://y.org/wfs?key=1"),
         ("http://x.org/proxy?http://y.org/wms?service=WMS&request=GetMap", "WMS", "http://y.org/wms"),
+        (
+            "http://x.org/q.fcgi?MAP=/a.qgs&SERVICE=WMS&REQUEST=GetPrint&TEMPLATE=A4&map0:EXTENT=1,2&map0:LAYERS=a",
+            "WMS",
+            "http://x.org/q.fcgi?MAP=/a.qgs",
+        ),
+        ("http://x.org/s?request=GetMap&sld_version=1.1.0&_t=7&dim_run=2&key=7", "WMS", "http://x.org/s?key=7"),
+        ("http://x.org/s?request=GetMap&layers=a&v=1699999999999&id=1699999999", "WMS", "http://x.org/s?id=1699999999"),
+        ("http://x.org/wms?map=a&layers=b&styles=&bbox=1,2,3,4", "WMS", "http://x.org/wms?map=a"),
+        ("http://x.org/q?MAP=/a.qgs?request=DescribeFeatureType&service=WFS", "WFS", "http://x.org/q?MAP=/a.qgs"),
+        (
+            "http://x.org/geoserver/gwc/service/wmts/rest/a:b/raster/EPSG:900913/EPSG:900913:5/12/17?format=image/png",
+            "WMTS",
+            "http://x.org/geoserver/gwc/service/wmts",
+        ),
+        ("http://x.org/geoserver/gwc/service/tms/1.0.0/a:b", "TMS", "http://x.org/geoserver/gwc/service/tms/1.0.0"),
+        ("http://x.org/wmts/a/g/5/12/17", "WMTS", "http://x.org/wmts/1.0.0/WMTSCapabilities.xml"),
+        ("http://x.org/wms/GetMap?layers=a", "WMS", "http://x.org/wms"),
+        ("http://x.org/wms/GetMaps-of-1900", "WMS", "http://x.org/wms/GetMaps-of-1900"),
+        ("http://x.org/a/services/R/MapServer/WmsServer?", "WMS", "http://x.org/a/services/R/MapServer/WMSServer"),
+        ("http://wms.x.org", "WMS", "http://wms.x.org/"),
+        ("https://inspire-wfs2.x.org/?map=a", "WFS", "https://inspire-wfs2.x.org/?map=a"),
     ],
 )
 def test_what_an_address_tells(url: str, service: str, endpoint: str) -> None:
@@ -104,6 +125,8 @@ def test_what_an_address_tells(url: str, service: str, endpoint: str) -> None:
         "http://x.org/data/rivers.gml",
         "ftp://x.org/wms",
         "http://x.org/",
+        "http://wms.org/",
+        "http://wms.x.org/products",
         "wms",
         "",
     ],
@@ -147,6 +170,10 @@ def test_endpoints() -> None:
     )
     assert find_endpoint("http://x.org/api/collections?f=json", "OGCAPI") == "http://x.org/api"
     assert find_endpoint("http://x.org/api?f=json", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/tileMatrixSets", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/map/tiles", "OGCAPI") == "http://x.org/api"
+    assert find_endpoint("http://x.org/api/collections/a/tiles?f=json", "OGCAPI") == "http://x.org/api"
+    assert told("http://x.org/t/tileMatrixSets/WebMercatorQuad") == [("OGCAPI", "http://x.org/t")]
 
 
 def test_what_tells_services_of_one_program_apart() -> None:

@@ -162,6 +162,13 @@ COLLECTION = {"id": "rivers", "extent": {"spatial": {"bbox": [[0, 1, 2, 3]]}}, "
         (COLLECTION, "ogcapi:collection"),
         ({"conformsTo": ["http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core"]}, "ogcapi:conformance"),
         ({"processes": [{"id": "buffer", "links": []}], "links": []}, "ogcapi:processes"),
+        ({"collections": [{"id": "rivers", "extent": {"spatial": {}}}]}, "ogcapi:collections"),
+        ({"collections": [{"name": "rivers", "links": []}], "numberMatched": 1}, "ogcapi:collections"),
+        ({"collections": [{"id": "rivers", "itemType": "feature", "title": "Rivers"}]}, "ogcapi:collections"),
+        ({"conformsTo": ["https://maps.example.org/spec/own-1/1.0/conf/core", "urn:x:conf:a"]}, "ogcapi:conformance"),
+        ({"tileMatrixSets": [{"id": "WebMercatorQuad", "links": []}]}, "ogcapi:tilematrixsets"),
+        ({"tileMatrixSets": [{"id": "WGS1984Quad", "crs": "http://x/4326"}], "links": []}, "ogcapi:tilematrixsets"),
+        ({"tilesets": [{"dataType": "map", "links": [], "crs": "http://x/3857"}]}, "ogcapi:tilesets"),
         ({"stac_version": "1.0.0", "type": "Catalog", "id": "c", "links": []}, "stac:catalog/1.0.0"),
         ({"stac_version": "0.9.0", "id": "c", "extent": {}, "links": []}, "stac:collection/0.9.0"),
         ({"currentVersion": 10.91, "folders": ["a"], "services": []}, "arcgis:directory/10.91"),
@@ -198,6 +205,10 @@ def test_services_in_json(found: object, kind: str) -> None:
         {"error": {"code": 499, "message": "Token Required"}},
         {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"tilejson": {}}},
         {"collections": ["shoes", "hats"]},
+        {"collections": [{"id": 1, "title": "Shoes"}]},
+        {"conformsTo": ["https://project-open-data.cio.gov/v1.1/schema"]},
+        {"tilesets": [{"name": "dungeon", "image": "a.png"}]},
+        {"tileMatrixSets": ["a"]},
         {"folders": ["a"], "services": ["b"]},
         {"tilejson": {"a": 1}},
         {"links": [1, "x", {"rel": 5}], "id": [], "extent": 7},
@@ -207,6 +218,14 @@ def test_services_in_json(found: object, kind: str) -> None:
 def test_json_that_is_no_service(found: object) -> None:
     """Data, items, schemas, styles, errors and shops are none."""
     assert kind_of(json.dumps(found), "application/json") is None
+
+
+def test_a_list_of_classes_is_known_by_its_address_too() -> None:
+    """Vendors name classes as they like."""
+    listed = b'{"conformsTo": ["https://maps.example.org/classes/core"]}'
+    typed = {"content-type": "application/json"}
+    assert recognise(read("https://maps.example.org/api/conformance?f=json", typed, listed)) == "ogcapi:conformance"
+    assert recognise(read("https://maps.example.org/api/data", typed, listed)) is None
 
 
 def test_pages_of_a_rest_directory() -> None:

@@ -107,6 +107,13 @@ def test_plain_text() -> None:
     assert page("<p>WMS: http://www.opengis.net/wms and http://a.org/page.html</p>") == []
 
 
+@pytest.mark.parametrize("quote", ["&quot;", "&#34;", "&#x22;", "&apos;", "&gt;"])
+def test_markup_that_a_page_shows(quote: str) -> None:
+    """An address in markup that a page shows as text ends where its quote does, however that is written."""
+    shown = f"WMS: &lt;Online href={quote}{ENDPOINT}{quote}/&gt;&lt;/Get&gt;"
+    assert proposed(page(f"<pre>{shown}</pre>")) == {ENDPOINT: "text: an address among services"}
+
+
 @pytest.mark.parametrize(
     ("script", "service", "endpoint"),
     [
@@ -334,12 +341,105 @@ def test_capabilities_lead_on() -> None:
     </MetadataURL></Layer></Capability></WMS_Capabilities>"""
     found = proposed(xml(body, caps("http://a.org/ows", "WMS")))
     assert found == {
-        "http://a.org/ows?request=GetCapabilities&service=WFS": "beside a WMS",
-        "http://a.org/ows?request=GetCapabilities&service=WCS": "beside a WMS",
+        **{
+            f"http://a.org/ows?request=GetCapabilities&service={kind}": f"beside a WMS: {kind}"
+            for kind in ("WFS", "WCS", "WMTS", "WPS")
+        },
         "http://a.org/md/1?id=2&x=3": "metadata of a layer",
     }
     elsewhere = proposed(xml(body.replace("http://a.org/ows?", "http://b.org/wms?"), caps("http://a.org/maps", "WMS")))
     assert elsewhere[caps("http://b.org/wms", "WMS")] == "link: endpoint"
+
+
+def test_what_a_program_serves_at_one_endpoint() -> None:
+    """MapServer has no tiles, QGIS Server also an OGC API, whatever its path; who was asked beside leads to no more."""
+    body = '<WMS_Capabilities version="1.3.0"{}/>'
+
+    def beside(endpoint: str, more: str = "") -> list[str]:
+        hints = xml(body.format(more), caps(endpoint, "WMS"))
+        return [hint.service if hint.service != "OGCAPI" else hint.url for hint in hints if "beside" in hint.rule]
+
+    assert beside("http://a.org/cgi-bin/mapserv?map=/a.map") == ["WFS", "WCS"]
+    assert beside("http://a.org/service") == ["WFS", "WCS", "WMTS", "WPS"]
+    assert beside("http://a.org/cgi-bin/qgis_mapserv.fcgi?map=/a.qgs") == [
+        "WFS",
+        "WCS",
+        "WMTS",
+        "http://a.org/cgi-bin/qgis_mapserv.fcgi/wfs3?map=/a.qgs&f=json",
+    ]
+    signed = ' xmlns:qgs="http://www.qgis.org/wms"'
+    assert beside("http://a.org/town", signed) == ["WFS", "WCS", "WMTS", "http://a.org/town/wfs3?f=json"]
+    assert beside("http://a.org/town") == beside("http://a.org/wms") == []
+    assert proposed(xml(body.format(""), "http://a.org/ows?request=GetCapabilities&service=WMS")) == {}
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_an_error_of_a_shared_endpoint(status: int) -> None:
+    """A bare endpoint that answers with an error is asked for maps, then for features; others are not asked again."""
+
+    def asked(url: str) -> list[str]:
+        doc = read(url, {"content-type": "text/html"}, b"<html><body><h1>Error</h1></body></html>")
+        return [link.href for link in Geo().links_of_error(doc, status)]
+
+    features = caps("http://a.org/ows", "WFS")
+    assert asked("http://a.org/ows") == [caps("http://a.org/ows", "WMS")]
+    assert asked(caps("http://a.org/ows", "WMS")) == [features]
+    assert asked(features) == asked(caps("http://a.org/wms", "WMS")) == asked("http://a.org/x") == []
+    assert asked("http://wms.a.org/") == [caps("http://wms.a.org/", "WMS")]
+
+
+def test_a_service_that_is_not_enabled_has_others() -> None:
+    """MapServer complains of the request, not of the service."""
+    said = "msWMSGetCapabilities(): WMS server error. WMS request not enabled. Check wms/ows_enable_request settings."
+    report = f"<ServiceExceptionReport><ServiceException>{said}</ServiceException></ServiceExceptionReport>"
+    endpoint = "http://a.org/cgi-bin/mapserv?map=/a.map"
+    assert list(proposed(xml(report, caps(endpoint, "WMS")))) == [caps(endpoint, "WFS")]
+
+
+def test_a_host_is_named_after_its_service() -> None:
+    """A link to a host that is called after a service, or its name in a text, is worth one request."""
+    wanted = [caps("http://wms.a.org/", "WMS")]
+    assert list(proposed(page('<a href="http://wms.a.org/">Maps</a>'))) == wanted
+    assert list(proposed(page("<p>Use http://wms.a.org/ in your program.</p>"))) == wanted
+
+
+def test_names_that_look_like_addresses() -> None:
+    """Namespaces and places of schemas are no services; a request for the schema of features is one."""
+    schema = "http://a.org/s?service=WFS&amp;request=DescribeFeatureType"
+    found = xml(
+        f"""<a:c xmlns:a="http://geo.test/wms" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+        xsi:schemaLocation="http://geo.test/wfs http://geo.test/wfs/a.xsd
+            http://geo.test/csw {schema}" targetNamespace='http://geo.test/wcs'><b codeSpace="http://geo.test/wps"/></a:c>"""
+    )
+    assert list(proposed(found)) == [caps("http://a.org/s", "WFS")]
+
+
+def test_private_addresses() -> None:
+    """What a server behind another calls itself cannot be asked; in a network of its own it can."""
+    private = ["http://10.1.2.3:8080/wms", "http://localhost/wms", "http://mapproxy:8080/wms", "http://gis.local/wms"]
+    body = "".join(f'<a href="{address}">maps</a>' for address in (*private, "http://b.org/wms"))
+    assert list(proposed(page(body))) == [caps("http://b.org/wms", "WMS")]
+    assert len(page(body, "http://192.168.0.7/index.html")) == 5
+
+
+def test_a_page_is_no_service_of_its_own() -> None:
+    """A button of a demonstration names a service and leads to the page itself."""
+    demo = "http://a.org/demo/?wmts_layer=wells&amp;srs=EPSG:3857"
+    assert page(f'<a href="#">WMTS layer</a><a href="{demo}#map">WMTS</a>', demo.replace("&amp;", "&")) == []
+
+
+def test_a_definition_of_an_api_leads_to_the_api() -> None:
+    """Of a document in OpenAPI only the servers are addresses; an API without collections is none of OGC."""
+    paths: dict[str, object] = {f"/{name}": {} for name in ("stac/info", "cog/WMTSCapabilities.xml", "wms", "{id}/wms")}
+    content = {"openapi": "3.0.2", "servers": [{"url": "/api"}], "paths": paths}
+
+    def defined() -> dict[str, str]:
+        doc = read("http://a.org/api/openapi", {"content-type": "application/json"}, json.dumps(content).encode())
+        return proposed(find_hints(doc))
+
+    assert defined() == {}
+    paths["/collections"] = {}
+    assert defined() == {"http://a.org/api": "definition of an api"}
 
 
 def test_a_service_leads_to_its_host() -> None:
@@ -390,7 +490,10 @@ def test_the_quarry_of_the_mission() -> None:
     doc = read("http://a.org/ows?service=WMS&request=GetCapabilities", {}, body)
     assert quarry.recognise(doc) == "ogc:wms/1.3.0"
     assert [record.data["title"] for record in quarry.extract(doc)] == ["T"]
-    assert [link.kind for link in quarry.links(doc)] == ["geo: host of a service", *["geo: beside a WMS"] * 2]
+    assert [link.kind for link in quarry.links(doc)] == [
+        "geo: host of a service",
+        *(f"geo: beside a WMS: {kind}" for kind in ("WFS", "WCS", "WMTS", "WPS")),
+    ]
 
 
 def doc_of(body: bytes, mime: str) -> Doc:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from lycosa.missions.geo.check.probe import ANY, IMAGE, JSON, TILE, Probe
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.describe.json_services import read_object, table, word
+from lycosa.missions.geo.inventory.service_state import name_failure
 from lycosa.missions.geo.model import Description
 from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
 from lycosa.parse import Doc, read
@@ -17,13 +18,13 @@ OUTCOMES = {
     "alive": "it describes itself, and a small real request works, if there is one",
     "capabilities only": "it describes itself, but a real request does not work",
     "exception": "it answers with an error report of its kind",
+    "error": "it answers with an error (HTTP 400, 500…)",
     "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
     "forbidden": "robots.txt forbids it, or could not be had",
     "wrong type": "something else answers there",
-    "dead": "there is nothing (HTTP 404, 500…), or nobody answers",
+    "dead": "there is nothing (HTTP 404, 410), or nobody answers",
 }
 
-_REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
 #: A file that is too large was there; of a picture that is cut short enough came.
 _ENOUGH = frozenset(("", "too-large"))
 #: How pictures begin: PNG, JPEG, GIF, TIFF, WebP, BMP. Servers announce exception reports as pictures, too.
@@ -44,6 +45,9 @@ def judge_description(reply: Reply, kind: str) -> tuple[CheckOutcome, Doc | None
     if found is not None and kind in ("", found.service.type):
         return CheckOutcome(""), doc, found
     if failure := _judge_failure(reply, doc):
+        if reply.reason.startswith("http-"):
+            # As the inventory, which has the status and not what came with it.
+            failure = failure._replace(outcome=name_failure(reply.reason))
         return failure, doc, None
     if found is not None:
         return CheckOutcome("wrong type", f"it is {found.service.type} now"), doc, None
@@ -74,10 +78,9 @@ def _judge_failure(reply: Reply, doc: Doc | None) -> CheckOutcome | None:
         return CheckOutcome("refused" if report.refuses else "exception", str(report))
     reason = reply.reason
     if reason in _ENOUGH and 200 <= reply.status < 300:
-        return None if reply.body or reply.status == 204 else CheckOutcome("dead", "empty-answer")
-    if reason.startswith("robots"):
-        return CheckOutcome("forbidden", reason)
-    return CheckOutcome("refused" if reason in _REFUSED else "dead", reason or f"http-{reply.status}")
+        return None if reply.body or reply.status == 204 else CheckOutcome("wrong type", "empty-answer")
+    reason = reason or f"http-{reply.status}"
+    return CheckOutcome(name_failure(reason), reason)
 
 
 def _find_exception_report(doc: Doc) -> ExceptionReport | None:

@@ -75,6 +75,7 @@ def run_checks(
     tell: Callable[[int, int, CheckResult], None] = lambda done, total, result: None,
 ) -> CheckSummary:
     """Check the services of a collection; `tell` is given how many are done, of how many, and each result."""
+    wanted.check()
     entries = _list(collection, wanted)
     if not entries:
         such = "such service" if _describe(wanted) else "service"

@@ -120,8 +120,9 @@ def check_services(
 ) -> int:
     """Ask every service of a collection for its description, then for something small and real: a map, a feature…
 
-    Outcomes: alive; capabilities only (it describes itself, but does not work); exception; refused; forbidden (by
-    robots.txt); wrong type (something else answers); dead. Rounds are kept. An interrupted one is continued.
+    Outcomes: alive; capabilities only (it describes itself, but does not work); exception; error (HTTP 500…);
+    refused; forbidden (by robots.txt); wrong type (something else answers); dead. Rounds are kept.
+    An interrupted one is continued.
 
     \b
     lycosa check-services

@@ -12,7 +12,7 @@ import msgspec
 
 from lycosa import text
 from lycosa.missions.geo.bounds import unite
-from lycosa.missions.geo.describe import feeds, json_services, ows, wms
+from lycosa.missions.geo.describe import details, feeds, json_services, metadata_records, ows, wms
 from lycosa.missions.geo.languages import name_language
 from lycosa.missions.geo.model import DIRECTORY, MAX_ITEMS, Description, LayerItem, Service, find_licence
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
@@ -77,13 +77,31 @@ def describe_service(doc: Doc, kind: str | None = None) -> Description | None:
 
 
 def extract(doc: Doc) -> Iterator[Record]:
-    """One record of the service, and one per layer, feature type, coverage, process…; or its exception report."""
+    """One record of the service, and one per layer, feature type, coverage, process…
+
+    Of documents that describe no service: details of its items, records of a catalogue, or its exception report.
+    """
     description = describe_service(doc)
     if description is not None:
         _limit_records(description)
         yield from description.records()
+    elif detailed := details.name_detailed(doc):
+        stands = {"service": detailed, "endpoint": find_endpoint(doc.url, detailed)}
+        yield from (Record("detail", msgspec.to_builtins(item) | stands) for item in details.read_details(doc))
+    elif doc.root is not None and doc.root.name in metadata_records.ROOTS:
+        yield from _limit_size(Record("metadata", msgspec.to_builtins(r)) for r in metadata_records.read_records(doc))
     elif (report := read_exception_report(doc)) is not None:
         yield Record("exception", msgspec.to_builtins(report))
+
+
+def _limit_size(records: Iterator[Record]) -> Iterator[Record]:
+    """The first records, as many as may be kept of one document."""
+    room = _RECORD_BYTES
+    for record in records:
+        room -= len(msgspec.json.encode(record.data))
+        if room < 0:
+            return
+        yield record
 
 
 def _limit_records(description: Description) -> None:
@@ -95,6 +113,7 @@ def _limit_records(description: Description) -> None:
             service = description.service
             service.problem = service.problem or f"only the first {number:,} of {len(items):,} items are kept"
             description.items = items[:number]
+            service.items = _count(description.items)
             return
 
 
@@ -116,7 +135,7 @@ def _read_xml(doc: Doc, family: str, service: Service) -> list[LayerItem]:
 
 def _complete(service: Service, items: list[LayerItem]) -> None:
     """Fill in what follows from all that was read: counts, licence, box, languages and the stated address."""
-    service.items = sum(1 for item in items if (item.name or not item.group) and item.type not in DIRECTORY)
+    service.items = _count(items)
     service.boxes = sum(1 for item in items if item.box_from in ("own", "unusable", "cut"))
     service.licence = service.licence or find_licence(service.constraints, service.fees)
     service.box = service.box or unite([item.box for item in items if item.box])
@@ -127,6 +146,13 @@ def _complete(service: Service, items: list[LayerItem]) -> None:
         capabilities = [op for op in service.operations if op.name in ("GetCapabilities", "Capabilities")]
         addresses = [address for op in capabilities or service.operations for address in op.get]
         service.advertised = strip_request(addresses[0]) if addresses else ""
+
+
+def _count(items: list[LayerItem]) -> int:
+    """How many things a service offers: one that it lists twice by the same name counts once, a heading not at all."""
+    offered = [item for item in items if (item.name or not item.group) and item.type not in DIRECTORY]
+    named = {(item.type, item.name) for item in offered if item.name}
+    return len(named) + sum(1 for item in offered if not item.name)
 
 
 def _find_languages(service: Service, items: list[LayerItem]) -> None:

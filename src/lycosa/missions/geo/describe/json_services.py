@@ -33,6 +33,8 @@ Table = dict[str, Any]
 #: What ArcGIS calls a map that nobody named.
 _UNNAMED = "Layers"
 _MAX_PATH = 12
+#: Lists of an OGC API that offer nothing by themselves.
+_TILED = ("ogcapi:tilematrixsets", "ogcapi:tilesets")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
 
 
@@ -82,7 +84,14 @@ def numbers(value: object) -> tuple[float, ...]:
 
 
 def read_api(found: Table, service: Service) -> list[LayerItem]:
-    """A landing page, a list of collections or processes, or one of them, of an OGC API."""
+    """A landing page, a list of collections or processes, or one of them, of an OGC API.
+
+    What a collection says of itself is not said of the service.
+    """
+    if service.kind == "ogcapi:collection":
+        item = _read_collection(found)
+        service.crs = item.crs
+        return [item]
     service.title = word(found.get("title"))
     service.abstract = word(found.get("description"), MAX_TEXT)
     service.keywords = words(found.get("keywords"))
@@ -90,8 +99,11 @@ def read_api(found: Table, service: Service) -> list[LayerItem]:
     _read_links(found, service)
     items = [_read_collection(part) for part in tables(found.get("collections"))]
     items += [_read_process(part) for part in tables(found.get("processes"))]
-    if not items and word(found.get("id")) and "extent" in found:
-        items = [_read_collection(found)]
+    if service.kind in _TILED:
+        service.title = service.abstract = ""  # of a list, or of one set of tiles, and not of the service
+        listed = (*tables(found.get("tileMatrixSets"), MAX_LIST), *tables(found.get("tilesets"), MAX_LIST))
+        service.crs = unique([name_crs(word(part.get("crs"))) for part in listed])
+        return []
     service.crs = unique([name for item in items for name in item.crs])
     return items
 

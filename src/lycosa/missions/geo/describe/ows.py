@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.geo.bounds import Box, Extent, convert, make_box, name_crs, read_numbers, unite
-from lycosa.missions.geo.describe.wms import find_box, place_box, read_inspire, read_references
+from lycosa.missions.geo.describe import wms
+from lycosa.missions.geo.describe.wms import find_box, read_inspire, read_references
 from lycosa.missions.geo.model import (
     MAX_ITEM_CRS,
     MAX_ITEMS,
@@ -136,10 +137,10 @@ def read_feature_types(root: Element, service: Service) -> list[LayerItem]:
                 values = [n for name in ("minx", "miny", "maxx", "maxy") for n in read_numbers(stated.get(name, ""), 1)]
                 # WFS 1.0 can be read to want it in the system of the feature type, and many do.
                 item.extents = (Extent(item.crs[0], tuple(values)),)
-            place_box(item, stated, None, latitude_first=False)
+            wms.place_box(item, stated, None, latitude_first=False)
             item.extents = item.extents if item.box_from == "unusable" else ()
         else:
-            _place_box(item, element, None)
+            place_box(item, element, None)
         items.append(item)
     service.crs = tuple(systems)[:MAX_SERVICE_CRS]
     return items
@@ -152,13 +153,13 @@ def _place_crs(item: LayerItem, names: list[str], systems: dict[str, None]) -> N
         systems.update(dict.fromkeys(crs))
 
 
-def _place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
+def place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
     """Fill in an item's box from WGS84BoundingBox and BoundingBox elements."""
-    stated = [_read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
+    stated = [read_corners(e) for e in list(children(element, "WGS84BoundingBox"))[:MAX_LIST]]
     boxes = [make_box(*values) for values in stated if len(values) == 4]
     extents = []
     for e in list(children(element, "BoundingBox"))[:MAX_ITEM_CRS]:
-        values = _read_corners(e)
+        values = read_corners(e)
         if len(values) == 4 and (crs := e.get("crs") or e.get("CRS")):
             extents.append(Extent(fold(crs, 120), values))
     item.extents = tuple(extents)
@@ -174,7 +175,7 @@ def _place_box(item: LayerItem, element: Element, inherited: Box | None) -> None
             item.box_from = "parent" if item.box is inherited else "computed"
 
 
-def _read_corners(element: Element) -> tuple[float, ...]:
+def read_corners(element: Element) -> tuple[float, ...]:
     """West, south, east and north, or whatever the axes are, of a box with corners."""
     lower, upper = (read_numbers(text_at(element, name), 3) for name in ("LowerCorner", "UpperCorner"))
     return (*lower[:2], *upper[:2]) if len(lower) >= 2 and len(upper) >= 2 else ()
@@ -202,7 +203,7 @@ def read_coverages(root: Element, service: Service) -> list[LayerItem]:
         inherited = around.crs if around else ()
         _place_crs(item, [*texts(element, "SupportedCRS"), *inherited], systems)
         item.formats = unique(texts(element, "SupportedFormat"))
-        _place_box(item, element, around.box if around else None)
+        place_box(item, element, around.box if around else None)
         if around is not None:
             item.path = (*around.path, around.title or around.name)[:12]
         if not below or item.name:
@@ -250,7 +251,7 @@ def read_tile_layers(root: Element, service: Service) -> list[LayerItem]:
         )
         linked = [text_at(e, "TileMatrixSet") for e in children(layer, "TileMatrixSetLink")][:MAX_LIST]
         _place_crs(item, [matrices.get(name, "") for name in linked], systems)
-        _place_box(item, layer, None)
+        place_box(item, layer, None)
         styles = [_read_style(e) for e in children(layer, "Style")]
         item.styles = tuple(styles)[:MAX_LIST]
         item.dimensions = tuple(_read_dimension(e) for e in list(children(layer, "Dimension"))[:MAX_LIST])

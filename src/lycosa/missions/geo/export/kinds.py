@@ -41,6 +41,14 @@ class IsoOptions(InventoryOptions, frozen=True):
     )
 
 
+class MetadataOptions(Struct, frozen=True):
+    """Whose records are listed, and how."""
+
+    host: Host = ""
+    format: Form = None
+    raw: Raw = False
+
+
 EXPORTS = (
     Export(
         name="services",
@@ -54,6 +62,13 @@ EXPORTS = (
         summary="what they offer, as a list",
         writer=f"{_WRITERS}:write_layers",
         options=ListingOptions,
+        heading=_HEADING,
+    ),
+    Export(
+        name="metadata",
+        summary="the records of catalogues that were read, as a list",
+        writer=f"{_WRITERS}:write_metadata",
+        options=MetadataOptions,
         heading=_HEADING,
     ),
     Export(

@@ -9,12 +9,13 @@ const colour = (kind) => COLOURS[kind] || "#777777";
 const ROW = 44;
 
 const services = data.services.map((s, n) => ({ n, kind: s[0], version: s[1], state: s[2], reason: s[3], title: s[4], provider: s[5],
-  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12], lang: s[13] }));
-for (const s of services) { s.service = s; s.name = s.title || s.endpoint; s.sub = [s.kind, s.version, s.state, s.provider].filter(Boolean).join(" · "); }
+  endpoint: s[6], layers: s[7], box: s[8] || null, abstract: s[9], licence: s[10], fetched: s[11], address: s[12], lang: s[13],
+  crs: s[14], contact: s[15], check: s[16] }));
+for (const s of services) { s.service = s; s.name = s.title || s.endpoint; s.sub = [s.kind, s.version, s.check || s.state, s.licence.slice(0, 40), s.provider].filter(Boolean).join(" · "); }
 const layers = data.layers.map((l, n) => ({ n, service: services[l[0]], name: l[1] || l[2], code: l[2], box: l[3] || null, offers: l[4],
-  type: l[5], abstract: l[6], lang: l[7] }));
+  type: l[5], abstract: l[6], lang: l[7], crs: l[8], licence: l[9] }));
 for (const l of layers) { const s = l.service; l.kind = s.kind; l.state = s.state; l.provider = s.provider;
-  l.sub = [s.kind, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
+  l.sub = [s.kind, s.check || s.state, s.title || s.endpoint, s.provider].filter(Boolean).join(" · "); }
 for (const one of [...services, ...layers]) {
   const s = one.service;
   one.words = plain([one.name, one.code, s.title, s.provider, s.endpoint, one.abstract].join("\n"));
@@ -23,9 +24,7 @@ for (const one of [...services, ...layers]) {
 function plain(text) { return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase(); } // aragon finds Aragón
 function width(b) { return b[0] <= b[2] ? b[2] - b[0] : 360 + b[2] - b[0]; }
 function parts(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], 180, b[3]], [-180, b[1], b[2], b[3]]]; }
-
-// As it is drawn: across the antimeridian whole, at either edge of the map.
-function frames(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], b[2] + 360, b[3]], [b[0] - 360, b[1], b[2], b[3]]]; }
+function turn(x) { return ((x + 540) % 360 + 360) % 360 - 180; } // the same meridian, from -180 to 180
 
 let shown = [], drawn = [], chosen = null, hovered = null, active = -1, here = null;
 
@@ -62,7 +61,7 @@ function apply() {
   list(); paint();
 }
 function holds(box, [x, y]) { return parts(box).some((b) => b[0] <= x && x <= b[2] && b[1] <= y && y <= b[3]); }
-function where(at) { return Math.abs(at[0]) <= 180 && Math.abs(at[1]) <= 90 ? `${degrees(at)}. ` : ""; }
+function where(at) { return Math.abs(at[1]) <= 90 ? `${degrees(at)}. ` : ""; }
 function degrees([x, y]) { return `${Math.abs(y).toFixed(1)}°${y < 0 ? "S" : "N"} ${Math.abs(x).toFixed(1)}°${x < 0 ? "W" : "E"}`; }
 
 const spacer = document.createElement("div"); spacer.role = "presentation"; $("list").append(spacer);
@@ -103,9 +102,11 @@ function tell(one) {
     facts.append(dt, dd);
   };
   if (one !== s) { add("Name", one.code); add("Type", one.type); add("Service", s.title); if (one.offers > 1) add("Offered by", `${one.offers} services`); }
-  add("Kind", [s.kind, s.version].filter(Boolean).join(" ")); add("State", [s.state, s.reason].filter(Boolean).join(": ")); add("Provider", s.provider);
+  add("Kind", [s.kind, s.version].filter(Boolean).join(" ")); add("State", [s.state, s.reason].filter(Boolean).join(": "));
+  add("Checked", s.check || "never"); add("Provider", s.provider); add("Contact", s.contact);
+  add("Licence", one.licence || s.licence || "none stated"); add("CRS", one.crs || s.crs);
   if (one === s) add("Layers", s.layers);
-  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Licence", s.licence); add("Seen", s.fetched);
+  add("Endpoint", s.endpoint, true); add("Description", s.address, true); add("Seen", s.fetched);
   add("Box", one.box ? one.box.join(", ") : "none"); add("Abstract", one.abstract);
 }
 $("list").addEventListener("scroll", () => requestAnimationFrame(list));
@@ -135,6 +136,7 @@ $("theme").addEventListener("click", () => {
 
 // ---- map: longitude and latitude as they are, pixels a degree = view.k
 const canvas = $("map"), context = canvas.getContext("2d"), back = document.createElement("canvas"), behind = back.getContext("2d");
+const WORLDS = [-360, 0, 360]; // the map goes round: what lies beyond the antimeridian is drawn where one looks for it
 const view = { x: 0, y: 15, k: 3 };
 let size = [1, 1], paper = {}, frame = 0, fresh = false;
 function ink() { const style = getComputedStyle(document.documentElement); for (const name of ["sea", "land", "coast", "grid", "ink", "faint"]) paper[name] = style.getPropertyValue(`--${name}`).trim(); }
@@ -149,14 +151,28 @@ const px = (x) => (x - view.x) * view.k + size[0] / 2, py = (y) => (view.y - y) 
 const lon = (x) => (x - size[0] / 2) / view.k + view.x, lat = (y) => view.y - (y - size[1] / 2) / view.k;
 function hold() {
   view.k = Math.min(20000, Math.max(least() * 0.9, view.k));
-  view.x = Math.min(180, Math.max(-180, view.x)); view.y = Math.min(90, Math.max(-90, view.y));
+  view.x = turn(view.x); view.y = Math.min(90, Math.max(-90, view.y));
 }
 function world() { view.x = 0; view.y = 0; view.k = least(); paint(); }
-function show(box) {
+function show(box, part = 0.7) {
   const w = Math.max(width(box), 0.02), h = Math.max(box[3] - box[1], 0.02);
-  view.x = box[0] + w / 2; if (view.x > 180) view.x -= 360;
-  view.y = (box[1] + box[3]) / 2; view.k = Math.min(size[0] / w, size[1] / h) * 0.7; hold(); paint();
+  view.x = box[0] + w / 2;
+  view.y = (box[1] + box[3]) / 2; view.k = Math.min(size[0] / w, size[1] / h) * part; hold(); paint();
 }
+// The smallest box around all that are smaller than the world, which may cross the antimeridian; null where none is.
+function extent(ones) {
+  const boxes = ones.map((one) => one.box).filter((b) => b && width(b) * (b[3] - b[1]) < 55000);
+  if (!boxes.length) return null;
+  const arcs = boxes.map((b) => [b[0], b[0] + width(b)]).sort((a, b) => a[0] - b[0]);
+  let reached = arcs.reduce((most, arc) => Math.max(most, arc[1]), -Infinity) - 360, gap = 0, west = -180, east = 180;
+  for (const arc of arcs) {
+    if (arc[0] - reached > gap) { gap = arc[0] - reached; west = arc[0]; east = reached; }
+    reached = Math.max(reached, arc[1]);
+  }
+  if (east < -180) east += 360;
+  return [west, boxes.reduce((least, b) => Math.min(least, b[1]), 90), east, boxes.reduce((most, b) => Math.max(most, b[3]), -90)];
+}
+function begin() { const box = extent(drawn); if (box) show(box, 0.9); else world(); }
 function zoom(factor, x = size[0] / 2, y = size[1] / 2) {
   const at = [lon(x), lat(y)]; view.k *= factor; hold();
   view.x = at[0] - (x - size[0] / 2) / view.k; view.y = at[1] + (y - size[1] / 2) / view.k; hold(); paint();
@@ -168,15 +184,15 @@ function trace(g, ring, shift) {
 }
 function ground(g) {
   g.fillStyle = paper.sea; g.fillRect(0, 0, size[0], size[1]);
-  g.save(); g.beginPath(); g.rect(px(-180), py(90), 360 * view.k, 180 * view.k); g.clip();
+  g.save(); g.beginPath(); g.rect(0, py(90), size[0], 180 * view.k); g.clip();
   for (const [rings, fill] of [[data.land.land, paper.land], [data.land.water, paper.sea]]) {
-    g.beginPath(); for (const ring of rings) { trace(g, ring, 0); if (ring.some((v, at) => at % 2 === 0 && v > 180)) trace(g, ring, -360); }
+    g.beginPath(); for (const ring of rings) for (const shift of WORLDS) trace(g, ring, shift);
     g.fillStyle = fill; g.fill(); g.strokeStyle = paper.coast; g.lineWidth = 0.8; g.stroke();
   }
   g.restore();
   const step = [30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].find((d) => d * view.k < 160) || 0.01;
   g.beginPath(); g.lineWidth = 0.6; g.strokeStyle = paper.grid;
-  const x0 = Math.max(-180, lon(0)), x1 = Math.min(180, lon(size[0])), y0 = Math.max(-90, lat(size[1])), y1 = Math.min(90, lat(0));
+  const x0 = lon(0), x1 = lon(size[0]), y0 = Math.max(-90, lat(size[1])), y1 = Math.min(90, lat(0));
   for (let x = Math.ceil(x0 / step) * step; x <= x1; x += step) { g.moveTo(px(x), py(y0)); g.lineTo(px(x), py(y1)); }
   for (let y = Math.ceil(y0 / step) * step; y <= y1; y += step) { g.moveTo(px(x0), py(y)); g.lineTo(px(x1), py(y)); }
   g.stroke();
@@ -185,8 +201,9 @@ function rectangles(g, ones, { fill, line, thick }) {
   const [w, h] = size;
   for (const one of ones) {
     if (!one.box) continue;
-    for (const b of frames(one.box)) {
-      const x = px(b[0]), y = py(b[3]), dx = (b[2] - b[0]) * view.k, dy = (b[3] - b[1]) * view.k;
+    const b = one.box, y = py(b[3]), dx = width(b) * view.k, dy = (b[3] - b[1]) * view.k;
+    for (const shift of WORLDS) {
+      const x = px(b[0] + shift);
       if (x > w || y > h || x + dx < 0 || y + dy < 0) continue;
       const c = colour(one.kind);
       if (dx < 3 && dy < 3) { g.globalAlpha = line; g.fillStyle = c; g.fillRect(x - 1.5, y - 1.5, 3, 3); continue; }
@@ -211,15 +228,15 @@ function draw() {
   if (here) { context.strokeStyle = paper.ink; context.lineWidth = 2; context.beginPath(); context.arc(px(here[0]), py(here[1]), 6, 0, 7); context.stroke(); }
 }
 function pick(x, y) {
-  const at = [lon(x), lat(y)];
-  if (Math.abs(at[0]) > 180 || Math.abs(at[1]) > 90) return;
+  const at = [turn(lon(x)), lat(y)];
+  if (Math.abs(at[1]) > 90) return;
   here = at; apply(); if (shown.length) choose(shown[0], { zoom: false });
 }
 const pointers = new Map(); let moved = 0, spread = 0;
 canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.offsetX, event.offsetY]); moved = 0; spread = 0; });
 canvas.addEventListener("pointermove", (event) => {
   const last = pointers.get(event.pointerId), now = [event.offsetX, event.offsetY];
-  if (!last) { $("place").textContent = `${where([lon(now[0]), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
+  if (!last) { $("place").textContent = `${where([turn(lon(now[0])), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
   pointers.set(event.pointerId, now);
   if (pointers.size === 2) {
     const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);
@@ -246,5 +263,5 @@ canvas.addEventListener("keydown", (event) => {
 $("in").addEventListener("click", () => zoom(1.6)); $("out").addEventListener("click", () => zoom(1 / 1.6)); $("home").addEventListener("click", world);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { ink(); paint(); });
 new ResizeObserver(() => { fit(); hold(); paint(); list(); }).observe(canvas);
-ink(); fit(); world(); apply();
+ink(); fit(); world(); apply(); begin();
 document.documentElement.dataset.ready = "1";

@@ -17,12 +17,16 @@ import msgspec
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.export.coastline import outlines
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
+from lycosa.missions.geo.model import Contact
 
 _TEMPLATE = Path(__file__).with_name("map_page.html")
 _SCRIPT = Path(__file__).with_name("map_page.js")
 #: Characters of an abstract in the page; with more layers than this it leaves theirs out, so that it opens quickly.
 _MAX_ABSTRACT = 400
 _MANY = 20_000
+#: Reference systems that the page names of one thing, and characters of terms of use.
+_MAX_CRS = 8
+_MAX_TERMS = 200
 #: Decimals of a degree: ten metres, which no screen shows of a whole layer.
 _DIGITS = 4
 #: What could end a script element or begin a comment in it, and line ends of old JavaScript.
@@ -74,17 +78,36 @@ def _pack_service(entry: ServiceEntry) -> list[Any]:
         service.items,
         _pack_box(service.box),
         service.abstract[:_MAX_ABSTRACT],
-        service.licence,
+        service.licence or " ".join(filter(None, (service.constraints, service.fees)))[:_MAX_TERMS],
         entry.fetched[:10],
         described_at,
         service.language,
+        _pack_crs(service.crs, len(service.crs)),
+        _name_contact(service.contact),
+        f"{entry.outcome} on {entry.checked[:10]}" if entry.outcome else "",
     ]
+
+
+def _pack_crs(names: tuple[str, ...], count: int) -> str:
+    """The first reference systems, and how many more there are."""
+    more = max(count, len(names)) - _MAX_CRS
+    return ", ".join(names[:_MAX_CRS]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _name_contact(contact: Contact | None) -> str:
+    """Who is responsible, and how to reach them."""
+    if contact is None:
+        return ""
+    who = contact.person or contact.organisation or contact.position
+    return ", ".join(filter(None, (who, contact.email or contact.phone or contact.url)))
 
 
 def _pack_layer(layer: Layer, service: int, room: int) -> list[Any]:
     item = layer.item
     box, abstract = _pack_box(item.box), item.abstract[:room]
-    return [service, item.title, item.name, box, len(layer.offers), item.type, abstract, item.language]
+    crs = "" if item.crs == layer.entry.service.crs else _pack_crs(item.crs, item.crs_count)
+    terms = (item.licence or item.attribution)[:_MAX_TERMS]
+    return [service, item.title, item.name, box, len(layer.offers), item.type, abstract, item.language, crs, terms]
 
 
 def _pack_box(box: Box | None) -> list[float] | int:

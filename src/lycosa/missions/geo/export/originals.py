@@ -78,10 +78,10 @@ def _read(collection: Collection, source: DescriptionSource) -> tuple[str, bytes
     """Type and bytes of a document of the collection, or of an archive file from which it was extracted."""
     page = collection.page_at(source.n) if source.n > 0 else None
     if page is not None:
-        return (page.mime, page.body) if page.body or not page.problem else None
+        return (page.mime, page.body) if not page.problem else None
     for path, offset, length in collection.rows(_GUEST, [-source.n]):
         stored = read_record(path, offset, length=length or 0)
-        if stored.kind == "unreadable":
+        if stored.problem:
             return None
         mime = stored.headers.get("content-type", "").partition(";")[0].strip().lower()
         return mime, decode(stored.body_raw, stored.headers.get("content-encoding", ""), limit=_BODY_BYTES).body

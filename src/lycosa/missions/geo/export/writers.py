@@ -13,7 +13,13 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.export.definition import Written
-from lycosa.missions.geo.export.kinds import FootprintOptions, InventoryOptions, IsoOptions, ListingOptions
+from lycosa.missions.geo.export.kinds import (
+    FootprintOptions,
+    InventoryOptions,
+    IsoOptions,
+    ListingOptions,
+    MetadataOptions,
+)
 from lycosa.missions.geo.inventory import listing
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import ServiceFilter, list_layers, list_services
@@ -26,6 +32,7 @@ from lycosa.urls import host_pattern
 #: Columns of a table for people: those that fit.
 _SHORT = {
     "layers": ("title", "type", "service_type", "name", "west", "south", "east", "north", "endpoint"),
+    "metadata": ("title", "type", "id", "west", "south", "east", "north", "catalogue"),
     "services": ("endpoint", "type", "version", "state", "layers", "title", "provider", "reason"),
 }
 
@@ -74,6 +81,20 @@ def write_services(collection: Collection, target: str, options: ListingOptions)
 def write_layers(collection: Collection, target: str, options: ListingOptions) -> Written:
     wanted = _filter(options)
     return write_listing("layers", collection, target, wanted=wanted, form=options.format, raw=options.raw)
+
+
+def write_metadata(collection: Collection, target: str, options: MetadataOptions) -> Written:
+    from lycosa.missions.geo.inventory import harvested_records
+
+    with collection.snapshot(), opened(target, options.format) as (out, chosen):
+        rows = harvested_records.list_records(collection, host=host_pattern(options.host))
+        columns = harvested_records.COLUMNS
+        if chosen == "table":
+            at = [columns.index(name) for name in _SHORT["metadata"]]
+            count = write(([row[i] for i in at] for row in rows), _SHORT["metadata"], out, form=chosen)
+        else:
+            count = write(rows, columns, out, form=chosen, raw=options.raw)
+    return Written(counted(count, "row"))
 
 
 def write_footprints(collection: Collection, target: str, options: FootprintOptions) -> Written:
@@ -144,7 +165,7 @@ def write_originals(collection: Collection, target: str, options: InventoryOptio
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
         count = originals.write_originals(collection, _described(inventory, wanted), Path(target))
-    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lost))
+    return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
 
 
 def _filter(options: InventoryOptions) -> ServiceFilter:

@@ -5,7 +5,8 @@ alike: without scheme, default port, case of the host and of parameter names, th
 sessions, the order of the rest and a slash at the end. Under different endpoints they still do if they say the same of
 themselves (title, provider and the names of their items, of which there is at least one) and either state the same
 public address, or stand at the same path on hosts of one registered domain, or are equal byte by byte and state no
-address or stand on hosts of one registered domain; or if they are equal byte by byte and state the same public address.
+address or stand on hosts of one registered domain, or are a WMTS on one host, which describes itself in answer to a
+request and in a file; or if they are equal byte by byte and state the same public address.
 Atom feeds and STAC documents belong to the one that names them.
 
 *The same layer.* Items of different services are one layer if their titles are equal (letters and digits, whatever
@@ -28,7 +29,12 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.model import DIRECTORY, LayerItem, Service
-from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
+from lycosa.missions.geo.recognise.endpoint_inference import (
+    find_endpoint,
+    is_private,
+    strip_request,
+    unify_case,
+)
 from lycosa.missions.geo.vocabulary import SESSIONS
 
 #: How far apart the sides of two boxes may be: in degrees, and as a part of the larger box.
@@ -38,7 +44,6 @@ _SLACK_PART = 0.02
 _WORLD = 55_000
 #: Groups of one title and one trait that an item is compared with: those that are sorted next to it.
 _MAX_GROUPS = 20
-_PRIVATE = re.compile(r"localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|\[|0\.0\.0\.0")
 _PLAIN = re.compile(r"[\W_]+")
 _SESSION_PATH = re.compile(r";(?:jsessionid|sid)=[^/?;]*", re.IGNORECASE)
 
@@ -46,7 +51,7 @@ _SESSION_PATH = re.compile(r";(?:jsessionid|sid)=[^/?;]*", re.IGNORECASE)
 @lru_cache(maxsize=16_384)
 def endpoint_key(endpoint: str) -> str:
     """An endpoint in one spelling, for comparing: `maps.example.org/cgi-bin/mapserv?map=/srv/a.map`."""
-    normal = urls.normalise(endpoint) or endpoint
+    normal = unify_case(urls.normalise(endpoint) or endpoint)
     head, _, query = normal.partition("?")
     rest = _SESSION_PATH.sub("", head).partition("://")[2]
     host, _, path = rest.partition("/")
@@ -107,8 +112,10 @@ def mirror_keys(service: Service, likeness: Likeness | None, digest: str) -> lis
     domain = urls.registered_domain(host.partition(":")[0]) or host
     keys: list[Hashable] = []
     stated = endpoint_key(strip_request(service.advertised)) if service.advertised.startswith("http") else ""
-    if stated and "." in stated.partition("/")[0] and not _PRIVATE.match(stated):
+    if stated and not is_private(stated.partition("/")[0]):
         keys.append((service.type, likeness or digest, "stated", stated))
+    if likeness and service.type == "WMTS":
+        keys.append((likeness, "host", host))
     if likeness:
         keys += [(likeness, "bytes", digest, domain if service.advertised else ""), (likeness, "path", domain, path)]
     return keys

@@ -29,7 +29,7 @@ from lycosa.missions.geo.inventory.identity import (
     service_key,
 )
 from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, LayerItem, Service
-from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
+from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, is_unreachable, strip_request
 from lycosa.missions.geo.recognise.exception_report import ExceptionReport
 from lycosa.model import State
 
@@ -41,6 +41,7 @@ _SOURCES = f"""
 _EXCEPTIONS = f"SELECT digest, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'exception' AND current"
 _LAYERS = f"SELECT json FROM record WHERE n = ? AND round = ? AND quarry = '{QUARRY}' AND kind = 'layer' ORDER BY id"
 _NAMES = _LAYERS.replace("json FROM", "json ->> 'name' FROM")
+_DETAILS = f"SELECT url, data FROM records WHERE quarry = '{QUARRY}' AND kind = 'detail' AND current ORDER BY n, round"
 #: Kinds that describe themselves in a tree of documents, each naming those below it.
 _TREES = ("ATOM", "STAC")
 #: Kinds of which each document lists a part of what the service offers.
@@ -58,6 +59,10 @@ _ADDRESSES = f"""
     OR (url.state IN (0, 8, 9) AND url.url LIKE '%capabilities%')
     ORDER BY url.n"""
 _MAX_HOPS = 10
+#: Kinds of documents that describe one data set of a service.
+_OF_ONE = ("stac:collection", "ogcapi:collection")
+#: Kinds that tell of some items in documents of their own.
+_DETAILED = ("WCS", "TMS")
 
 _read_service = msgspec.json.Decoder(Service).decode
 _read_item = msgspec.json.Decoder(LayerItem).decode
@@ -74,7 +79,8 @@ class _ItemAddresses(Struct):
 _read_addresses = msgspec.json.Decoder(_ItemAddresses).decode
 
 
-def _date(at: float | None) -> str:
+def date_of(at: float | None) -> str:
+    """A time as people and programs read it; empty where there is none."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
@@ -89,6 +95,7 @@ class DescriptionSource(Struct):
     digest: str
     pages: dict[str, tuple[int, str]]  # every address that brought it, with state and reason
     part: bool = False  # another document of the service names it
+    tried: bool = True  # nobody named it: it was looked for beside another service
 
     @property
     def rank(self) -> tuple[bool, int, str, int, float, str]:
@@ -120,12 +127,12 @@ class ServiceEntry(Struct):
     @property
     def checked(self) -> str:
         """When it was last checked."""
-        return _date(self.checked_at)
+        return date_of(self.checked_at)
 
     @property
     def fetched(self) -> str:
         """When its description was last fetched, or when it was last tried."""
-        return _date(self.at)
+        return date_of(self.at)
 
     @property
     def host(self) -> str:
@@ -149,11 +156,14 @@ class ServiceInventory:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self._redirects: dict[str, str] = {}
+        self._details = self._read_details()
         sources, failures = self._assign_addresses(self._read_sources())
         self.entries = self._merge(sources)
         for entry in self.entries:
-            if entry.service.type in _IN_PARTS and len(entry.sources) > 1:
+            if len(entry.sources) > 1:
                 self._add_up(entry)
+            if self._details and entry.service.type in _DETAILED:
+                self._place(entry)
         self.entries += self._find_failures(failures)
         outcomes = last_outcomes(collection.path)
         for entry in self.entries if outcomes else ():
@@ -199,15 +209,51 @@ class ServiceInventory:
                 if repeats and (item.name or len(entry.sources) > 1):
                     continue
                 seen[key] = repeats + 1
+                if self._details and entry.service.type in _DETAILED:
+                    self._complete_item(item, entry, source.url)
                 yield item, repeats
 
     def _add_up(self, entry: ServiceEntry) -> None:
-        """Sum up what a service offers that lists it page by page, or document by document."""
+        """Count what a service offers in all its descriptions; sum up what it lists page by page, or by document."""
         service, parts = entry.service, [source.service for source in entry.sources]
         service.items = sum(1 for _ in self._items_of(entry))
+        if service.type not in _IN_PARTS:
+            return
         service.box = unite([part.box for part in parts if part.box])
         service.crs = tuple(dict.fromkeys(crs for part in parts for crs in part.crs))[:MAX_LIST]
         service.formats = tuple(dict.fromkeys(form for part in parts for form in part.formats))[:MAX_LIST]
+
+    def _read_details(self) -> dict[tuple[str, str], LayerItem]:
+        """What documents of their own tell of items: of coverages by endpoint and name, of tile maps by address."""
+        found: dict[tuple[str, str], LayerItem] = {}
+        for url, data in self.collection.rows(_DETAILS):
+            item = _read_item(data)
+            place = endpoint_key(find_endpoint(url, "WCS")) if item.name else endpoint_key(url)
+            found[place, item.name] = item
+        return found
+
+    def _complete_item(self, item: LayerItem, entry: ServiceEntry, base: str) -> None:
+        """Fill in what the description leaves out of an item, and a document of its own tells."""
+        if entry.service.type == "TMS":
+            keys = [(endpoint_key(_resolve(item.address, base)), "")]
+        else:
+            keys = [(endpoint_key(endpoint), item.name) for endpoint in entry.endpoints]
+        detail = next(filter(None, map(self._details.get, keys)), None)
+        if detail is None:
+            return
+        for name in ("title", "abstract", "keywords"):
+            if not getattr(item, name):
+                setattr(item, name, getattr(detail, name))
+        if item.box is None and (detail.box or detail.extents):
+            item.box, item.box_from, item.extents = detail.box, detail.box_from, detail.extents
+        if not item.crs:
+            item.crs, item.crs_count = detail.crs, detail.crs_count
+
+    def _place(self, entry: ServiceEntry) -> None:
+        """The box and the systems of a service whose items tell theirs elsewhere."""
+        service, items = entry.service, [item for item, _ in self._items_of(entry)]
+        service.box = service.box or unite([item.box for item in items if item.box])
+        service.crs = service.crs or tuple(dict.fromkeys(crs for item in items for crs in item.crs))[:MAX_LIST]
 
     def _group(self) -> dict[int, tuple[int, tuple[str, ...]]]:
         """By the number of an item, the group that it shares with items of other services."""
@@ -257,6 +303,9 @@ class ServiceInventory:
                 if key not in sources:
                     sources[key] = _copy(source, url, at)
                 sources[key].pages[url] = (state, reason or "")
+                sources[key].tried &= service_state.is_tried(via or "")
+            elif parent and is_unreachable(url, parent):
+                continue
             elif hypothesis := service_state.find_hypothesis(url, via or "", state, refused=refused):
                 word = service_state.state_of(state, reason or "", exception=report is not None, refused=refused)
                 why = str(report) if report else reason or ""
@@ -273,6 +322,7 @@ class ServiceInventory:
                 )
                 failures.append((hypothesis, entry))
         for source in sources.values():
+            source.tried &= bool(source.pages)
             source.pages = source.pages or {source.url: (State.FETCHED, "")}  # a guest is in no frontier
         return list(sources.values()), failures
 
@@ -290,6 +340,7 @@ class ServiceInventory:
             same = members.setdefault(same_service.find(number), {}).setdefault(source.digest, source)
             same.pages |= source.pages
             same.part |= source.part
+            same.tried &= source.tried
         redirects_to: dict[str, list[str]] = {}
         for url in self._redirects:
             redirects_to.setdefault(self._follow(url), []).append(url)
@@ -362,7 +413,9 @@ class ServiceInventory:
                 known.guess, known.rule, known.found_on = False, entry.rule, entry.found_on
             if service_state.RANK[entry.state] < service_state.RANK[known.state]:
                 known.state, known.reason, known.at = entry.state, entry.reason, entry.at
-        return list(found.values())
+        # Where somebody named an endpoint and no kind, the kinds that were tried there say no more.
+        named = {place for (kind, place), entry in found.items() if not kind and not entry.guess}
+        return [entry for (kind, place), entry in found.items() if not (kind and entry.guess and place in named)]
 
 
 def _copy(source: DescriptionSource, url: str, at: float | None) -> DescriptionSource:
@@ -387,9 +440,13 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
     service = msgspec.structs.replace(sources[0].service)
+    for first_page in (source.service for source in sources if source.service.kind == "ogcapi:landing"):
+        for name in ("title", "abstract", "keywords", "advertised"):
+            setattr(service, name, getattr(first_page, name) or getattr(service, name))
+        break
     for source in sources[1:]:
-        # A data set says of itself alone whose it is and who may use it.
-        if not source.part and source.service.kind.partition("/")[0] != "stac:collection":
+        # A data set says only of itself what it is, whose it is and who may use it.
+        if not source.part and source.service.kind.partition("/")[0] not in _OF_ONE:
             _complete(service, source.service)
     own = [source for source in sources if not source.part] or sources
     pages = {url: state for source in own for url, state in source.pages.items()}
@@ -404,6 +461,8 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
     if stated in endpoints:
         service.endpoint = endpoints[stated]
     state, reason = _judge(pages)
+    if state == "live" and all(source.service.empty for source in sources):
+        state = "empty"
     versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
     others = (endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)
     return ServiceEntry(
@@ -415,6 +474,7 @@ def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[s
         addresses=(*pages, *redirected, *parts),
         versions=tuple(versions),
         sources=sources,
+        guess=state == "empty" and all(source.tried for source in sources),
         at=max((source.at for source in sources if source.at), default=None),
     )
 

@@ -12,6 +12,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
+from lycosa.missions.geo.model import TYPES
 from lycosa.output.wording import counted
 
 Cell = str | int | float | None
@@ -40,6 +41,8 @@ class ServiceFilter(Struct, frozen=True):
 
     def check(self) -> None:
         """Refuse what no service can have."""
+        if self.kind and not any(fnmatchcase(kind, self.kind.upper()) for kind in TYPES):
+            raise UsageError(f"There is no kind {self.kind!r} of services; allowed: {', '.join(TYPES)}.")
         if self.state and self.state not in service_state.STATES:
             raise UsageError(
                 f"There is no state {self.state!r} of services; allowed: {', '.join(service_state.STATES)}."
@@ -81,8 +84,9 @@ def service_rows(entries: Iterable[ServiceEntry]) -> Iterator[list[Cell]]:
             service.abstract, service.provider, service.provider_site,
             (contact.person or contact.organisation) if contact else "", contact.email if contact else "",
             service.licence, service.fees, service.constraints, _join(service.keywords, "; "),
-            service.language, _join(service.languages), service.items if entry.sources else None, *_sides(service.box),
-            _join(service.crs), _join(service.formats), service.endpoint, _join(entry.endpoints),
+            service.language, _join(service.languages), service.items if entry.sources else None,
+            *sides_of(service.box), _join(service.crs), _join(service.formats), service.endpoint,
+            _join(entry.endpoints),
             entry.sources[0].url if entry.sources else entry.addresses[0], service.advertised, entry.fetched,
             entry.rule, entry.found_on, service.problem, entry.outcome, entry.checked,
         ]  # fmt: skip
@@ -95,7 +99,7 @@ def layer_rows(layers: Iterable[Layer]) -> Iterator[list[Cell]]:
         yield [
             layer.id, layer.entry.id, service.type, service.title, service.provider, service.endpoint, item.type,
             item.name, item.title, item.abstract, _join(item.path, " / "), _join(item.keywords, "; "), item.language,
-            *_sides(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
+            *sides_of(item.box), item.box_from, _join(item.crs), _join(style.name for style in item.styles),
             _join(item.formats), _join(reference.url for reference in item.metadata), item.time, item.address,
             item.licence, item.attribution, layer.dataset, _join(layer.offers),
         ]  # fmt: skip
@@ -105,26 +109,30 @@ def _join(values: Iterable[str], between: str = " ") -> str:
     return between.join(values)
 
 
-def _sides(box: Box | None) -> list[Cell]:
+def sides_of(box: Box | None) -> list[Cell]:
+    """West, south, east and north as cells; empty ones where there is no box."""
     return [None] * 4 if box is None else [round(side, 6) for side in box]
 
 
 def summarise(entries: Iterable[ServiceEntry]) -> str:
-    """What was found, in a sentence: how many services, of which kinds and states, on how many hosts."""
+    """What is listed, in a sentence: how many services, of which states and kinds, on how many hosts.
+
+    Every service counts, those too that did not answer, so that each number is one of rows.
+    """
     kinds: dict[str, int] = {}
     states: dict[str, int] = {}
     hosts: set[str] = set()
     layers = 0
     for entry in entries:
         states[entry.state] = states.get(entry.state, 0) + 1
-        if entry.sources:
-            kinds[entry.service.type] = kinds.get(entry.service.type, 0) + 1
-            hosts.add(entry.host)
-            layers += entry.service.items
-    total = sum(kinds.values())
+        kind = entry.service.type or "of unknown kind"
+        kinds[kind] = kinds.get(kind, 0) + 1
+        hosts.add(entry.host)
+        layers += entry.service.items
+    total = sum(states.values())
     parts = [f"{counted(total, 'service')} on {counted(len(hosts), 'host')} with {counted(layers, 'layer')}"]
-    parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
     parts += [", ".join(f"{states[state]:,} {state}" for state in service_state.STATES if state in states)]
+    parts += [", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items(), key=_most))]
     return "; ".join(part for part in parts if part)
 
 

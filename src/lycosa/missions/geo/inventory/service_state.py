@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from lycosa.missions.geo.recognise.document_links import DETAILS
 from lycosa.missions.geo.recognise.endpoint_inference import GUESSES, infer, strip_request
 from lycosa.missions.geo.recognise.service_hints import HOME, PREFIX
 from lycosa.model import State
@@ -15,6 +16,7 @@ from lycosa.model import State
 #: The states of a service, the best first, and what each means.
 STATES = {
     "live": "it describes itself",
+    "empty": "it describes itself, and offers nothing",
     "exception": "it answers with an error report of its kind",
     "error": "it answers with an error (HTTP 400, 500…)",
     "refused": "it wants a password or a token, or forbids it (HTTP 401, 403, 429…)",
@@ -26,6 +28,7 @@ STATES = {
 RANK = {state: rank for rank, state in enumerate(STATES)}
 
 _REFUSED = frozenset(f"http-{status}" for status in (401, 402, 403, 407, 429, 451))
+_GONE = frozenset(("http-404", "http-410"))
 #: Rules of links that lead to services but to none themselves.
 _ON_THE_WAY = frozenset(
     (
@@ -34,14 +37,17 @@ _ON_THE_WAY = frozenset(
         "records of a catalogue",
         "next records of a catalogue",
         "search of a feed",
+        DETAILS,
         HOME,
     )
 )
 #: How rules begin or end that try an address where no document named a service.
-_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ")
+_TRIED = ("beside ", "complaint ", "twin ", "ogcapi ", "stac ", "definition ")
 _TRIED_ENDS = ("named by its text", "geonetwork", *GUESSES)
 #: How rules end of addresses that only stand among services: one that answers with something else never was a service.
 _AMONG = ("an address among services", ": a link")
+#: What the rules have in them by which a document says which kind of service is at an address.
+_NAMING = ("record", "capabilities", "QGIS")
 _ASKS = frozenset(("capabilities request", "capabilities file"))
 #: Rules by which an address is that of a service: a page that links to it says that there is one.
 _NAMED = frozenset(("endpoint", "shared endpoint", "rest service", "rest endpoint", "rest directory"))
@@ -77,7 +83,12 @@ def find_hypothesis(url: str, via: str, state: int, *, refused: bool = False) ->
     if rule.endswith("endpoint") and not guess:
         known = infer(endpoint)
         guess = not known or known[0].trust < 0.5
-    return Hypothesis(_rename(kind), endpoint, rule, guess, named="record" in rule or "capabilities" in rule)
+    return Hypothesis(_rename(kind), endpoint, rule, guess, named=any(word in rule for word in _NAMING))
+
+
+def is_tried(via: str) -> bool:
+    """Whether the link that led to an address only tries it, beside a service that is known."""
+    return via.removeprefix(PREFIX).startswith(_TRIED)
 
 
 def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: bool) -> bool:
@@ -85,9 +96,12 @@ def is_guess(hypothesis: Hypothesis, state: str, *, elsewhere: bool, itself: boo
 
     `elsewhere`: another kind of service answers at this endpoint, so only a rule that names the kind says that it is
     there, too. `itself`: only the page at the endpoint led there. An address that answers with an exception report is
-    a service, unless it was only tried.
+    a service, unless it was only tried; one that answers with a page is none if only its address speaks of one: WMS is
+    also what programs for warehouses are called.
     """
     if state in ("other", "unvisited") and hypothesis.rule.endswith(_AMONG):
+        return True
+    if state == "other" and hypothesis.rule.endswith("endpoint") and not hypothesis.named:
         return True
     if elsewhere or itself:
         return hypothesis.guess or itself or not hypothesis.named
@@ -121,12 +135,15 @@ def state_of(state: int, reason: str, *, exception: bool = False, refused: bool 
         return "exception"
     if state in _ANSWERED:
         return "other"
-    if state == State.GONE:
-        return "dead"
+    if state in (State.GONE, State.FAILED, State.WAITING) or reason.startswith("robots"):
+        return name_failure(reason)
+    return "unvisited"
+
+
+def name_failure(reason: str) -> str:
+    """The word of `STATES` for the reason why a request failed, whoever asked: a crawl or a check."""
     if reason.startswith("robots"):
         return "forbidden"
-    if state in (State.FAILED, State.WAITING):
-        if reason in _REFUSED:
-            return "refused"
-        return "error" if reason.startswith("http-") else "dead"
-    return "unvisited"
+    if reason in _REFUSED:
+        return "refused"
+    return "error" if reason.startswith("http-") and reason not in _GONE else "dead"

@@ -16,7 +16,10 @@ from urllib.parse import quote
 
 from lycosa import urls
 from lycosa.missions.geo.describe import json_services
+from lycosa.missions.geo.describe.describe import describe_service
+from lycosa.missions.geo.describe.metadata_records import ROOTS
 from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
+from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
     ServiceHint,
@@ -49,15 +52,19 @@ _MAX_REFERENCES = 100
 #: What catalogues and directories list in one document: a hundred records with many addresses each, or all the services
 #: of an organisation, of which those of ArcGIS Online have thousands.
 _MAX_LISTED = 10_000
+#: Requests to one service for the details of its items, and characters of names in one of them.
+_MAX_DETAILS = 20
+_DETAIL_CHARS = 1_500
 _REPORT_BYTES = 4096
+#: Servers of a definition in OpenAPI, and paths that only an OGC API has.
+_MAX_SERVERS = 5
+_API_PATHS = frozenset(("/collections", "/conformance", "/processes"))
 #: How far in a MetadataURL its address begins at most.
 _HELD_CHARS = 400
 
-_RECORD_ROOTS = """
-    MD_Metadata MI_Metadata GetRecordsResponse GetRecordByIdResponse Record SummaryRecord BriefRecord metadata DIF RDF
-    OAI-PMH
-"""
-_METADATA = frozenset(_RECORD_ROOTS.split())
+#: The rule of requests for the details of items.
+DETAILS = "details of a service"
+
 _CONTEXTS = frozenset(("ViewContext", "OWSContext", "feed", "ViewContextCollection"))
 #: Roots of many other documents, too: what the document must hold to be read.
 _NEEDED = {"feed": b"opengis.net/owc", "RDF": b"/dcat#", "OAI-PMH": b"references"}
@@ -76,7 +83,8 @@ _NEW = ("WFS", "WMTS", "CSW", "WPS", "WCS", "SOS", "WCTS", "WMS")
 #: What exception reports say where the service is another.
 _WRONG_SERVICE = re.compile(
     rb"OperationNotSupported|InvalidParameterValue|MissingParameterValue|locator\s*=\s*[\"']service|InvalidService|"
-    rb"service[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|no service",
+    rb"(?:service|request)[^<]{0,60}(?:not (?:enabled|supported|available|found)|invalid|unknown|disabled|missing)|"
+    rb"no service",
     re.IGNORECASE,
 )
 #: What exception reports say of a request that names no version.
@@ -88,24 +96,30 @@ _UNVERSIONED = re.compile(
 )
 _SERVICE_IN_REPORT = re.compile(rb"\b(WMS|WFS|WCS|WMTS|WPS|CSW|SOS|WCTS)\b|ms(WMS|WFS|WCS|SOS)\w*\(")
 _ASKED = re.compile(r"[?&]service=(\w+)&request=GetCapabilities$")
-_BESIDE = {"WMS": ("WFS", "WCS"), "WFS": ("WMS",)}
+_ASKED_BESIDE = re.compile(r"[?&]request=GetCapabilities&service=\w+$")
+#: What a program serves at one endpoint, each with how often it does; any other program may serve all of it.
+_BESIDE = {"WMS": 0.2, "WFS": 0.2, "WCS": 0.15, "WMTS": 0.1, "WPS": 0.05}
+_BY_MAPSERVER = ("WMS", "WFS", "WCS")
+_BY_QGIS = ("WMS", "WFS", "WCS", "WMTS")
+#: What only QGIS Server names in its capabilities, whatever the path of the endpoint.
+_OF_QGIS = b"http://www.qgis.org/"
 _METADATA_URL = re.compile(r"<(?:\w+:)?(?:MetadataURL|metadataLink|Metadata)\b([^<>]*)>")
 _HREF = re.compile(r"""(?:xlink:)?href\s*=\s*["'](https?://[^"'<>\s]{1,2000})""")
 _TEXT_URL = re.compile(r"\s*(https?://[^<>\s]{1,2000})")
 _FEED_LINK = re.compile(r"<(?:\w+:)?link\b([^<>]{1,2000})>")
-_GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|ogc)(?:/[^/]*)?$", re.IGNORECASE)
+_GENERIC = re.compile(r"/(?:ows|wxs|[^/]*mapserv[^/]*|qgis_?server|ogc)(?:/[^/]*)?$|/services?$", re.IGNORECASE)
 
 
-def read_xml(doc: Doc, kind: str | None) -> list[ServiceHint]:
-    """Where an XML document leads."""
+def read_xml(doc: Doc, kind: str | None, paging: CataloguePaging | None = None) -> list[ServiceHint]:
+    """Where an XML document leads; `paging` knows which catalogues are being read."""
     root = doc.root
     name = root.name if root is not None else ""
     if kind is not None:
         hints = [*_read_capabilities(doc, kind)]
     elif name in EXCEPTION_ROOTS:
         hints = [*_read_exception_report(doc, name)]
-    elif (name in _METADATA or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
-        hints = [*_read_metadata(doc, name)]
+    elif (name in ROOTS or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
+        hints = [*_read_metadata(doc, name, paging)]
     elif root is not None and root.namespace == thredds.NAMESPACE:
         hints = [*islice(thredds.read_catalogue(doc), _MAX_LISTED)]
     else:
@@ -122,15 +136,69 @@ def _read_capabilities(doc: Doc, kind: str) -> Iterator[ServiceHint]:
         yield from _ask_records(endpoint, version)
     if family == "atom-download":
         yield from _find_search(doc)
-    if service in SERVICES and _GENERIC.search(endpoint.partition("?")[0]):
-        for other in _BESIDE.get(service, ("WMS", "WFS")):
-            yield ServiceHint(
-                description_url(endpoint, other, beside=True), other, endpoint, f"beside a {service}", 0.2
-            )
+    if service in ("WCS", "TMS"):
+        yield from islice(_ask_details(doc, kind, endpoint), _MAX_DETAILS)
+    if service in SERVICES and not _ASKED_BESIDE.search(doc.url):
+        yield from _look_beside(doc, service, endpoint)
     for hint in (*page_scan.read_addresses(doc, _CAPABILITIES_BYTES), *_read_references(doc)):
         guessed = hint.rule.rpartition(": ")[2] in GUESSES
         if not guessed and (hint.service != service or _is_elsewhere(hint.endpoint, endpoint)):
             yield hint
+
+
+def _look_beside(doc: Doc, service: str, endpoint: str) -> Iterator[ServiceHint]:
+    """The other services that a program may serve at the endpoint of one; what answers them leads to no others."""
+    head, _, query = endpoint.partition("?")
+    qgis = _OF_QGIS in doc.body[:_CAPABILITIES_BYTES] or "qgis" in head.lower()
+    if not qgis and not _GENERIC.search(head):
+        return
+    offered = _BY_QGIS if qgis else _BY_MAPSERVER if "mapserv" in head.lower() else tuple(_BESIDE)
+    for other in offered:
+        if other != service:
+            url = description_url(endpoint, other, beside=True)
+            yield ServiceHint(url, other, endpoint, f"beside a {service}: {other}", 0.3 if qgis else _BESIDE[other])
+    if qgis:
+        api = f"{head.rstrip('/')}/wfs3" + (f"?{query}" if query else "")
+        yield ServiceHint(description_url(api, "OGCAPI"), "OGCAPI", api, f"beside a {service}: OGCAPI", 0.3)
+
+
+def ask_next_kind(url: str) -> list[ServiceHint]:
+    """After an answer that tells nothing: a bare endpoint is asked for its maps, one without maps for its features."""
+    inferred = infer(url)
+    if not inferred:
+        return []
+    hint, asked = inferred[0], _ASKED.search(url)
+    if asked is None:
+        return [with_origin(hint, "answer of a bare endpoint")] if hint.rule in GUESSES else []
+    if asked[1] != "WMS" or not any(hint.rule in GUESSES for hint in infer(hint.endpoint)):
+        return []
+    return [ServiceHint(description_url(hint.endpoint, "WFS"), "WFS", hint.endpoint, "beside no WMS", 0.2)]
+
+
+def _ask_details(doc: Doc, kind: str, endpoint: str) -> Iterator[ServiceHint]:
+    """Requests for what a description leaves out: titles and boxes of coverages, many at once, and of tile maps."""
+    found = describe_service(doc, kind)
+    items = [] if found is None else [item for item in found.items if not (item.title and item.box) and not item.group]
+    if kind.startswith("tms"):
+        for item in items:
+            if url := urls.normalise(item.address, doc.base) if item.address else None:
+                yield ServiceHint(url, "", endpoint, DETAILS, 0.1)
+        return
+    version = kind.partition("/")[2]
+    if version < "1.1":
+        return
+    parameter = "identifiers" if version < "2" else "coverageId"
+    names = [quote(item.name, safe=":") for item in items if item.name and "," not in item.name]
+    joint = "&" if "?" in endpoint else "?"
+    ask = f"{endpoint}{joint}service=WCS&version={version}&request=DescribeCoverage&{parameter}="
+    taken = 0
+    while taken < len(names):
+        first, room = taken, _DETAIL_CHARS
+        while taken < len(names) and (taken == first or len(names[taken]) < room):
+            room -= len(names[taken]) + 1
+            taken += 1
+        if normal := urls.normalise(ask + ",".join(names[first:taken])):
+            yield ServiceHint(normal, "", endpoint, DETAILS, 0.1)
 
 
 def _find_search(doc: Doc) -> Iterator[ServiceHint]:
@@ -222,13 +290,13 @@ def _names_service(endpoint: str) -> bool:
     return any(hint.rule == "endpoint" for hint in infer(endpoint))
 
 
-def _read_metadata(doc: Doc, name: str) -> Iterator[ServiceHint]:
+def _read_metadata(doc: Doc, name: str, paging: CataloguePaging | None) -> Iterator[ServiceHint]:
     """The addresses in metadata records and contexts, with the protocol that stands beside each."""
     root, _ = read_tree(doc)
     if root is None:
         yield from page_scan.read_addresses(doc)
         return
-    if name == "GetRecordsResponse":
+    if name == "GetRecordsResponse" and (paging is None or paging.admits(root, strip_request(doc.url))):
         yield from _ask_next(doc, root)
     count = 0
     known: dict[Element, str] = {}
@@ -241,7 +309,7 @@ def _read_metadata(doc: Doc, name: str) -> Iterator[ServiceHint]:
             return
         found = list(propose(service, url, doc.base, rule="record", trust=0.8 if service else 0.5))
         yield from found
-        if not found and name in _METADATA and not is_reserved(urls.host_of(url).partition(":")[0]):
+        if not found and name in ROOTS and not is_reserved(urls.host_of(url).partition(":")[0]):
             normal = urls.normalise(url)
             if normal and not is_data(normal):
                 yield ServiceHint(normal, "", "", "record: a link", 0.1)
@@ -338,10 +406,20 @@ def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
     held = map_configuration.decode_objects(doc)
     if held is None:
         return page_scan.read_script(doc)
+    if isinstance(held, dict) and ("openapi" in held or "swagger" in held):
+        return list(_read_definition(held, doc.base))
     found = page_scan.ScanHints(doc, _MAX_LISTED)
     for hint in (*map_configuration.read_objects(held, doc.base), *page_scan.read_script(doc, configured=0)):
         found.add(hint)
     return found.hints
+
+
+def _read_definition(held: dict[str, Any], base: str) -> Iterator[ServiceHint]:
+    """An API by its definition in OpenAPI: its first page. The paths in it are templates, and those of no service."""
+    if not _API_PATHS.isdisjoint(json_services.table(held.get("paths"))):
+        for server in json_services.tables(held.get("servers"), _MAX_SERVERS):
+            written = json_services.word(server.get("url"))
+            yield from propose("OGCAPI", written, base, rule="definition of an api", trust=0.5) if written else ()
 
 
 def _read_directory(doc: Doc) -> Iterator[ServiceHint]:
@@ -378,7 +456,8 @@ _FOLLOWED = {"data": 0.7, "collections": 0.7, "child": 0.6, "next": 0.6, "proces
 
 
 def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
-    """The links of an API or a catalogue that lead to more of it."""
+    """The links of an API or a catalogue that lead to more of it; a part that has none leads to the first page."""
+    service, followed = "STAC" if family.startswith("stac:") else "OGCAPI", 0
     found = json_services.read_object(strip_json(doc.body))
     for link in json_services.tables(found.get("links"), _MAX_LISTED):
         relation = json_services.word(link.get("rel")).rpartition("/")[2].lower()
@@ -388,5 +467,10 @@ def _read_api(doc: Doc, family: str) -> Iterator[ServiceHint]:
         url = urls.normalise(json_services.word(link.get("href")), doc.base)
         url = keep_form(url, doc.url) if url and kind else url
         if url and url != doc.url:
-            service = "STAC" if family.startswith("stac:") else "OGCAPI"
+            followed += 1
             yield ServiceHint(url, service, url.partition("?")[0], f"{service.lower()} {relation}", _FOLLOWED[relation])
+    endpoint = find_endpoint(doc.url, service)
+    first_page, asked = (address.partition("?")[0].rstrip("/") for address in (endpoint, doc.url))
+    if service == "OGCAPI" and not followed and first_page != asked:
+        # In the form of this answer: the first page may be what led here, and is known then.
+        yield ServiceHint(keep_form(endpoint, doc.url), service, endpoint, "ogcapi root", 0.3)

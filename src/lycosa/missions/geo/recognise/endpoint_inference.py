@@ -18,6 +18,8 @@ from lycosa.missions.geo.vocabulary import (
     APIS,
     BY_ID,
     MAPSERV,
+    MOMENT,
+    OF_ONE_REQUEST,
     OPERATIONS,
     PHRASES,
     PROTOCOL,
@@ -35,7 +37,7 @@ _MAX_CHARS = 4_000
 
 #: Endpoints that serve several kinds name none: the crawl tries the commonest first, the others follow from its answer.
 _SHARED = re.compile(
-    r"(?:ows|wxs|ogc\.(?:cgi|exe|ashx)|(?:qgis_)?mapserv(?:er)?(?:_?\w{0,8})?\.(?:f?cgi|exe|map)|mapserv)"
+    r"(?:ows|wxs|qgis_?server|ogc\.(?:cgi|exe|ashx)|(?:qgis_)?mapserv(?:er)?(?:_?\w{0,8})?\.(?:f?cgi|exe|map)|mapserv)"
 )
 
 #: The program that serves maps by parameters of its own as well.
@@ -53,6 +55,12 @@ _PICTURE = re.compile(r"\.(?:png|jpe?g|jpgpng|gif|webp|pbf|mvt)\d?$")
 _WRITING_HOSTS = ("docs.", "doc.", "wiki.", "blog.", "forum.")
 _RESERVED_TAILS = tuple("." + host for host in RESERVED_BELOW)
 
+_PRIVATE = re.compile(
+    r"(?:[^.:]+|.*\.(?:local|localdomain|localhost|internal|intranet|lan)|(?:127|10)(?:\.\d+){3}|0\.0\.0\.0"
+    r"|(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d+){2}|\[.*\])(?::\d+)?"
+    r"|::1|f(?:[cd]|e[89ab])[0-9a-f]{0,2}:.*"
+)
+
 _REST = re.compile(r"^(.*?/rest/services)(?:/(.*?))?/?$", re.IGNORECASE)
 #: A service: of a kind that may have others below it, or of any kind in a folder or with a name.
 _REST_SERVER = re.compile(
@@ -63,18 +71,38 @@ _REST_SERVER = re.compile(
 #: Pictures that GeoServer makes below its WMS.
 _REFLECTED = re.compile(r"(.*/wms)/(?:kml|reflect|animate)$", re.IGNORECASE)
 _WMTS_FILE = re.compile(r"/wmts(?:/1\.0\.0)?/", re.IGNORECASE)
+#: What follows the path of an endpoint in one request: an operation as a folder, or a tile of GeoWebCache. The others
+#: have the tile's row and column at their end.
+_IN_PATH = re.compile(
+    r"^(.*/(?:(?i:w[mfcp]s|wmts|csw|sos)(?:[Ss]erver)?(?=/(?:Get|Describe)[A-Z]\w*(?:/|$))"
+    r"|gwc/service/wm(?:t?s)(?=/)|wmts(?=/rest(?:/|$))))/.*$"
+)
+_TILE = re.compile(r"/\d+/\d+/\d+/?$")
+#: Hosts that are called after the service that they are for; that of an office or a warehouse may be, too.
+_NAMED_HOST = re.compile(
+    r"https?://(?:[a-z0-9-]{1,40}-)?(wms|wfs|wcs|wmts|csw|ows|wxs)(?:[0-9]{1,2}|-[a-z0-9-]{1,40})?\.[^.]+\."
+)
+#: An ArcGIS server takes the name of its OGC services in any case.
+_ARCGIS_OGC = re.compile(r"(/\w+Server)/(wms|wfs|wcs)server$", re.IGNORECASE)
 _TMS = re.compile(r"^(.*?/tms/1\.0\.0)(?:/|$)", re.IGNORECASE)
 _API = re.compile(
-    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api)/?$"
+    r"^(.*?)/(?:(?:collections|processes)(?:/[^/]+(/(?:items|coverage|tiles|map)(?:/.*)?)?)?|conformance|api"
+    r"|(?i:tileMatrixSets)(?:/[^/]+)?|(?:map/)?tiles)(?:\.(?:json|html))?/?$"
 )
+#: The first page of QGIS Server's, with the form in its name.
+_API_FORM = re.compile(r"(?<=/wfs3)\.(?:json|html)$")
 #: The documents in which an API of STAC describes itself, beside its first page.
 _STAC_PART = re.compile(r"(.*)/collections(?:/[^/.]+)?/?$")
+_VERSION_PART = re.compile(r"v?\d[\d.]*|catalog\.json|api")
 _SERVER_PART = re.compile(r"(wms|wfs|wcs|wmts|wps|csw|sos|wcts)(?:server|service|_?server)?", re.IGNORECASE)
 #: How the name of a parameter for an address ends.
 _ADDRESS_OF = re.compile(r"[_-]?(?:url|uri|server|service|endpoint)s?$", re.IGNORECASE)
 _SPLIT = re.compile(r"[-_.~;]+")
 _LOST_AMPERSAND = re.compile(r"%26(?=[A-Za-z_]{1,30}=)|&amp%3[Bb]")
+_SECOND_MARK = re.compile(r"\?(?=(?:service|request|version)=)", re.IGNORECASE)
 _TEMPLATE = re.compile(r"[{}<>]|\$\(|%7[BbDd]")
+
+_OWN_OF_REQUESTS = REQUEST - PROTOCOL
 
 #: Services without requests, which one program serves side by side: feed.php?id=1, tilejson.json?url=….
 _NAMED_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
@@ -82,7 +110,9 @@ _NAMED_BY_QUERY = frozenset(("ATOM", "TILEJSON", "OPENSEARCH", "TMS"))
 _OF_FORM = frozenset(("f", "format", "_format", "outputformat", "page", "offset", "limit", "count", "startindex"))
 
 #: Rules that only guess which service it is.
-GUESSES = frozenset(("shared endpoint", "geoserver"))
+GUESSES = frozenset(("shared endpoint", "geoserver", "named host"))
+#: Parameters by which one program serves several APIs of OGC.
+_OF_API = frozenset(("map", "token"))
 
 
 class ServiceHint(Struct, frozen=True):
@@ -121,9 +151,12 @@ def identify(url: str) -> str:
 
 
 def repair_url(url: str) -> str:
-    """An address without what pages break in it: ampersands that they escape, or escape twice."""
+    """An address without what pages break in it: ampersands that they escape, or escape twice, or write as "?"."""
     if "&amp" in url or "&#" in url:
         url = unescape(unescape(url))
+    head, _, query = url.partition("?")
+    if "?" in query and "http" not in query.lower():
+        url = f"{head}?{_SECOND_MARK.sub('&', query)}"
     return _LOST_AMPERSAND.sub("&", url) if "%26" in url or "%3" in url else url
 
 
@@ -176,6 +209,17 @@ def is_reserved(host: str) -> bool:
     return host in RESERVED or host in RESERVED_BELOW or host.endswith(_RESERVED_TAILS)
 
 
+@lru_cache(maxsize=4_096)
+def is_private(host: str) -> bool:
+    """Whether a host is known by this name or number only in a network of its own."""
+    return _PRIVATE.fullmatch(host.lower()) is not None
+
+
+def is_unreachable(url: str, named_on: str) -> bool:
+    """Whether an address is private and named on the public web: servers behind others call themselves so."""
+    return is_private(urls.host_of(url)) and not is_private(urls.host_of(named_on))
+
+
 def is_writing(url: str) -> bool:
     """Whether an address is a page about services, as far as it shows."""
     host, _, path = url.partition("://")[2].partition("?")[0].lower().partition("/")
@@ -198,11 +242,17 @@ def _cut_head(url: str) -> str:
 
 def _make(service: str, endpoint: str, rule: str, trust: float) -> tuple[ServiceHint, ...]:
     """The hypothesis that a service answers at an endpoint; none where that is no address."""
-    normal = urls.normalise(endpoint)
+    normal = urls.normalise(unify_case(endpoint))
     if normal is None:
         return ()
     normal = normal.rstrip("?&")
     return (ServiceHint(description_url(normal, service), service, normal, rule, trust),)
+
+
+def unify_case(endpoint: str) -> str:
+    """An endpoint with the name of an OGC service of ArcGIS as most write it: …/MapServer/WMSServer."""
+    head, joint, query = endpoint.partition("?")
+    return _ARCGIS_OGC.sub(lambda found: f"{found[1]}/{found[2].upper()}Server", head) + joint + query
 
 
 def description_url(endpoint: str, service: str, *, beside: bool = False) -> str:
@@ -226,7 +276,12 @@ def _split_query(query: str) -> list[tuple[str, str]]:
 
 
 def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) -> str:
-    """The endpoint: whatever is not of the request stays, in its order and as written."""
+    """The endpoint: whatever is not of the request stays, in its order and as written.
+
+    Two parameters of a request make one, even if it is not named: a client adds the name, or a template lost it.
+    """
+    in_path = _IN_PATH.match("/" + path)
+    request = request or in_path is not None or sum(name in _OWN_OF_REQUESTS for name, _ in pairs) > 1
     dropped = REQUEST if request else PROTOCOL
     if request and any(written.lower().endswith(BY_ID) for _, written in pairs):
         dropped |= {"id"}
@@ -235,16 +290,27 @@ def _keep(site: str, path: str, pairs: list[tuple[str, str]], *, request: bool) 
     kept = [
         written
         for name, written in pairs
-        if name not in dropped and not name.startswith(SESSIONS) and not _TEMPLATE.search(written)
+        if name not in dropped
+        and not name.startswith(SESSIONS)
+        and not _TEMPLATE.search(written)
+        and not (request and _is_of_one_request(name, written.partition("=")[2]))
     ]
+    path = in_path[1][1:] if in_path else path
     address = f"{site}/{path}"
     return f"{address}?{'&'.join(kept)}" if kept else address
+
+
+def _is_of_one_request(name: str, value: str) -> bool:
+    """Whether a parameter that no protocol knows is no part of an endpoint, by how its name or its value is made."""
+    if OF_ONE_REQUEST.fullmatch(name):
+        return True
+    return not name.endswith("id") and MOMENT.fullmatch(value) is not None
 
 
 def strip_request(url: str) -> str:
     """An address without the parameters of a request: the endpoint of a service."""
     head, _, query = repair_url(url).partition("#")[0].partition("?")
-    if not query:
+    if not query and not _IN_PATH.match(head):
         return head
     pairs = _split_query(query)
     names = {name for name, _ in pairs}
@@ -260,8 +326,10 @@ def find_endpoint(url: str, service: str) -> str:
         server = _REST_SERVER.match(found[2] or "")
         return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
     # An address that ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
-    if service == "OGCAPI" and not head.endswith(("/api", "/api/")) and (found := _API.match(head)):
-        return found[1]
+    if service == "OGCAPI":
+        found = None if head.endswith(("/api", "/api/")) else _API.match(head)
+        own = [w for name, w in _split_query(repair_url(url).partition("#")[0].partition("?")[2]) if name == "map"]
+        return (found[1] if found else _API_FORM.sub("", head)) + (f"?{own[0]}" if own else "")
     if service == "STAC" and (found := _STAC_PART.match(head)):
         return found[1]
     if service in _NAMED_BY_QUERY and (query := repair_url(url).partition("#")[0].partition("?")[2]):
@@ -332,7 +400,11 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     low = path.lower()
     if is_writing(f"{site}/{path}"):
         return ()
-    if _PICTURE.search(low) or _TEMPLATE.search(path):
+    pairs = _split_query(query)
+    if not path:
+        return _infer_host(site, pairs)
+    tile = _TILE.search(low) and ("wmts/" in low or "tms/" in low) and _IN_PATH.match("/" + path) is None
+    if tile or _PICTURE.search(low) or _TEMPLATE.search(path):
         return _infer_tile(site, path)
     if low.endswith(".xml") and "capabilities" in low:
         service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
@@ -340,7 +412,8 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         return (ServiceHint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
     if _DOCUMENT.search(low):
         return ()
-    pairs = _split_query(query)
+    if found := _TMS.match("/" + path):
+        return _make("TMS", site + (f"/{path}" if low.endswith("1.0.0/") else found[1]), "endpoint", 0.5)
     if found := _REFLECTED.match(path):
         return _make("WMS", _keep(site, found[1], pairs, request=True), "endpoint", 0.8)
     service = _find_service(path)
@@ -353,6 +426,15 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         mapped = any(name == "map" for name, _ in pairs) or "ows" in parts or "wxs" in parts
         return _make("WMS", _keep(site, path, pairs, request=False), "shared endpoint", 0.6 if mapped else 0.3)
     return _infer_server(site, path, parts)
+
+
+def _infer_host(site: str, pairs: list[tuple[str, str]]) -> tuple[ServiceHint, ...]:
+    """From an address without a path, on a host that is called after a service."""
+    found = _NAMED_HOST.match(site)
+    if found is None:
+        return ()
+    service = SERVICE_NAMES.get(found[1], "WMS")
+    return _make(service, _keep(site, "", pairs, request=False), "named host", 0.3)
 
 
 def _infer_tile(site: str, path: str) -> tuple[ServiceHint, ...]:
@@ -391,8 +473,9 @@ def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         return ()
     if found := _API.match("/" + path):
         formatted = any(name == "f" for name, _ in pairs)
-        if named or (formatted and parts[-1] != "api") or found[2] or low.endswith("conformance"):
-            kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] == "token"], request=True)
+        told = found[2] or low.endswith("conformance") or "tilematrixsets" in parts
+        if named or told or (formatted and parts[-1] not in ("api", "tiles")):
+            kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] in _OF_API], request=True)
             trust = 0.8 if named or found[2] else 0.5
             return _make("OGCAPI", kept.rstrip("/"), "collections", trust)
         return ()
@@ -400,7 +483,9 @@ def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         own = [pair for pair in pairs if pair[0] != "f"]
         return _make("OGCAPI", _keep(site, path, own, request=False), "endpoint", 0.6)
     if "stac" in parts:
-        return _make("STAC", _keep(site, path, pairs, request=False), "endpoint", 0.6)
+        # Further below it is as often a tool for catalogues.
+        trust = 0.6 if parts[-1] == "stac" or (parts[-2] == "stac" and _VERSION_PART.fullmatch(parts[-1])) else 0.35
+        return _make("STAC", _keep(site, path, pairs, request=False), "endpoint", trust)
     return ()
 
 

@@ -59,7 +59,12 @@ _ARCGIS_PAGE = re.compile(rb"Current Version:\s*(?:</b>)?\s*([0-9.]{1,8})|Servic
 _ARCGIS_SERVER = re.compile(r"/([A-Za-z]+)Server(?:/[0-9]+)?/?(?:\?|$)")
 _LAYERS = "Feature Layer,Raster Layer,Group Layer,Table,Annotation Layer,Mosaic Layer,Raster Catalog Layer"
 _LAYER_TYPES = frozenset(_LAYERS.split(","))
-_OGCAPI_SPEC = re.compile(rb"https?://www\.opengis\.net/spec/(?:ogcapi|wfs-)", re.IGNORECASE)
+_OGCAPI_SPEC = re.compile(
+    rb"https?://(?:www\.)?opengis\.net/spec/(?:ogcapi|wfs-|edr|tms|cql2)|urn:ogc:spec:ogcapi", re.IGNORECASE
+)
+#: How conformance classes are named that vendors define (OGC 06-121r9): …/spec/NAME/VERSION/conf/CLASS.
+_CLASS = re.compile(r"(?:https?://|urn:)\S{1,300}?[/:](?:conf|req)[/:]\S{1,300}", re.IGNORECASE)
+_CONFORMANCE = re.compile(r"/conformance(?:\.json|/)?(?:\?|$)")
 _OFFERED = "items data coverage coverages tiles map tilesets-vector tilesets-map schema"
 _ITEM_RELATIONS = frozenset(_OFFERED.split())
 
@@ -86,7 +91,7 @@ def recognise(doc: Doc) -> str | None:
         return _recognise_bytes(inflate(body[:_HEAD_BYTES], _HEAD_BYTES)) if body[:2] == b"\x1f\x8b" else None
     # Announced as a picture or a program, JSON is not sniffed; cut off and without a declaration, XML looks like text.
     if kind == "json" or body[:1] == b"{":
-        return recognise_json(body)
+        return recognise_json(body, doc.url)
     near = body[:_NEAR_BYTES]
     if kind != "text" or b"apabilities" not in near:
         return None
@@ -282,6 +287,8 @@ class Keys(Struct):
     extent: Raw = Raw()
     collections: Raw = Raw()
     processes: Raw = Raw()
+    matrix_sets: Raw = msgspec.field(default=Raw(), name="tileMatrixSets")
+    tilesets: Raw = Raw()
     conforms: Raw = msgspec.field(default=Raw(), name="conformsTo")
     item_type: Raw = msgspec.field(default=Raw(), name="itemType")
     crs: Raw = Raw()
@@ -316,6 +323,11 @@ class _Entry(Struct):
     id: Raw = Raw()
     name: Raw = Raw()
     links: Raw = Raw()
+    extent: Raw = Raw()
+    item_type: Raw = msgspec.field(default=Raw(), name="itemType")
+    crs: Raw = Raw()
+    tile_matrix_set: Raw = msgspec.field(default=Raw(), name="tileMatrixSetURI")
+    data_type: Raw = msgspec.field(default=Raw(), name="dataType")
     stac_version: Raw = Raw()
 
 
@@ -333,8 +345,8 @@ def strip_json(body: bytes) -> bytes:
     return body[3:] if body[:3] == b"\xef\xbb\xbf" else body
 
 
-def recognise_json(body: bytes) -> str | None:
-    """The kind that the keys of a JSON object show."""
+def recognise_json(body: bytes, url: str = "") -> str | None:
+    """The kind that the keys of a JSON object show, and the address at which it is, if that is known."""
     body = strip_json(body)
     if len(body) > _JSON_BYTES or body.lstrip()[:1] != b"{":
         return None
@@ -344,7 +356,7 @@ def recognise_json(body: bytes) -> str | None:
         return None
     if bytes(keys.features) or bytes(keys.geometry) or bytes(keys.openapi) or bytes(keys.swagger):
         return None
-    return _name_tiles(keys) or _name_stac(keys) or _name_arcgis(keys) or _name_api(keys) or _name_things(keys)
+    return _name_tiles(keys) or _name_stac(keys) or _name_arcgis(keys) or _name_api(keys, url) or _name_things(keys)
 
 
 def text_of(raw: Raw) -> str:
@@ -400,10 +412,7 @@ def _name_arcgis(keys: Keys) -> str | None:
 
 
 def _lists_servers(raw: Raw) -> bool:
-    try:
-        entries = _entries.decode(raw)
-    except FAULTS:
-        return False
+    entries = _entries_of(raw) or []
     return bool(entries) and all(text_of(entry.type).endswith("Server") for entry in entries[:8])
 
 
@@ -418,7 +427,7 @@ def _relations_of(raw: Raw) -> list[str]:
     return [text_of(link.rel).rpartition("/")[2] for link in links]
 
 
-def _name_api(keys: Keys) -> str | None:
+def _name_api(keys: Keys, url: str) -> str | None:
     if bytes(keys.type) and text_of(keys.type) not in ("", "Collection"):
         return None
     relations = _relations_of(keys.links)
@@ -428,12 +437,16 @@ def _name_api(keys: Keys) -> str | None:
         return "ogcapi:collections" if relations or _is_offering(keys.collections) else None
     if _starts(keys.processes, b"[") and _is_offering(keys.processes):
         return "ogcapi:processes"
+    if _starts(keys.matrix_sets, b"[") and _lists_matrix_sets(keys.matrix_sets):
+        return "ogcapi:tilematrixsets"
+    if _starts(keys.tilesets, b"[") and _lists_tilesets(keys.tilesets):
+        return "ogcapi:tilesets"
     described = "service-desc" in relations or "service-doc" in relations
     if ("conformance" in relations or _starts(keys.conforms, b"[")) and (
         described or "data" in relations or "processes" in relations or "collections" in relations
     ):
         return "ogcapi:landing"
-    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _OGCAPI_SPEC.search(bytes(keys.conforms)):
+    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _lists_classes(keys.conforms, url):
         return "ogcapi:conformance"
     if bytes(keys.id) and (_starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")):
         return "ogcapi:collection" if not _ITEM_RELATIONS.isdisjoint(relations) else None
@@ -442,20 +455,60 @@ def _name_api(keys: Keys) -> str | None:
 
 def _find_stac(raw: Raw) -> str:
     """The version of STAC that a list of collections is written in; "" where it is none."""
-    try:
-        entries = _entries.decode(raw)
-    except FAULTS:
-        return ""
+    entries = _entries_of(raw)
     return text_of(entries[0].stac_version) if entries and bytes(entries[0].id) else ""
 
 
 def _is_offering(raw: Raw) -> bool:
-    """Whether a list is empty or its entries have identifiers and links, as collections and processes do."""
+    """Whether a list is empty or its entries have names and links or a place, as collections and processes do."""
+    entries = _entries_of(raw)
+    return entries is not None and all(map(_is_offered, entries[:8]))
+
+
+def _is_offered(entry: _Entry) -> bool:
+    named = bytes(entry.id) or bytes(entry.name)  # drafts of what became OGC API call it a name
+    told = _starts(entry.links, b"[") or _starts(entry.extent, b"{") or _starts(entry.crs, b"[")
+    return bool(named and (told or bytes(entry.item_type)))
+
+
+def _lists_matrix_sets(raw: Raw) -> bool:
+    """Whether a list has the tile matrix sets of an API: identifiers with links, or references to their systems."""
+    entries = _entries_of(raw) or []
+    return bool(entries) and all(
+        bytes(entry.id) and (_starts(entry.links, b"[") or bytes(entry.crs)) for entry in entries[:8]
+    )
+
+
+def _lists_tilesets(raw: Raw) -> bool:
+    """Whether a list has sets of tiles, each with its tile matrix set or the type of its data."""
+    entries = _entries_of(raw) or []
+    return bool(entries) and all(
+        _starts(entry.links, b"[") and (bytes(entry.tile_matrix_set) or bytes(entry.data_type)) for entry in entries[:8]
+    )
+
+
+def _lists_classes(raw: Raw, url: str) -> bool:
+    """Whether a list has classes of OGC API, or nothing but conformance classes, whoever defined them.
+
+    At the address at which APIs have that list, any addresses are classes.
+    """
+    if _OGCAPI_SPEC.search(bytes(raw)):
+        return True
     try:
-        entries = _entries.decode(raw)
+        classes = msgspec.json.decode(raw, type=list[str])
     except FAULTS:
         return False
-    return all(bytes(entry.id) and _starts(entry.links, b"[") for entry in entries[:8])
+    placed = _CONFORMANCE.search(url) is not None
+    return bool(classes) and all(
+        name.startswith(("http://", "https://", "urn:")) if placed else _CLASS.fullmatch(name) for name in classes
+    )
+
+
+def _entries_of(raw: Raw) -> list[_Entry] | None:
+    try:
+        return _entries.decode(raw)
+    except FAULTS:
+        return None
 
 
 def _name_things(keys: Keys) -> str | None:

@@ -46,13 +46,12 @@ _REACH = 2_000
 #: Names of services in scripts whose address is searched for.
 _MAX_CONFIGURED = 300
 _MAX_PLAIN = 50
-#: The answer of a server to a request without parameters is shorter.
-_BARE_BYTES = 1_000
 
 WORDS = (
     r"wms|wfs|wcs|wmts|wps|csw|[/=:\"']sos[/?\"'&]|wcts|mapserv|request=get|service=|/rest\\?/services|[/\"']ows|/wxs"
     r"|ogc-?api|/oapif?/|/stac[/\"'?]|getcapabilities|web(?:map|feature|coverage|processing)"
     r"|web (?:map|feature|coverage) |/tms/|geonetwork|/geoserver|[?&]f=(?:json|html)"
+    r"|/collections/[^/\s\"'<>]{1,100}/(?:items|coverage|tiles)|/tilematrixsets"
 )
 _MENTION = re2.compile((r"(?i)" + WORDS).encode())
 #: Names of scripts and files that belong to a map even where nothing else speaks of one.
@@ -61,7 +60,7 @@ _CONFIGURED = re2.compile(rb"(?i)(?:conf|layer|capa|visor|viewer|map|servi)[\w.-
 _MAP_SIGN = re2.compile(b"|".join((_MENTION.pattern, _CONFIGURED.pattern, rb"maplibregl|mapboxgl")))
 # Without a flag for the whole, "<" is searched for as fast as can be.
 _SCRIPT = re.compile(r"<(?i:script)\b[^<>]*>(.*?)(?:</(?i:script)|\Z)", re.DOTALL)
-_END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|lt|gt|#3[49]);""")
+_END = re.compile(r"""["'<>\s`|\\^]|&(?:quot|apos|lt|gt|#(?:3[49]|6[02]|[xX](?:2[27]|3[cCeE])));""")
 _STARTS = "\"> '<\n\t\r`|\\^"
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*[\"']?\Z")
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]+|/(?!/)|\.\./|\./|[\w.-]+/|\?", re.IGNORECASE)
@@ -100,9 +99,6 @@ def has_no_mention(doc: Doc, words: Any = _MENTION) -> bool:
 
 def read_page(doc: Doc) -> list[ServiceHint]:
     """The services that an HTML page mentions, other than by a plain link to their description."""
-    if len(doc.body) < _BARE_BYTES and (own := infer(doc.url)) and own[0].rule in GUESSES:
-        # What a server says to a request without parameters, in a few words.
-        return [with_origin(hint, "answer of a bare endpoint") for hint in own]
     if has_no_mention(doc, _MAP_SIGN):
         return []
     no_mention = has_no_mention(doc)
@@ -221,7 +217,11 @@ def _name_place(text: str, start: int, *, scripted: bool) -> str:
     if scripted:
         return "script"
     attribute = _ATTRIBUTE.search(text, max(0, start - 60), start)
-    return attribute[1].lower() if attribute else "text"
+    if attribute:
+        name = attribute[1].lower()
+        return _NAMESPACE if name.startswith("xmlns") or name.rpartition(":")[2] in _NAMESPACES else name
+    listed = text.rfind("chemaLocation", max(0, start - _REACH), start)
+    return _NAMESPACE if listed >= 0 and sum(text.count(sign, listed, start) for sign in "\"'") == 1 else "text"
 
 
 def _read_address(written: str, base: str, *, place: str, linked: bool) -> Iterator[ServiceHint]:
@@ -237,10 +237,14 @@ def _read_address(written: str, base: str, *, place: str, linked: bool) -> Itera
         # The crawl fetches a link anyway: its answer tells more than a guess, and may be the description itself.
         if linked and place == "href" and (hint.rule in _LINKED or is_same(hint, url)):
             continue
+        if place == _NAMESPACE and not hint.rule.endswith("request"):
+            continue  # a name, which only looks like an address
         yield with_origin(hint, _PLACES.get(place, place))
 
 
-_LINKED = GUESSES | {"capabilities request"}
+_LINKED = GUESSES - {"named host"} | {"capabilities request"}
+_NAMESPACE = "namespace"
+_NAMESPACES = frozenset(("targetnamespace", "schemalocation", "nonamespaceschemalocation", "namespace", "codespace"))
 _PLACES = {"src": "picture", "href": "link", "xlink:href": "link"}
 
 
@@ -305,8 +309,11 @@ def _read_configuration(
 
 def _read_anchors(doc: Doc) -> Iterator[ServiceHint]:
     """Links whose text is the name of a service and whose address is no page's."""
+    own = doc.url.partition("#")[0]
     for link in doc.links:
         text = link.text
+        if link.href.startswith("#") or link.href.partition("#")[0] == own:
+            continue  # a tab, or a button
         if not 3 <= len(text) <= 120 or _ANCHOR.search(text) is None or _PAGE_END.search(link.href):
             continue
         named = set(_ANCHOR.findall(text))
@@ -333,7 +340,8 @@ def _read_plain(source: ScannedSource, scripts: list[tuple[int, int]]) -> Iterat
         low = max(0, at - _REACH)
         if text.rfind("<", low, at) > text.rfind(">", low, at):
             continue  # inside a tag
-        url = resolve(_decode(match[0], source.charset).rstrip(").,;:!?'\""), "")
+        written = _END.split(match[0], maxsplit=1)[0]  # where markup is shown as text
+        url = resolve(_decode(written, source.charset).rstrip(").,;:!?'\""), "")
         if url is None or _PAGE_END.search(url) or is_reserved(urls.host_of(url).partition(":")[0]):
             continue
         inferred = infer(url)

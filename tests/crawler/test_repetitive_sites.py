@@ -1,0 +1,63 @@
+"""Sites whose pages are alike, crawled: honest ones are fetched whole, endless ones are left, and that is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.crawl_runs import crawl, states
+from support.loopback import Reply, Web, html
+
+FRAME = "All prices include tax. Delivery within three days to all our customers. " * 5
+BOUND = ("--set", "traps.near_duplicates=5", "--workers", "1")
+
+
+def test_a_shop_of_thin_pages_is_fetched_whole(web: Web, tmp_path: Path) -> None:
+    """Lists and pages in which nothing but numbers is new are no repetitions: a folder of 240, where 5 are allowed."""
+
+    def answer(address: str) -> Reply | None:
+        path = address.removeprefix("a.test")
+        if path.startswith("/article/"):
+            n = int(path.rpartition("/")[2])
+            return html("/", text=f"{FRAME} Article {n}. Price: {n * 7919 % 10007 / 100:.2f} EUR", title="Shop")
+        if path == "/" or path.startswith("/?page="):
+            n = int(path.partition("=")[2] or 1)
+            items = [f"/article/{n * 20 + k}" for k in range(20)]
+            text = FRAME + " ".join(f"{item} {n * 7919 % 10007}" for item in items)
+            return html(*items, *([f"/?page={n + 1}"] if n < 12 else []), text=text, title="Articles")
+        return None
+
+    web.make = answer
+    said = crawl(web, tmp_path / "c", "http://a.test/", *BOUND)
+    found = [state for url, state in states(tmp_path / "c").items() if "/article/" in url]
+    assert found == ["fetched"] * 240
+    assert "NOT FETCHED" not in said
+
+
+def diary(address: str, *, quiet: int, last: int = 10_000) -> Reply | None:
+    """A page for each day, which leads to the next ten; so many of them say nothing."""
+    if not address.startswith("a.test/diary/"):
+        return None
+    day = int(address.rpartition("/")[2])
+    news = "".join("abcdefghij"[int(digit)] for digit in str(day * day * 7919 + 13))
+    later = [f"/diary/{day + n}" for n in range(1, 11) if day + n <= last]
+    return html(*later, title="Diary", text=f"{FRAME} {'Nothing' if day < quiet else news} today")
+
+
+def test_what_is_refused_is_told(web: Web, tmp_path: Path) -> None:
+    """One line: how many, one of them, and the setting that lifts the bound."""
+    web["a.test/"] = html("/diary/1", text="start")
+    web.make = lambda address: diary(address, quiet=10_000)
+    said = crawl(web, tmp_path / "c", "http://a.test/", *BOUND)
+    told = [line for line in said.splitlines() if "NOT FETCHED" in line]
+    refused = [url for url, state in states(tmp_path / "c").items() if state == "rejected trap:near-duplicates"]
+    assert len(web.paths()) < 100 and refused
+    assert len(told) == 1 and "--set traps.near_duplicates=0 fetches them" in told[0]
+    assert f"{len(refused)} address" in told[0] and refused[0] in told[0]
+
+
+def test_a_folder_that_brings_something_new_after_all_is_opened_again(web: Web, tmp_path: Path) -> None:
+    """A sample of what is refused is looked at, and what was refused comes back."""
+    web["a.test/"] = html("/diary/1", text="start")
+    web.make = lambda address: diary(address, quiet=20, last=120)
+    crawl(web, tmp_path / "c", "http://a.test/", *BOUND)
+    assert sum(state == "fetched" for state in states(tmp_path / "c").values()) == 121
