@@ -88,6 +88,25 @@ def test_a_cover_tells_the_author_from_the_others() -> None:
     assert facts.year == "2019"
 
 
+def test_a_labelled_author_leaves_no_room_for_other_names() -> None:
+    """Where "by" names the author, towns and members of a committee are none; roles may stand after names."""
+    cover = [
+        Words(150, 80, "UNIVERSITY OF CALIFORNIA", 14),
+        Words(150, 98, "Santa Barbara", 12),
+        Words(120, 200, "Scalable Graph Analytics on Commodity Hardware", 20, 1),
+        Words(120, 260, "A dissertation submitted in partial satisfaction of the requirements", 11),
+        Words(120, 330, "by", 11),
+        Words(120, 346, "Nadia Petrosyan", 13),
+        Words(120, 420, "Committee in Charge:", 11),
+        Words(120, 435, "Professor Amr Habib, Chair", 11),
+        Words(120, 450, "Dr. Lucas Brandt (University of Utah)", 11),
+        Words(120, 600, "September 2013", 11),
+    ]
+    facts = read_facts(make_pdf(cover, *[lines_down(*[PROSE] * 30) for _ in range(12)]))
+    assert [person.name for person in facts.people if person.role == "author"] == ["Nadia Petrosyan"]
+    assert [person.name for person in facts.people if person.role == "jury"] == ["Amr Habib", "Lucas Brandt"]
+
+
 def test_slides() -> None:
     """Wide pages with few words; the author of the first page is told once, though the foot repeats the name."""
     first = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.names import split_names
+from lycosa.missions.documents.header.names import name_score, split_names
 from lycosa.missions.documents.header.people import (
     CONTACT,
     NO_HEADER,
@@ -70,6 +70,8 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
                 continue
             text, own_role = role_after(text)
             names, rests = names_and_places(text)
+            if names and pending is None and own_role is None and _is_town(lines, order):
+                continue
             if names and (rests or not INSTITUTION.search(folded)):
                 near = own_role is not None or pending is not None and plural < 4
                 who: Role = own_role or (pending if near and pending is not None else "author" if nth == 0 else "other")
@@ -85,6 +87,7 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
             if (
                 INSTITUTION.search(folded)
                 and not NO_PLACE_LABEL.match(folded)
+                and not re.search(r"\b(?:19|20)\d\d\b", folded)  # an event
                 and len(folded) < 120
                 and role is None
                 and not _is_prose(lines, order)
@@ -101,7 +104,19 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
             pending = None
         if not places:
             places += _in_prose(lines)
+    if any(one.role == "author" and one.rule.startswith("label") for one in people):
+        for one in people:
+            if one.role == "author" and not one.rule.startswith("label"):
+                one.role, one.score = "other", 0.3
     return people, places
+
+
+def _is_town(lines: list[Line], order: int) -> bool:
+    """Whether words that may be a name stand over the date at the foot of a cover: "Porto Alegre", "2017"."""
+    after = fold(lines[order + 1].text) if order + 1 < len(lines) else ""
+    return (
+        bool(re.match(r"^\W*(?:[a-z]+ (?:de |of )?)?(?:19|20)\d\d\W*$", after)) and name_score(lines[order].text) < 0.7
+    )
 
 
 _INSTITUTION_NAME = re.compile(

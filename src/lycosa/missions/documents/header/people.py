@@ -295,7 +295,9 @@ def has_names(text: str) -> bool:
 
 #: Words beside names.
 _BESIDE = re.compile(rf"and|AND|y|e|by|por|{HONORIFIC.pattern}", re.I)
-_ADDRESSES = re.compile(r"\S+@\S+|https?:\S+|\{[^}]*\}@\S+|\S+\s?[\[(](?:at|arroba)[\])]\s?\S+", re.I)
+_ADDRESSES = re.compile(
+    r"\S{1,80}@\S{1,80}|https?:\S+|\{[^}]{0,200}\}@\S{1,80}|\S{1,60}\s?[\[(](?:at|arroba)[\])]\s?\S{1,80}", re.I
+)
 
 
 def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.header.abstracts import find_abstract, find_keywords
@@ -25,6 +26,7 @@ from lycosa.missions.documents.text.letters import fold, plain
 from lycosa.missions.documents.text.reading import read_layout
 
 HEAD_CHARS = 20_000
+LINE_CHARS_MAX = 1000  # no printed line has more: what does is hostile, or a paragraph
 #: Kinds that have an abstract, also without a heading.
 _WITH_ABSTRACT = ("article", "report", "thesis", "proposal")
 COVER_WORDS = 150  # a first page with fewer is a cover
@@ -38,6 +40,8 @@ def read_facts(body: bytes, *, format: str = "pdf") -> DocumentFacts:
 
 def facts_of(layout: Layout) -> DocumentFacts:
     """What a document says of itself, from its layout."""
+    if any(len(line.text) > LINE_CHARS_MAX for line in layout.lines):
+        layout = structs.replace(layout, lines=[_cut(line) for line in layout.lines])
     if not layout.lines:
         kind = Finding(value="other", confidence=0.1)
         return DocumentFacts(
@@ -162,6 +166,10 @@ def _people(
             )
         )
     return tuple(out)
+
+
+def _cut(line: Line) -> Line:
+    return structs.replace(line, text=line.text[:LINE_CHARS_MAX]) if len(line.text) > LINE_CHARS_MAX else line
 
 
 def _cover_pages(layout: Layout) -> list[list[Line]]:

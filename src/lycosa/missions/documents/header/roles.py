@@ -14,7 +14,7 @@ _LABELS: dict[Role, str] = {
     "head": r"""
         rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)
         |director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))
-        |coordinador(?:a)?(?: de \w+)*|head of department|chair(?:man|person)?|chefe de departamento
+        |coordinador(?:a)?(?: de \w+)*|head of department|chefe de departamento
         |coordenador(?:a)?""",
     "tutor": r"""
         co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?
@@ -27,8 +27,9 @@ _LABELS: dict[Role, str] = {
         |under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente""",
     "jury": r"""
         tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite
-        |(?:thesis |doctoral |examining )?committee(?: members?)?|president[ea](?: del tribunal)?
-        |vocal(?:es)?(?: \d)?|secretari[oa]|examin(?:er|ador)[ae]?s?|(?:second |first )?reader
+        |(?:thesis |doctoral |examining )?committee(?: members?| in charge)?|chair(?:man|person)?
+        |president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]
+        |examin(?:er|ador)[ae]?s?|(?:second |first )?reader
         |(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?
         |evaluador(?:a|es)?|opponent|referees?|reviewers?""",
     "teacher": r"""

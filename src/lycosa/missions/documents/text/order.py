@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.missions.documents.text.letters import RAISED
 
 #: More segments than this are a map or a table of thousands of figures: they stay in the order of the file.
-SEGMENTS_MAX = 2500
+SEGMENTS_MAX = 1200
 DEPTH_MAX = 40
 
 
