@@ -12,7 +12,9 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def make_pdf(*pages: list[tuple[float, str]], title: str = "", author: str = "", size: tuple[int, int] = (595, 842)) -> bytes:
+def make_pdf(
+    *pages: list[tuple[float, str]], title: str = "", author: str = "", size: tuple[int, int] = (595, 842)
+) -> bytes:
     """A PDF whose pages have these lines, each with the size of its letters; larger lines are centred."""
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     font = b"<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding /WinAnsiEncoding >>"
@@ -42,7 +44,11 @@ def make_pdf(*pages: list[tuple[float, str]], title: str = "", author: str = "",
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     size_text = b"%d" % (len(objects) + 1)
-    trailer = b"trailer\n<< /Size %s /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size_text, len(objects), len(out))
+    trailer = b"trailer\n<< /Size %s /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        size_text,
+        len(objects),
+        len(out),
+    )
     return out + b"xref\n0 %s\n0000000000 65535 f \n%s" % (size_text, table) + trailer
 
 
@@ -71,7 +77,11 @@ PAPER = make_pdf(
         (12.0, "1. Introducción"),
         *(_PROSE * 5),
     ],
-    [(10.0, "Referencias"), (9.0, "[1] Pérez, J.: Los ríos de la sierra. Villaverde, 2011."), (9.0, "[2] Smith, A.: Low flows. Norwood, 2015.")],
+    [
+        (10.0, "Referencias"),
+        (9.0, "[1] Pérez, J.: Los ríos de la sierra. Villaverde, 2011."),
+        (9.0, "[2] Smith, A.: Low flows. Norwood, 2015."),
+    ],
 )
 ENGLISH_PAPER = make_pdf(
     [
@@ -108,7 +118,10 @@ SHEETS = [
             (9.0, "Hidrología I"),
             (15.0, f"Práctica {number}: {topic}"),
             (10.0, ""),
-            *[(10.0, f"Ejercicio {n}. Calcule el caudal de la cuenca y justifique cada paso del cálculo.") for n in range(1, 7)],
+            *[
+                (10.0, f"Ejercicio {n}. Calcule el caudal de la cuenca y justifique cada paso del cálculo.")
+                for n in range(1, 7)
+            ],
         ]
     )
     for number, topic in ((1, "balance hídrico"), (2, "infiltración"))
@@ -161,24 +174,29 @@ PAGES = {
 <p>Universidad de Villaverde. Decana: Inés Romero Sanz (decanato@villaverde.example.edu)</p>
 <ul><li><a href="/personal.html">Personal docente</a></li><li><a href="/hidrologia/">Hidrología I</a></li>
 <li><a href="/tesis.html">Tesis</a></li></ul>""",
-    "/personal.html": """<title>Personal docente</title><h1>Personal docente</h1><p>Facultad de Ingeniería, Universidad de Villaverde</p>
-<table><tr><td><a href="/~acasali/">Ana Casali</a></td><td>Profesora titular</td><td>acasali [at] villaverde.example.edu</td></tr>
+    "/personal.html": """<title>Personal docente</title><h1>Personal docente</h1>
+<p>Facultad de Ingeniería, Universidad de Villaverde</p>
+<table><tr><td><a href="/~acasali/">Ana Casali</a></td><td>Profesora titular</td>
+<td>acasali [at] villaverde.example.edu</td></tr>
 <tr><td><a href="/~lgil/">Luis Gil</a></td><td>Profesor asociado</td><td></td></tr>
 <tr><td>Lucía Gil</td><td>Becaria doctoral</td><td>lucia.gil@villaverde.example.edu</td></tr>
-<tr><td>Marta Ruiz Gómez</td><td>Investigadora</td><td><a href="mailto:mruiz@villaverde.example.edu">correo</a></td></tr></table>""",
+<tr><td>Marta Ruiz Gómez</td><td>Investigadora</td>
+<td><a href="mailto:mruiz@villaverde.example.edu">correo</a></td></tr></table>""",
     "/~acasali/": """<title>Ana Casali</title><h1>Ana Casali</h1><p>Profesora titular. Departamento de Hidrología.</p>
 <p>Correo: acasali (arroba) villaverde punto example.edu</p><h2>Publicaciones</h2>
 <ul><li>Ana Casali, Luis Gil: Caudales mínimos en cuencas de montaña. <a href="caudales.pdf">PDF</a></li>
 <li>A. Casali: Low flows in mountain basins: a comparison. <a href="lowflows.pdf">PDF</a></li></ul>""",
     "/~lgil/": """<title>Luis Gil - Departamento de Hidrología</title><h1>Luis Gil</h1><p>Departamento de Hidrología,
-Universidad de Villaverde.</p><p>E-mail: <a href="mailto:lgil@villaverde.example.edu">lgil@villaverde.example.edu</a></p>
+Universidad de Villaverde.</p>
+<p>E-mail: <a href="mailto:lgil@villaverde.example.edu">lgil@villaverde.example.edu</a></p>
 <p><a href="cv.pdf">Currículum</a></p>""",
     "/hidrologia/": """<title>Hidrología I</title><h1>Hidrología I</h1>
 <p>Equipo docente: <a href="/~acasali/">Ana Casali</a>, <a href="/~lgil/">Luis Gil</a></p>
 <p><a href="programa.pdf">Programa</a></p><h2>Material</h2><ul><li><a href="practica1.pdf">Práctica 1</a></li>
 <li><a href="practica2.pdf">Práctica 2</a></li><li><a href="unidad3.pdf">Diapositivas de la unidad 3</a></li>
 <li><a href="roto.pdf">Apuntes</a> (en preparación)</li></ul>""",
-    "/tesis.html": """<title>Tesis</title><h1>Tesis</h1><ul><li>Marta Ruiz Gómez: Modelos de sequía en la cuenca del Verde (2021).
+    "/tesis.html": """<title>Tesis</title><h1>Tesis</h1>
+<ul><li>Marta Ruiz Gómez: Modelos de sequía en la cuenca del Verde (2021).
 <a href="/tesis/ruiz.pdf">Texto completo</a></li></ul>""",
 }
 

@@ -37,6 +37,10 @@ ALLOWED = {
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
+    (
+        "missions/documents/text/postscript.py",
+        "subprocess",
+    ): "Ghostscript in its safe mode, in a killable worker, no shell",
 }
 
 

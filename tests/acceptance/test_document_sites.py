@@ -23,7 +23,12 @@ pytestmark = pytest.mark.acceptance
 
 SITES = ("ebaro-ucm", "azhenley")
 #: The passes of the seed's experiment: what counts beside the document itself.
-PASSES = {"document alone": "[]", "with pages": '["pages"]', "with other documents": '["documents"]', "all": '["pages", "documents"]'}
+PASSES = {
+    "document alone": "[]",
+    "with pages": '["pages"]',
+    "with other documents": '["documents"]',
+    "all": '["pages", "documents"]',
+}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -46,7 +51,9 @@ def sites(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         folder = tmp_path_factory.mktemp(name) / "c"
         seed = f"http://127.0.0.1:{server.server_port}/index.html"
-        crawl(seed, mission="documents", collection=folder, delay=0.0, workers=1, contact="mailto:t@lycosa.test").close()
+        crawl(
+            seed, mission="documents", collection=folder, delay=0.0, workers=1, contact="mailto:t@lycosa.test"
+        ).close()
         server.shutdown()
         server.server_close()
         found[name] = folder
@@ -78,7 +85,10 @@ def test_a_site_is_read_to_the_end(shared: Path, sites: dict[str, Path], name: s
             reached += owner in row["emails"]
         if document["emails"] is not None:
             strange += len(set(row["emails"]) - {email.lower() for email in document["emails"]})
-    say(f"{name}: {found} of {len(gold['documents'])} documents, owner's address on {reached} of {owned}, {strange} strangers'")
+    say(
+        f"{name}: {found} of {len(gold['documents'])} documents, owner's address on {reached} of {owned},"
+        f" {strange} of strangers"
+    )
     assert found == len(gold["documents"])
     assert reached >= 0.9 * owned
     assert strange == 0

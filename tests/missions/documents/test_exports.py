@@ -113,10 +113,17 @@ def test_cypher_asks_the_graph(collection: Path) -> None:
     def ask(text: str) -> tuple[int, str]:
         return run("query", "--cypher", text, "--format", "csv", "-c", str(collection))
 
-    asked = "MATCH (:Html)-[:Links]->(p:Pdf)-[:HasAuthor]->(a:Author) WHERE a.name = 'Ana Casali' RETURN count(DISTINCT p)"
+    asked = (
+        "MATCH (:Html)-[:Links]->(p:Pdf)-[:HasAuthor]->(a:Author) WHERE a.name = 'Ana Casali' RETURN count(DISTINCT p)"
+    )
     code, said = ask(asked)
     assert code == 0 and said.splitlines()[1] == "5", said
-    for text in ("CREATE (:Pdf {key: '1'})", "COPY (MATCH (a) RETURN a) TO 'x.csv'", "LOAD FROM 'x' RETURN *", "MATCH (a:Nope) RETURN a"):
+    for text in (
+        "CREATE (:Pdf {key: '1'})",
+        "COPY (MATCH (a) RETURN a) TO 'x.csv'",
+        "LOAD FROM 'x' RETURN *",
+        "MATCH (a:Nope) RETURN a",
+    ):
         code, said = ask(text)
         assert code != 0 and "Traceback" not in said
     assert ask("MATCH (a:Author) WHERE a.name = 'SET CREATE' RETURN a")[0] == 0
@@ -150,9 +157,7 @@ def test_long_lists_come_in_pages(crawled: Path) -> None:
     """Each token leads to the next page, and the last one has none."""
     with Collection(crawled) as source, open_catalogue(source) as catalogue:
         documents = [
-            replace(document, url=f"{document.url}?{n}")
-            for n in range(40)
-            for document in catalogue.documents()
+            replace(document, url=f"{document.url}?{n}") for n in range(40) for document in catalogue.documents()
         ]
     many = Repository(documents, name="faculty", contact="")
     query, seen = "verb=ListIdentifiers&metadataPrefix=oai_dc", 0

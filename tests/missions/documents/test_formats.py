@@ -21,7 +21,8 @@ _MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 def make_docx(*paragraphs: tuple[str, str]) -> bytes:
     """A Word document of paragraphs, each with its style."""
     inner = "".join(
-        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>' for style, text in paragraphs
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+        for style, text in paragraphs
     )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
@@ -32,7 +33,8 @@ def make_docx(*paragraphs: tuple[str, str]) -> bytes:
         )
         file.writestr(
             "_rels/.rels",
-            f'<Relationships xmlns="{_RELATIONS}"><Relationship Id="r" Type="{_OFFICE}" Target="word/document.xml"/></Relationships>',
+            f'<Relationships xmlns="{_RELATIONS}"><Relationship Id="r" Type="{_OFFICE}" Target="word/document.xml"/>'
+            "</Relationships>",
         )
         file.writestr("word/document.xml", f'<w:document xmlns:w="{_WORD}"><w:body>{inner}</w:body></w:document>')
     return out.getvalue()

@@ -114,7 +114,9 @@ def mention(name: str, *emails: str, url: str = "http://x/", role: str = "member
 def test_short_spellings_find_the_one_they_fit() -> None:
     """A spelling that fits two persons is tied to neither."""
     directory = Directory()
-    directory.add_all([mention("Juan García", "juan@x.edu"), mention("Julia García", "julia@x.edu"), mention("Ana Casali")])
+    directory.add_all(
+        [mention("Juan García", "juan@x.edu"), mention("Julia García", "julia@x.edu"), mention("Ana Casali")]
+    )
     assert [entry.name for entry in directory.find("A. Casali")] == ["Ana Casali"]
     assert len(directory.find("J. García")) == 2
     assert directory.find("Pedro Romero") == []

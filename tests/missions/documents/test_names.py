@@ -30,7 +30,9 @@ def test_names_stand_in_text(text: str, names: list[str]) -> None:
     assert [found.name for found in find_names(text)] == names
 
 
-@pytest.mark.parametrize("text", ["Acuerdo Oposición II", "Correo Electrónico", "Trabajo Práctico", "X", "Ana", "12 Monkeys"])
+@pytest.mark.parametrize(
+    "text", ["Acuerdo Oposición II", "Correo Electrónico", "Trabajo Práctico", "X", "Ana", "12 Monkeys"]
+)
 def test_what_is_no_name(text: str) -> None:
     """Headings, numbered courses and single words are no names."""
     assert judge_name(text) < 0.6
@@ -110,5 +112,9 @@ def test_an_address_that_a_network_hides() -> None:
 def test_organisations_in_text() -> None:
     """Their names end where a comma, a bracket or a dash stands."""
     text = "Profesora titular. Departamento de Hidrología, Facultad de Ingeniería - Universidad de Villaverde (España)"
-    assert find_organisations(text) == ["Departamento de Hidrología", "Facultad de Ingeniería", "Universidad de Villaverde"]
+    assert find_organisations(text) == [
+        "Departamento de Hidrología",
+        "Facultad de Ingeniería",
+        "Universidad de Villaverde",
+    ]
     assert find_organisations("We met at Stanford University yesterday") == ["Stanford University"]

@@ -54,7 +54,8 @@ def test_marked_up_people() -> None:
     facts = page(
         """<script type="application/ld+json">{"@type": "Person", "name": "Ana Casali", "email": "mailto:ana@x.edu",
         "affiliation": {"@type": "Organization", "name": "UNR"}}</script>
-        <div class="h-card"><span class="p-name">Luis Gil</span><a class="u-email" href="mailto:lgil@x.edu">m</a></div>"""
+        <div class="h-card"><span class="p-name">Luis Gil</span>
+        <a class="u-email" href="mailto:lgil@x.edu">m</a></div>"""
     )
     assert person(facts, "Ana Casali").affiliations == ("UNR",)
     assert person(facts, "Luis Gil").emails == ("lgil@x.edu",)
@@ -62,7 +63,9 @@ def test_marked_up_people() -> None:
 
 def test_words_around_links() -> None:
     """A link to a document keeps its words, its list item and the headings above."""
-    facts = page('<h1>Ana Casali</h1><h2>Publicaciones</h2><ul><li>A. Casali: Ríos. <a href="rios.pdf">PDF</a></li></ul>')
+    facts = page(
+        '<h1>Ana Casali</h1><h2>Publicaciones</h2><ul><li>A. Casali: Ríos. <a href="rios.pdf">PDF</a></li></ul>'
+    )
     (link,) = facts.documents
     assert (link.url, link.anchor) == ("http://www.example.edu/rios.pdf", "PDF")
     assert (link.item, link.heading) == ("A. Casali: Ríos. PDF", "Ana Casali / Publicaciones")

@@ -23,14 +23,18 @@ PARAMETERS = """<?xml version="1.0" encoding="ISO-8859-1"?>
   <MAX_DEPTH>2</MAX_DEPTH>
   <AUTHOR_MATCH_SIMILARITY>0.75</AUTHOR_MATCH_SIMILARITY>
   <AFFILIATION_DUPLICATES>65</AFFILIATION_DUPLICATES>
-  <LABELS><LABEL category="teaching" subcategory="sheet" maxCharactersInDoc="500" matchingWords="práctica, ejercicio"/></LABELS>
+  <LABELS>
+    <LABEL category="teaching" subcategory="sheet" maxCharactersInDoc="500" matchingWords="práctica, ejercicio"/>
+  </LABELS>
 </PARAMETERS>"""
 
 
 def test_settings_of_a_mission_stand_in_its_table(tmp_path: Path) -> None:
     """They are read from a file, the environment and --set, stored with the collection, and told with their meaning."""
     file = tmp_path / "m.toml"
-    file.write_text('missions = ["documents"]\nseeds = ["http://a.example/"]\n[documents]\ndepth = 2\nlabels = ["a / b: c"]\n')
+    file.write_text(
+        'missions = ["documents"]\nseeds = ["http://a.example/"]\n[documents]\ndepth = 2\nlabels = ["a / b: c"]\n'
+    )
     loaded = load(file, environ={"LYCOSA_DOCUMENTS_DECAY": "0.5"}, sets=["documents.min_confidence=0.3"])
     own = read_own(loaded.mission, "documents", DocumentSettings)
     assert (own.depth, own.decay, own.min_confidence, own.labels) == (2, 0.5, 0.3, ("a / b: c",))
@@ -78,7 +82,10 @@ def test_the_older_form_is_read(tmp_path: Path) -> None:
     assert own.labels == ("teaching / sheet [500]: práctica, ejercicio",)
 
 
-@pytest.mark.parametrize("text", ["<html><p>SEEDS</p></html>", "<SEEDS", "", "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a>&b;</a>"])
+@pytest.mark.parametrize(
+    "text",
+    ["<html><p>SEEDS</p></html>", "<SEEDS", "", "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a>&b;</a>"],
+)
 def test_other_files_are_none(text: str) -> None:
     """Nothing else is taken for it."""
     assert read_parameters(text) is None

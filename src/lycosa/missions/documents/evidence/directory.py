@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from lycosa.missions.documents.evidence.similarity import PARTICLES, are_namesakes, name_parts, same_person, surname_keys
+from lycosa.missions.documents.evidence.similarity import (
+    PARTICLES,
+    are_namesakes,
+    name_parts,
+    same_person,
+    surname_keys,
+)
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.text.emails import is_impersonal
 from lycosa.missions.documents.text.words import fold

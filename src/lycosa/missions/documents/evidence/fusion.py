@@ -308,7 +308,7 @@ class Fusion:
 
     def _from_pages(self, above: list[Neighbour], kind: str, head: str) -> Iterable[tuple[Person, bool]]:
         """People of the pages above: those who stand in the document's beginning, the teachers and the owner."""
-        words = set(fold(head[:_HEADER_CHARS]).split())
+        words = _Words(head[:_HEADER_CHARS])
         for page in above:
             decay = self.settings.decay ** (page.distance - 1)
             has_owner = any(person.role == "owner" for person in page.facts.people)
@@ -316,7 +316,7 @@ class Fusion:
                 if person.confidence < 0.6:
                     continue
                 proof = tuple(replace(each, distance=page.distance) for each in person.evidence[:2])
-                if surname_keys(person.name) & words and self._stands_in(person.name, head[:_HEADER_CHARS]):
+                if self._stands_in(person.name, words):
                     yield replace(person, confidence=round(0.85 * decay, 3), role="author", evidence=proof), True
                 elif person.role == "teacher" and kind in _TEACHING and page.distance <= 2 and not has_owner:
                     yield replace(person, confidence=round(0.75 * decay, 3), role="author", evidence=proof), False
@@ -327,37 +327,27 @@ class Fusion:
 
     def _from_documents(self, document: SiteDocument, head: str) -> Iterable[tuple[Person, bool]]:
         """Authors of the other documents who stand in this document's beginning."""
-        beginning = head[:_HEADER_CHARS]
-        words = dict.fromkeys(fold(beginning).split())
+        words = _Words(head[:_HEADER_CHARS])
         seen: set[str] = set()
-        for word in words:
+        for word in words.places:
             for name, written in self._written.get(word, {}).items():
                 other = next((url for url in written if url != document.url), "")
-                if other and name not in seen and len(seen) < 200 and _has_parts(name, word, words):
+                if other and name not in seen and len(seen) < 200 and _has_parts(name, word, words.places):
                     seen.add(name)
-                    if self._stands_in(name, beginning):
+                    if self._stands_in(name, words):
                         evidence = Evidence(source="document", rule="author of another document", url=other)
                         yield Person(name=name, confidence=0.7, evidence=(evidence,)), True
 
-    def _stands_in(self, name: str, text: str) -> bool:
+    def _stands_in(self, name: str, words: _Words) -> bool:
         """Whether a name, in one of its spellings, stands in a text."""
-        folded = fold(text)
         parts = name_parts(name)
+        whole = " ".join(parts)
         for key in surname_keys(name):
-            for match in re.finditer(rf"\b{re.escape(key)}\b", folded):
-                window = folded[max(0, match.start() - 40) : match.end() + 40]
-                whole = " ".join(parts)
-                if smith_waterman(whole, window) < self.settings.author_match:
-                    continue
-                near = window.split()
-                rest = [part for part in parts if part != key]
-                if all(
-                    any(
-                        word == part or (len(word) == 1 and word == part[0]) or (len(part) == 1 and word[:1] == part)
-                        for word in near
-                    )
-                    for part in rest[:1]
-                ):
+            others = [part for part in parts if part != key][:1]
+            for at in words.places.get(key, ()):
+                near = words.list[max(0, at - 4) : at + 5]
+                is_near = all(any(_is_like(word, part) for word in near) for part in others)
+                if is_near and smith_waterman(whole, " ".join(near)) >= self.settings.author_match:
                     return True
         return False
 
@@ -486,6 +476,21 @@ class Fusion:
         return find_label(
             self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
         )
+
+
+class _Words:
+    """The beginning of a document word by word, with the places of each."""
+
+    def __init__(self, text: str) -> None:
+        self.list = fold(text).split()
+        self.places: dict[str, list[int]] = {}
+        for at, word in enumerate(self.list):
+            self.places.setdefault(word, []).append(at)
+
+
+def _is_like(word: str, part: str) -> bool:
+    """Whether a word is a part of a name, whole or as an initial."""
+    return word == part or (len(word) == 1 and word == part[0]) or (len(part) == 1 and word[:1] == part)
 
 
 class _Pool:
