@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import escape
-from itertools import compress, repeat
+from itertools import compress
 from operator import attrgetter, not_
 from typing import Any, NamedTuple, overload
 
@@ -37,9 +37,11 @@ _VOIDS = "area base br col embed hr img input link meta source track wbr"
 _VOID = frozenset(_VOIDS.split())
 #: Elements whose text is written as it is (13.3 "Serializing HTML fragments").
 _RAW = frozenset({"iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"})
+_OTHER_NAMES: dict[type[Node], str] = {Comment: "!--", Doctype: "!doctype", ProcessingInstruction: "?"}
+_CDATA = "![CDATA["
 _BLANKS = " \t\r\n\f\xa0"
 _PLAIN_WORDS = frozenset("\\.^$*+?{}[]|()")
-_BEGIN, _END = attrgetter("begin"), attrgetter("end")
+_PAGE, _BEGIN, _END = attrgetter("page"), attrgetter("begin"), attrgetter("end")
 _ORDER = attrgetter("begin", "end")
 
 
@@ -67,7 +69,9 @@ class Piece(Struct, frozen=True, eq=False):
     @property
     def name(self) -> str:
         """The name of the element; empty for a piece that is none."""
-        return "" if self.node is None else _name(self.node)
+        if isinstance(self.node, Element):
+            return self.node.tag
+        return "" if self.node is None else _OTHER_NAMES.get(type(self.node), _CDATA)
 
     @property
     def text(self) -> str:
@@ -92,10 +96,14 @@ class PieceSet(Sequence[Piece]):
     def __init__(self, page: Page, pieces: Iterable[Piece] = (), *, ordered: bool = False) -> None:
         """`ordered` says that the pieces already are in order, without equal ones."""
         self.page = page
-        self.pieces = list(pieces) if ordered else sorted({piece: piece for piece in pieces}, key=_ORDER)
+        self.pieces = list(pieces)
         self._spans: Spans | None = None
-        if not ordered and any(piece.page is not page for piece in self.pieces):
-            raise UsageError("A piece set holds pieces of one page; these are of several.")
+        if not ordered:
+            if not {page}.issuperset(map(_PAGE, self.pieces)):
+                raise UsageError("A piece set holds pieces of one page; these are of several.")
+            self.pieces.reverse()  # of equal ones the first stays
+            found = dict(zip(map(_ORDER, self.pieces), self.pieces, strict=True))
+            self.pieces = [found[span] for span in sorted(found)]
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -238,8 +246,8 @@ class PieceSet(Sequence[Piece]):
 
     def part(self, number: int) -> PieceSet:
         """Of matches of a pattern a group (0 is all), of sequences a member."""
-        parts = (piece.parts[number] for piece in self.pieces if 0 <= number < len(piece.parts))
-        return PieceSet(self.page, [part for part in parts if part.begin < part.end or part.node is not None])
+        parts = ((piece.parts or (piece,))[number : number + 1] for piece in self.pieces)
+        return PieceSet(self.page, [part for some in parts for part in some if part.begin < part.end or part.node])
 
     def _of(self, pieces: list[Piece]) -> PieceSet:
         return PieceSet(self.page, pieces, ordered=True)
@@ -291,6 +299,7 @@ class Page:
         self.tree = source if isinstance(source, Document) else source.tree
         self.work_left = _NO_BOUND
         self._nodes: list[Node] = []  # of every named piece, in order
+        self._names: list[str] = []
         self._parents: list[int] = []  # the place of the element around each; -1: none
         self._begins: list[int] = []
         self._ends: list[int] = []
@@ -300,14 +309,13 @@ class Page:
         self.length = self._walk(self.tree, texts) if self.tree is not None else 0
         self.stream = "".join(texts)
         self._offsets.append(len(self.stream))
-        self._every = list(map(Piece, repeat(self), self._begins, self._ends, self._nodes))
-        self._named: dict[str, list[Piece]] | None = None
+        self._places_of: dict[str, list[int]] = {}
         self._places: dict[Node, int] | None = None
         self._found: dict[tuple[str, str], PieceSet] = {}
 
     def _walk(self, tree: Document, texts: list[str]) -> int:
         """Number tags and characters; returns the gap behind the last one."""
-        nodes, parents, begins, ends = self._nodes, self._parents, self._begins, self._ends
+        nodes, names, parents, begins, ends = self._nodes, self._names, self._parents, self._begins, self._ends
         runs, offsets = self._runs, self._offsets
         at = size = 0
         text_end = -1
@@ -334,14 +342,13 @@ class Page:
                 parents.append(place if place >= -1 else -2 - place)
                 nodes.append(node)
                 at += 2
-                if kind is not Element:
-                    ends.append(at - 1)
-                elif count := len(node):
+                names.append(name := node.tag if kind is Element else _OTHER_NAMES.get(kind, _CDATA))  # type: ignore[attr-defined]
+                if count := len(node):
                     ends.append(0)
                     left.append(count)
                     around.append(len(nodes) - 1)
                     continue
-                elif node.tag in _VOID:  # type: ignore[attr-defined]
+                if kind is not Element or name in _VOID:
                     ends.append(at - 1)
                 else:
                     ends.append(at + 1)
@@ -368,11 +375,7 @@ class Page:
 
     def elem(self, name: str = "", *, inside: Piece | PieceSet | None = None) -> PieceSet:
         """All elements, or those of a name; comments are `!--`, the document type `!doctype`."""
-        if self._named is None:
-            self._named = {"": self._every}
-            for piece, node in zip(self._every, self._nodes, strict=True):
-                self._named.setdefault(_name(node), []).append(piece)
-        found = self._remember("elem", name, lambda: PieceSet(self, self._named.get(name, ()), ordered=True))  # type: ignore[union-attr]
+        found = self._remember("elem", name, lambda: PieceSet(self, self._pieces_named(name), ordered=True))
         return found if inside is None else found.inside(inside)
 
     def css(self, selector: str) -> PieceSet:
@@ -414,11 +417,20 @@ class Page:
         ends = PieceSet(self, [first, last])
         return Piece(self, min(p.begin & ~1 for p in ends), max(p.end + 1 & ~1 for p in ends))
 
+    def _pieces_named(self, name: str) -> Iterator[Piece]:
+        if not self._places_of:
+            for place, known in enumerate(self._names):
+                self._places_of.setdefault(known, []).append(place)
+        return map(self._piece, self._places_of.get(name, ()) if name else range(len(self._nodes)))
+
+    def _piece(self, place: int) -> Piece:
+        return Piece(self, self._begins[place], self._ends[place], self._nodes[place])
+
     def pieces_of(self, nodes: Iterable[Node]) -> list[Piece]:
         """The pieces of nodes of the tree."""
         if self._places is None:
             self._places = {node: place for place, node in enumerate(self._nodes)}
-        return [self._every[self._places[node]] for node in nodes if node in self._places]
+        return [self._piece(self._places[node]) for node in nodes if node in self._places]
 
     # One piece
 
@@ -440,7 +452,7 @@ class Page:
         while place >= 0 and self._ends[place] < piece.end:
             self.spend(1)
             place = self._parents[place]
-        return self._every[place] if place >= 0 else None
+        return self._piece(place) if place >= 0 else None
 
     def content_of(self, piece: Piece) -> Piece | None:
         if piece.begin == piece.end and piece.begin % 2:
@@ -456,10 +468,10 @@ class Page:
         parts: list[tuple[int, str]] = []
         at = piece.begin
         place = bisect_left(self._begins, at) - 1
-        raw = place >= 0 and self._ends[place] > at and _name(self._nodes[place]) in _RAW
+        raw = place >= 0 and self._ends[place] > at and self._names[place] in _RAW
         while place >= 0:  # elements that are open where it begins
             if at < self._ends[place] < piece.end:
-                parts.append((self._ends[place], f"</{_name(self._nodes[place])}>"))
+                parts.append((self._ends[place], f"</{self._names[place]}>"))
             place = self._parents[place]
         for element in self._outermost(piece, crossing=True):
             parts += self._write_texts(at, element.begin, raw=raw)
@@ -536,11 +548,11 @@ class Page:
         while place < len(self._begins) and self._begins[place] < piece.end:
             self.spend(1)
             if self._ends[place] < piece.end:
-                yield self._every[place]
+                yield self._piece(place)
                 place = bisect_right(self._begins, self._ends[place], lo=place)
             else:
                 if crossing:
-                    yield self._every[place]
+                    yield self._piece(place)
                 place += 1
 
     def _scope(self, inside: Piece | PieceSet) -> list[Piece]:
@@ -555,12 +567,13 @@ class Page:
         found = []
         for spans in _find_spans(pattern, text):
             parts = tuple(
-                Piece(self, self._position(first + low), self._position(first + high - 1) + 2)
+                (self._position(first + low), self._position(first + high - 1) + 2)
                 if low < high
-                else Piece(self, begin, begin)  # a group that is empty, or took no part
+                else (begin, begin)  # a group that is empty, or took no part
                 for low, high in spans
             )
-            found.append(Piece(self, parts[0].begin, parts[0].end, None, parts))
+            groups = tuple(Piece(self, *part) for part in parts) if len(parts) > 1 else ()
+            found.append(Piece(self, *parts[0], None, groups))
         self.spend(len(found))
         return found
 
@@ -570,7 +583,7 @@ class Page:
         if len(members) > MAX_SEQUENCE:
             raise UsageError(f"A sequence has at most {MAX_SEQUENCE} members; this one has {len(members)}.")
         texts = {piece.begin: piece for piece in self.pcdata()}
-        elements = dict(zip(self._begins, self._every, strict=True))
+        elements = {piece.begin: piece for piece in self.elem()}
         for start in self.pcdata() if members[0] == "#" else self.elem(members[0]):
             at, parts = start.begin & ~1, []
             for member in members:
@@ -600,7 +613,7 @@ class Page:
             {
                 at
                 for place in within
-                if (_name(self._nodes[place]) in named) is not others
+                if (self._names[place] in named) is not others
                 for at in (self._begins[place], self._ends[place])
                 if inner.begin < at < inner.end
             }
@@ -616,16 +629,6 @@ class Page:
         if (kind, words) not in self._found:
             self._found[kind, words] = find()
         return self._found[kind, words]
-
-
-def _name(node: Node) -> str:
-    if isinstance(node, Element):
-        return node.tag
-    if isinstance(node, Comment):
-        return "!--"
-    if isinstance(node, Doctype):
-        return "!doctype"
-    return "?" if isinstance(node, ProcessingInstruction) else "![CDATA["
 
 
 def _write_tag(piece: Piece) -> str:

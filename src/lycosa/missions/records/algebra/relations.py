@@ -38,10 +38,11 @@ def find_inside(p: Spans, q: Spans) -> list[bool]:
 
 def find_contain(p: Spans, q: Spans) -> list[bool]:
     """Begin no later, end no earlier, and are not equal."""
-    begins, size = q.begins, len(q.begins)
-    nearest = list(accumulate(reversed(q.ends), min, initial=_FAR))  # the first end among the last k
+    begins = q.begins
+    nearest = list(accumulate(reversed(q.ends), min, initial=_FAR))
+    nearest.reverse()  # the first end from the k-th on
     return [
-        nearest[size - bisect_right(begins, begin)] <= end or nearest[size - bisect_left(begins, begin)] < end
+        nearest[bisect_right(begins, begin)] <= end or nearest[bisect_left(begins, begin)] < end
         for begin, end in zip(*p, strict=True)
     ]
 
