@@ -9,7 +9,7 @@ import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.records.algebra import Page, Piece, PieceSet, relations
+from lycosa.missions.records.algebra import Piece, PieceSet, TaggedPage, relations
 
 # The definitions, word for word and quadratic: each p with every q, and with every r of P.
 Span = tuple[int, int]
@@ -100,8 +100,8 @@ def as_spans(pieces: list[Span]) -> relations.Spans:
 
 # Pieces over a real page: what they cover, unit by unit.
 
-PAGE = Page(turbohtml.parse("<body><p>ab<b>c</b>d</p><br><p>e<i>fg</i></p></body>"))
-gaps = st.tuples(*[st.integers(0, PAGE.length // 2)] * 2).map(lambda ends: (2 * min(ends), 2 * max(ends)))
+PAGE = TaggedPage(turbohtml.parse("<body><p>ab<b>c</b>d</p><br><p>e<i>fg</i></p></body>"))
+gaps = st.tuples(*[st.integers(0, PAGE.row.length // 2)] * 2).map(lambda ends: (2 * min(ends), 2 * max(ends)))
 pieces = st.one_of(gaps.map(lambda gap: Piece(PAGE, *gap)), st.sampled_from(list(PAGE.elem())))
 piece_sets = st.lists(pieces, max_size=8).map(lambda drawn: PieceSet(PAGE, drawn))
 

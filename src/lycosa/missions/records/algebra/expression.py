@@ -22,7 +22,8 @@ from typing import NamedTuple, NoReturn
 import turbohtml
 
 from lycosa.errors import UsageError
-from lycosa.missions.records.algebra.page import MAX_SEQUENCE, MAX_WORK, Page, Piece, PieceSet, compile_pattern
+from lycosa.missions.records.algebra.page import MAX_SEQUENCE, MAX_WORK, Piece, PieceSet, TaggedPage
+from lycosa.missions.records.algebra.patterns import compile_pattern
 
 MAX_EXPRESSION = 4000
 MAX_DEPTH = 40
@@ -43,7 +44,7 @@ _FINDERS = {"elem": "a name", "pat": "a regular expression", "pcdata": "", "seq"
 _OF_PIECES = ("children", "parent", "content", "flatten", "part")
 _FUNCTIONS = (*_FINDERS, "css", *_OF_PIECES)
 
-_Step = Callable[[Page], PieceSet]
+_Step = Callable[[TaggedPage], PieceSet]
 
 
 class Token(NamedTuple):
@@ -60,15 +61,15 @@ class Expression:
         self.take = take  # text, markup, name, "attribute NAME"; empty when the expression does not say
         self._step = step
 
-    def evaluate(self, page: Page) -> PieceSet:
+    def evaluate(self, page: TaggedPage, *, max_work: int = MAX_WORK) -> PieceSet:
         """The pieces that it finds; raises `WorkExceeded` on a page that is too large for it."""
-        before, page.work_left = page.work_left, MAX_WORK
+        before, page.work_left = page.work_left, max_work
         try:
             return self._step(page)
         finally:
             page.work_left = before
 
-    def values(self, page: Page) -> list[str]:
+    def values(self, page: TaggedPage) -> list[str]:
         """What it takes of each piece; its text unless it says otherwise."""
         taken = (take_of(piece, self.take or "text") for piece in self.evaluate(page))
         return [value for value in taken if value is not None]
@@ -294,17 +295,17 @@ class _Parser:
         return _QUOTED.sub(r"\1", token.text[1:-1]), token
 
 
-def _whole(page: Page) -> PieceSet:
+def _whole(page: TaggedPage) -> PieceSet:
     return page.whole
 
 
-def _spent(page: Page, pieces: PieceSet) -> PieceSet:
+def _spent(page: TaggedPage, pieces: PieceSet) -> PieceSet:
     page.spend(len(pieces))
     return pieces
 
 
 def _finder(word: str, text: str, scope: _Step | None) -> _Step:
-    def find(page: Page) -> PieceSet:
+    def find(page: TaggedPage) -> PieceSet:
         inside = None if scope is None else _spent(page, scope(page))
         if word == "pcdata":
             return page.pcdata(inside=inside)
@@ -315,7 +316,7 @@ def _finder(word: str, text: str, scope: _Step | None) -> _Step:
 
 
 def _filter(step: _Step, take: str, fits: Callable[[str], bool], *, negate: bool) -> _Step:
-    def choose(page: Page) -> PieceSet:
+    def choose(page: TaggedPage) -> PieceSet:
         def wanted(piece: Piece) -> bool:
             value = take_of(piece, take) or ""
             page.spend(1 + len(value) // 64)
@@ -333,7 +334,7 @@ def _combined(left: _Step, operator: str, right: _Step) -> _Step:
     directly = word.startswith("directly")
     word = word.removeprefix("directly")
 
-    def combine(page: Page) -> PieceSet:
+    def combine(page: TaggedPage) -> PieceSet:
         p, q = left(page), right(page)
         page.spend(len(p) + len(q))
         if word == "+":

@@ -11,36 +11,29 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from html import escape
 from itertools import compress
 from operator import attrgetter, not_
-from typing import Any, NamedTuple, overload
+from typing import overload
 
-import re2
 from msgspec import Struct
-from turbohtml import Comment, Doctype, Document, DocumentFragment, Element, Node, ProcessingInstruction, Text
+from turbohtml import Document, Element, Node
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.algebra import relations
+from lycosa.missions.records.algebra import relations, tag_row
+from lycosa.missions.records.algebra.patterns import find_spans
 from lycosa.missions.records.algebra.relations import Spans
+from lycosa.missions.records.algebra.tag_row import TagRow
 from lycosa.parse import Doc
 
-MAX_PATTERN = 2000
 MAX_SEQUENCE = 50
 #: What one evaluation may touch, in pieces and in runs of 64 characters: some seconds at most.
 MAX_WORK = 5_000_000
 _CHARS = 64
 _NO_BOUND = 1 << 62
-#: Elements that are one tag (HTML standard, 13.1.2 "Void elements").
-_VOIDS = "area base br col embed hr img input link meta source track wbr"
-_VOID = frozenset(_VOIDS.split())
 #: Elements whose text is written as it is (13.3 "Serializing HTML fragments").
 _RAW = frozenset({"iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"})
-_OTHER_NAMES: dict[type[Node], str] = {Comment: "!--", Doctype: "!doctype", ProcessingInstruction: "?"}
-_CDATA = "![CDATA["
 _BLANKS = " \t\r\n\f\xa0"
-_PLAIN_WORDS = frozenset("\\.^$*+?{}[]|()")
 _PAGE, _BEGIN, _END = attrgetter("page"), attrgetter("begin"), attrgetter("end")
 _ORDER = attrgetter("begin", "end")
 
@@ -52,7 +45,7 @@ class WorkExceeded(LycosaError):
 class Piece(Struct, frozen=True, eq=False):
     """A stretch of one page, from a position to a position; pieces at the same positions are equal."""
 
-    page: Page
+    page: TaggedPage
     begin: int
     end: int
     node: Node | None = None  # of an element, a comment…; None when the piece has no name
@@ -71,7 +64,7 @@ class Piece(Struct, frozen=True, eq=False):
         """The name of the element; empty for a piece that is none."""
         if isinstance(self.node, Element):
             return self.node.tag
-        return "" if self.node is None else _OTHER_NAMES.get(type(self.node), _CDATA)
+        return "" if self.node is None else tag_row.OTHER_NAMES.get(type(self.node), tag_row.CDATA)
 
     @property
     def text(self) -> str:
@@ -93,7 +86,7 @@ class PieceSet(Sequence[Piece]):
 
     __slots__ = ("_spans", "page", "pieces")
 
-    def __init__(self, page: Page, pieces: Iterable[Piece] = (), *, ordered: bool = False) -> None:
+    def __init__(self, page: TaggedPage, pieces: Iterable[Piece] = (), *, ordered: bool = False) -> None:
         """`ordered` says that the pieces already are in order, without equal ones."""
         self.page = page
         self.pieces = list(pieces)
@@ -282,92 +275,24 @@ def _covered(spans: list[tuple[int, int]], ranges: list[tuple[int, int]]) -> Ite
         reached = max(reached, behind)
 
 
-class Origin(NamedTuple):
-    """Where a piece begins: at a tag, or so many characters behind the last of some tags."""
-
-    begun: int  # the place of the last node that begins before, or with, the piece; -1: none
-    closed: list[int]  # the places of elements that have ended since
-    before: str  # the characters between
-    is_tag: bool  # the piece begins with the first tag of `begun`
-
-
-class Page:
+class TaggedPage:
     """A page as the algebra sees it: tags and characters in a row."""
 
     def __init__(self, source: Doc | Document) -> None:
         """A document without an HTML tree is a page without anything."""
         self.tree = source if isinstance(source, Document) else source.tree
+        self.row = TagRow(self.tree)
         self.work_left = _NO_BOUND
-        self._nodes: list[Node] = []  # of every named piece, in order
-        self._names: list[str] = []
-        self._parents: list[int] = []  # the place of the element around each; -1: none
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-        self._runs: list[int] = []  # the gap before each run of text
-        self._offsets: list[int] = []  # of each run in the text of the page
-        texts: list[str] = []
-        self.length = self._walk(self.tree, texts) if self.tree is not None else 0
-        self.stream = "".join(texts)
-        self._offsets.append(len(self.stream))
         self._places_of: dict[str, list[int]] = {}
         self._places: dict[Node, int] | None = None
         self._found: dict[tuple[str, str], PieceSet] = {}
-
-    def _walk(self, tree: Document, texts: list[str]) -> int:
-        """Number tags and characters; returns the gap behind the last one."""
-        nodes, names, parents, begins, ends = self._nodes, self._names, self._parents, self._begins, self._ends
-        runs, offsets = self._runs, self._offsets
-        at = size = 0
-        text_end = -1
-        left, around = [len(tree) + 1], [-1]  # what is open: how many children are still to come, and its place
-        for node in tree.descendants:
-            kind = type(node)
-            if kind is Text:
-                data: str = node.data  # type: ignore[attr-defined]
-                if data:
-                    if at != text_end:
-                        runs.append(at)
-                        offsets.append(size)
-                    texts.append(data)
-                    size += len(data)
-                    at = text_end = at + 2 * len(data)
-            elif kind is DocumentFragment:  # the content of a <template>
-                if len(node):
-                    left.append(len(node))
-                    around.append(-2 - around[-1])  # no tag of its own
-                    continue
-            else:
-                begins.append(at + 1)
-                place = around[-1]
-                parents.append(place if place >= -1 else -2 - place)
-                nodes.append(node)
-                at += 2
-                names.append(name := node.tag if kind is Element else _OTHER_NAMES.get(kind, _CDATA))  # type: ignore[attr-defined]
-                if count := len(node):
-                    ends.append(0)
-                    left.append(count)
-                    around.append(len(nodes) - 1)
-                    continue
-                if kind is not Element or name in _VOID:
-                    ends.append(at - 1)
-                else:
-                    ends.append(at + 1)
-                    at += 2
-            left[-1] -= 1
-            while not left[-1]:
-                left.pop()
-                if (place := around.pop()) >= 0:
-                    ends[place] = at + 1
-                    at += 2
-                left[-1] -= 1
-        return at
 
     # Sets of pieces
 
     @property
     def whole(self) -> PieceSet:
         """The page as one piece."""
-        return PieceSet(self, [Piece(self, 0, self.length)], ordered=True)
+        return PieceSet(self, [Piece(self, 0, self.row.length)], ordered=True)
 
     @property
     def empty(self) -> PieceSet:
@@ -388,14 +313,14 @@ class Page:
     def pat(self, pattern: str, *, inside: Piece | PieceSet | None = None) -> PieceSet:
         """The matches of a regular expression in the text, which may run across tags; with groups as parts."""
         if inside is None:
-            return self._remember("pat", pattern, lambda: PieceSet(self, self._match(pattern, 0, self.length)))
+            return self._remember("pat", pattern, lambda: PieceSet(self, self._match(pattern, 0, self.row.length)))
         scope = self._scope(inside)
         return PieceSet(self, [found for p in scope for found in self._match(pattern, p.begin, p.end)])
 
     def pcdata(self, *, inside: Piece | PieceSet | None = None) -> PieceSet:
         """The runs of text between tags, blank ones too."""
         if inside is None:
-            return self._remember("pcdata", "", lambda: PieceSet(self, self._texts(0, self.length), ordered=True))
+            return self._remember("pcdata", "", lambda: PieceSet(self, self._texts(0, self.row.length), ordered=True))
         return PieceSet(self, [run for p in self._scope(inside) for run in self._texts(p.begin, p.end)])
 
     def seq(self, members: str, *, inside: Piece | PieceSet | None = None) -> PieceSet:
@@ -419,17 +344,17 @@ class Page:
 
     def _pieces_named(self, name: str) -> Iterator[Piece]:
         if not self._places_of:
-            for place, known in enumerate(self._names):
+            for place, known in enumerate(self.row.names):
                 self._places_of.setdefault(known, []).append(place)
-        return map(self._piece, self._places_of.get(name, ()) if name else range(len(self._nodes)))
+        return map(self._piece, self._places_of.get(name, ()) if name else range(len(self.row.nodes)))
 
     def _piece(self, place: int) -> Piece:
-        return Piece(self, self._begins[place], self._ends[place], self._nodes[place])
+        return Piece(self, self.row.begins[place], self.row.ends[place], self.row.nodes[place])
 
     def pieces_of(self, nodes: Iterable[Node]) -> list[Piece]:
         """The pieces of nodes of the tree."""
         if self._places is None:
-            self._places = {node: place for place, node in enumerate(self._nodes)}
+            self._places = {node: place for place, node in enumerate(self.row.nodes)}
         return [self._piece(self._places[node]) for node in nodes if node in self._places]
 
     # One piece
@@ -448,10 +373,10 @@ class Page:
 
     def parent_of(self, piece: Piece) -> Piece | None:
         """The innermost element that begins before a piece and ends with it or later."""
-        place = bisect_left(self._begins, piece.begin) - 1
-        while place >= 0 and self._ends[place] < piece.end:
+        place = bisect_left(self.row.begins, piece.begin) - 1
+        while place >= 0 and self.row.ends[place] < piece.end:
             self.spend(1)
-            place = self._parents[place]
+            place = self.row.parents[place]
         return self._piece(place) if place >= 0 else None
 
     def content_of(self, piece: Piece) -> Piece | None:
@@ -460,19 +385,19 @@ class Page:
         return Piece(self, piece.begin + piece.begin % 2, piece.end - piece.end % 2)
 
     def read_text(self, begin: int, end: int) -> str:
-        return self.stream[self._offset(begin) : self._offset(end)]
+        return self.row.stream[self.row.offset(begin) : self.row.offset(end)]
 
     def read_markup(self, piece: Piece) -> str:
         if piece.node is not None:
             return piece.node.html
         parts: list[tuple[int, str]] = []
         at = piece.begin
-        place = bisect_left(self._begins, at) - 1
-        raw = place >= 0 and self._ends[place] > at and self._names[place] in _RAW
+        place = bisect_left(self.row.begins, at) - 1
+        raw = place >= 0 and self.row.ends[place] > at and self.row.names[place] in _RAW
         while place >= 0:  # elements that are open where it begins
-            if at < self._ends[place] < piece.end:
-                parts.append((self._ends[place], f"</{self._names[place]}>"))
-            place = self._parents[place]
+            if at < self.row.ends[place] < piece.end:
+                parts.append((self.row.ends[place], f"</{self.row.names[place]}>"))
+            place = self.row.parents[place]
         for element in self._outermost(piece, crossing=True):
             parts += self._write_texts(at, element.begin, raw=raw)
             whole = element.end < piece.end
@@ -481,62 +406,19 @@ class Page:
         parts += self._write_texts(at, piece.end, raw=raw)
         return "".join(part for _, part in sorted(parts, key=lambda part: part[0]))
 
-    def origin_of(self, piece: Piece) -> Origin:
-        """The tags to look for in the source, to find where a piece begins there."""
-        if piece.begin % 2:
-            return Origin(bisect_right(self._begins, piece.begin) - 1, [], "", is_tag=True)
-        run = bisect_right(self._runs, piece.begin) - 1
-        offset = self._offset(piece.begin)
-        # Within a run, or at its end, the tag before the run is the last one.
-        is_text = run >= 0 and piece.begin <= self._runs[run] + 2 * (self._offsets[run + 1] - self._offsets[run])
-        at = self._runs[run] if is_text else piece.begin
-        begun = place = bisect_left(self._begins, at) - 1
-        closed = []
-        while place >= 0 and self._ends[place] < at:
-            closed.append(place)
-            place = self._parents[place]
-        return Origin(begun, closed, self.stream[self._offsets[run] : offset] if is_text else "", is_tag=False)
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """The node of every named piece, in the order of the page."""
-        return self._nodes
-
     def spend(self, amount: int) -> None:
         """Count what an evaluation touches."""
         self.work_left -= amount
         if self.work_left < 0:
-            raise WorkExceeded(
-                f"The rule touches more than {MAX_WORK:,} pieces on this page; ask for less of it first."
-            )
+            raise WorkExceeded("The rule touches more than its share of pieces on this page; ask for less of it first.")
 
     # The row of tags and characters
 
-    def _offset(self, at: int) -> int:
-        """How many characters stand before a position."""
-        place = bisect_right(self._runs, at) - 1
-        if place < 0:
-            return 0
-        return min(self._offsets[place] + (at - self._runs[place] + 1) // 2, self._offsets[place + 1])
-
-    def _position(self, offset: int) -> int:
-        """The gap before a character."""
-        place = bisect_right(self._offsets, offset, hi=len(self._runs)) - 1
-        return self._runs[place] + 2 * (offset - self._offsets[place])
-
     def _texts(self, begin: int, end: int) -> list[Piece]:
         """The runs of text between two positions, cut there."""
-        first = max(bisect_right(self._runs, begin) - 1, 0)
-        behind = bisect_left(self._runs, end)
-        self.spend(behind - first + 1)
-        found = []
-        for place in range(first, behind):
-            start = self._runs[place]
-            low, high = max(start, begin), min(start + 2 * (self._offsets[place + 1] - self._offsets[place]), end)
-            low, high = low + low % 2, high - high % 2
-            if low < high:
-                found.append(Piece(self, low, high))
-        return found
+        found = self.row.runs_between(begin, end)
+        self.spend(1 + len(found))
+        return [Piece(self, *run) for run in found]
 
     def _write_texts(self, begin: int, end: int, *, raw: bool) -> list[tuple[int, str]]:
         runs = self._texts(begin, end)
@@ -544,12 +426,12 @@ class Page:
 
     def _outermost(self, piece: Piece, *, crossing: bool = False) -> Iterator[Piece]:
         """The outermost elements of a piece without a name; `crossing`: those that begin in it and end later, too."""
-        place = bisect_left(self._begins, piece.begin)
-        while place < len(self._begins) and self._begins[place] < piece.end:
+        place = bisect_left(self.row.begins, piece.begin)
+        while place < len(self.row.begins) and self.row.begins[place] < piece.end:
             self.spend(1)
-            if self._ends[place] < piece.end:
+            if self.row.ends[place] < piece.end:
                 yield self._piece(place)
-                place = bisect_right(self._begins, self._ends[place], lo=place)
+                place = bisect_right(self.row.begins, self.row.ends[place], lo=place)
             else:
                 if crossing:
                     yield self._piece(place)
@@ -561,13 +443,13 @@ class Page:
         return [inside] if isinstance(inside, Piece) else inside.pieces
 
     def _match(self, pattern: str, begin: int, end: int) -> list[Piece]:
-        first, last = self._offset(begin), self._offset(end)
+        first, last = self.row.offset(begin), self.row.offset(end)
         self.spend(1 + (last - first) // _CHARS)
-        text = self.stream if last - first == len(self.stream) else self.stream[first:last]
+        text = self.row.stream if last - first == len(self.row.stream) else self.row.stream[first:last]
         found = []
-        for spans in _find_spans(pattern, text):
+        for spans in find_spans(pattern, text):
             parts = tuple(
-                (self._position(first + low), self._position(first + high - 1) + 2)
+                (self.row.position(first + low), self.row.position(first + high - 1) + 2)
                 if low < high
                 else (begin, begin)  # a group that is empty, or took no part
                 for low, high in spans
@@ -602,27 +484,27 @@ class Page:
         others = names.lstrip().startswith("-")
         named = set(names.lstrip().removeprefix("-").split())
         # Elements that begin before it and end in it are those around its begin: at most as many as the tree is deep.
-        place = bisect_left(self._begins, inner.begin)
-        within = list(range(place, bisect_left(self._begins, inner.end)))
+        place = bisect_left(self.row.begins, inner.begin)
+        within = list(range(place, bisect_left(self.row.begins, inner.end)))
         self.spend(len(within) + 1)
         place -= 1
         while place >= 0:
             within.append(place)
-            place = self._parents[place]
+            place = self.row.parents[place]
         walls = sorted(
             {
                 at
                 for place in within
-                if (self._names[place] in named) is not others
-                for at in (self._begins[place], self._ends[place])
+                if (self.row.names[place] in named) is not others
+                for at in (self.row.begins[place], self.row.ends[place])
                 if inner.begin < at < inner.end
             }
         )
         at = inner.begin
         for wall in [*walls, inner.end + 1]:
             low, high, at = at, wall - 1, wall + 1
-            first, last = self._offset(low), self._offset(high)
-            if 2 * (last - first) < high - low or self.stream[first:last].strip(_BLANKS):
+            first, last = self.row.offset(low), self.row.offset(high)
+            if 2 * (last - first) < high - low or self.row.stream[first:last].strip(_BLANKS):
                 yield Piece(self, low, high)
 
     def _remember(self, kind: str, words: str, find: Callable[[], PieceSet]) -> PieceSet:
@@ -636,32 +518,3 @@ def _write_tag(piece: Piece) -> str:
     attributes = piece.node.attrs if isinstance(piece.node, Element) else {}
     written = "".join(f' {name}="{escape(piece.attribute(name) or "")}"' for name in attributes)
     return f"<{piece.name}{written}>"
-
-
-def _find_spans(pattern: str, text: str) -> Iterator[list[tuple[int, int]]]:
-    """Where each match that is not empty, and each of its groups, begins and ends."""
-    if not _PLAIN_WORDS.intersection(pattern):
-        at = text.find(pattern)
-        while at >= 0:
-            yield [(at, at + len(pattern))]
-            at = text.find(pattern, at + len(pattern))
-        return
-    compiled = compile_pattern(pattern)
-    for match in compiled.finditer(text):
-        if match.start() < match.end():
-            yield [match.span(group) for group in range(compiled.groups + 1)]
-
-
-@lru_cache(maxsize=1000)
-def compile_pattern(pattern: str) -> Any:
-    """A regular expression in RE2's syntax, or what is wrong with it."""
-    if not pattern or len(pattern) > MAX_PATTERN:
-        raise UsageError(f"A regular expression has 1 to {MAX_PATTERN:,} characters; this one has {len(pattern):,}.")
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        said = error.args[0] if error.args else ""
-        said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        raise UsageError(f'"{pattern[:200]}" is no regular expression in RE2\'s syntax: {said}.') from None
