@@ -1,0 +1,278 @@
+"""The main text of a page: what it was made to say, without menus, teasers, comments and notices.
+
+The page becomes blocks (a paragraph, a heading, an item, a cell), each with a weight: prose counts for itself, what is
+short or made of links counts against it. The container with the heaviest prose is the text's; it grows as long as the
+container around it adds enough, and then what weighs against it inside is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from msgspec import Struct
+from turbohtml import Document, Element, Text
+
+#: Deeper elements are read as one block: nobody writes so deep, and Python's stack is finite.
+_MAX_DEPTH = 250
+_MAX_BLOCKS = 50_000
+_MAX_CHARS = 4_000_000
+
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb ruby s samp small span"
+    " strike strong sub sup time tt u var wbr o:p st1:place hl2 amp-link".split()
+)
+_SILENT = frozenset(
+    "script style title template head textarea noframes iframe noscript select option button input nav svg math audio"
+    " video object embed canvas map rp rt dialog datalist progress meter menu".split()
+)
+_FOLD = re.compile(r"\s+")
+_WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
+_ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
+
+#: Names of what stands beside a text; matched in class, id and role.
+_ASIDE = re.compile(
+    r"(?:^|[\s_-])(?:"
+    r"nav|navi|navbar|navigation|menu|submenu|breadcrumbs?|footer|foot|bottom-?nav|sidebar|side-?bar|rail|aside"
+    r"|comments?|comment-?list|commentlist|disqus\w*|respond|replies|kommentare?|comentarios|commentaires"
+    r"|related\w*|similar|recommend\w*|more-?(?:stories|news|articles|from|on|like)|read-?(?:more|next|also|on)"
+    r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|latest|teasers?|promo\w*"
+    r"|share\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts|bookmarks?"
+    r"|newsletters?|subscri\w+|sign-?up|signin|login|log-?in|register|paywall|piano\w*|cookies?|consent|gdpr|banner"
+    r"|ads?|advert\w*|adslot|adsense|sponsor\w*|outbrain\w*|taboola\w*|mgid|widgets?"
+    r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics"
+    r"|pagination|pager|paging|prev-?next|post-?navigation|toolbar|tools|print\w*|modal|popup|overlay|tooltip|skip"
+    r"|author-?(?:bio|box|info|card)|bio|about-?(?:the-)?author|rating|votes?|poll|survey|quiz"
+    r"|copyright|disclaimer|legal|imprint|hidden|visually-?hidden|sr-only|screen-reader-text|offscreen|noprint"
+    r"|caption|figcaption|credit|photo-?credit|slideshow|gallery|carousel|slider|byline|dateline|timestamp|meta|metadata"
+    r"|post-?meta|entry-?meta|article-?meta|infobox|toc|table-of-contents|mw-editsection|reflist|references|navbox"
+    r"|contentinfo|complementary|search|searchform|dialog|alert|notice"
+    r")(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+#: Names that say the contrary: an element with one of them is never dropped for the others.
+_BODY = re.compile(
+    r"article-?_{0,2}-?(?:body|content|text|main)|(?:story|post|entry|news|page|main|body)-?_{0,2}-?(?:body|content|text)|articlebody|storybody"
+    r"|postcontent|entrytext|maincontent|\bbody-?copy\b|\bhentry\b",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+
+class _Box(Struct):
+    """An element that holds blocks: its place in the tree and what its blocks weigh together."""
+
+    element: Element
+    parent: int
+    depth: int
+    first: int  # block
+    last: int = 0  # block after the last one
+    prose: float = 0.0  # weight of the prose in it
+    weight: float = 0.0  # the same, less what speaks against it
+    own: float = 0.0  # prose of the blocks directly in it, as Readability counts it
+
+
+class _Block(Struct):
+    """A run of text between the edges of block elements."""
+
+    text: str
+    tag: str
+    box: int
+    links: int  # characters in links
+    weight: float = 0.0
+
+
+class MainText(NamedTuple):
+    """The text of a page, one paragraph a line, and the element that holds it; None where nothing reads as text."""
+
+    text: str
+    element: Element | None
+
+
+class _Reader:
+    """Makes blocks and boxes of a tree."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.strict = strict
+        self.blocks: list[_Block] = []
+        self.boxes: list[_Box] = []
+        self._parts: list[str] = []
+        self._links = 0
+        self._chars = 0
+
+    def read(self, element: Element, parent: int = -1, depth: int = 0) -> None:
+        """Read a block element."""
+        here = len(self.boxes)
+        box = _Box(element, parent, depth, len(self.blocks))
+        self.boxes.append(box)
+        tag = element.tag
+        self._read_children(element, tag, here, depth, in_link=False)
+        self._flush(tag, here)
+        box.last = len(self.blocks)
+
+    def _read_children(self, element: Element, tag: str, here: int, depth: int, *, in_link: bool) -> None:
+        for child in element.children:
+            if isinstance(child, Text):
+                data = child.data
+                self._parts.append(data)
+                if in_link:
+                    self._links += len(data.strip())
+            elif isinstance(child, Element):
+                name = child.tag
+                if name in _SILENT:
+                    continue
+                if name == "br":
+                    self._break(tag, here)
+                    continue
+                if self._is_aside(child, name):
+                    continue
+                if depth > _MAX_DEPTH or len(self.blocks) > _MAX_BLOCKS:
+                    continue
+                if name in _INLINE:
+                    self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
+                else:
+                    self._flush(tag, here)
+                    if in_link:
+                        before = len(self.blocks)
+                        self.read(child, here, depth + 1)
+                        for block in self.blocks[before:]:
+                            block.links = len(block.text)
+                    else:
+                        self.read(child, here, depth + 1)
+
+    def _break(self, tag: str, here: int) -> None:
+        """<br> ends a line; two of them in a row, or one after a sentence, end a paragraph."""
+        text = "".join(self._parts).rstrip(" \t\r\n")
+        if text:
+            self._flush(tag, here)
+        else:
+            self._parts.clear()
+
+    def _flush(self, tag: str, here: int) -> None:
+        if not self._parts:
+            return
+        text = _FOLD.sub(" ", "".join(self._parts)).strip()
+        if text:
+            self.blocks.append(_Block(text, tag, here, self._links))
+        self._parts.clear()
+        self._links = 0
+
+    def _is_aside(self, element: Element, name: str) -> bool:
+        if name in ("footer", "aside", "form", "figcaption", "figure") and self.strict:
+            return True
+        attrs = element.attrs
+        if not attrs:
+            return False
+        if "hidden" in attrs or attrs.get("aria-hidden") == "true":
+            return True
+        style = attrs.get("style")
+        if style and _HIDDEN.search(style):
+            return True
+        if not self.strict or name in ("body", "main", "article"):
+            return False
+        names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"
+        return len(names) > 4 and _ASIDE.search(names) is not None and _BODY.search(names) is None
+
+
+def _joined(value: str | list[str] | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else " ".join(value)
+
+
+def read_main_text(tree: Document) -> MainText:
+    """The main text of a page."""
+    body = tree.select_one("body") or tree.root
+    if body is None:
+        return MainText("", None)
+    found = _find(body, strict=True)
+    if len(found.text) < _SHORT:
+        # What names call an aside may be all there is.
+        again = _find(body, strict=False)
+        if len(again.text) > 2 * len(found.text):
+            return again
+    return found
+
+
+#: A text of fewer characters is doubted.
+_SHORT = 250
+
+
+def _find(body: Element, *, strict: bool) -> MainText:
+    reader = _Reader(strict=strict)
+    reader.read(body)
+    blocks, boxes = reader.blocks, reader.boxes
+    if not blocks:
+        return MainText("", None)
+    for block in blocks:
+        block.weight = _weigh(block)
+    _sum_up(blocks, boxes)
+    best = _choose(boxes)
+    return MainText("\n".join(_clean(best, blocks, boxes)), boxes[best].element)
+
+
+def _weigh(block: _Block) -> float:
+    """Prose counts by its length; links and scraps count against."""
+    text = block.text
+    n = len(text)
+    wide = len(_WIDE.findall(text)) if not text.isascii() else 0
+    size = n + 1.5 * wide
+    links = block.links * size / n
+    plain = size - links
+    if links > 0.5 * size:
+        return -min(links, 80.0)
+    if block.tag in _HEADINGS:
+        return 0.0
+    if plain >= 80 or (plain >= 35 and text.endswith(_ENDS)) or block.tag in ("p", "pre", "blockquote") and plain >= 25:
+        return plain - links
+    return -15.0
+
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
+
+
+def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
+    """Add the weight of each block to the boxes around it."""
+    for block in blocks:
+        box = boxes[block.box]
+        box.weight += block.weight
+        if block.weight > 0:
+            box.prose += block.weight
+            # A paragraph speaks for the box around it; text beside <br> speaks for its own.
+            holder = boxes[box.parent] if block.tag in ("p", "pre", "blockquote", "li") and box.parent >= 0 else box
+            holder.own += block.weight
+            if holder.parent >= 0:
+                boxes[holder.parent].own += block.weight / 2
+    for box in reversed(boxes):
+        if box.parent >= 0:
+            boxes[box.parent].prose += box.prose
+            boxes[box.parent].weight += max(box.weight, -50.0) if box.prose else max(box.weight, -100.0)
+
+
+def _choose(boxes: list[_Box]) -> int:
+    """The box with the main text: the one with most prose of its own, widened while that adds enough."""
+    best = max(range(len(boxes)), key=lambda place: boxes[place].own)
+    at = best
+    while boxes[at].parent >= 0:
+        at = boxes[at].parent
+        if boxes[at].weight > 1.2 * boxes[best].weight:
+            best = at
+    return best
+
+
+def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
+    """The blocks of a box without what does not belong to the text."""
+    kept = []
+    top = boxes[best]
+    dropped: set[int] = set()
+    for place in range(best + 1, len(boxes)):
+        box = boxes[place]
+        if box.first >= top.last and box.depth <= top.depth:
+            break
+        if box.parent in dropped or (box.weight < -60 and box.prose < 80):
+            dropped.add(place)
+    for block in blocks[top.first : top.last]:
+        if block.box in dropped:
+            continue
+        if block.weight < 0 and block.links > 0.5 * len(block.text):
+            continue
+        kept.append(block.text)
+    return kept
