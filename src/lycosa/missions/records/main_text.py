@@ -23,31 +23,36 @@ _INLINE = frozenset(
     " strike strong sub sup time tt u var wbr o:p st1:place hl2 amp-link".split()
 )
 _SILENT = frozenset(
-    "script style title template head textarea noframes iframe noscript select option button input nav svg math audio"
+    "script style title template head textarea noframes iframe select option button input nav svg math audio"
     " video object embed canvas map rp rt dialog datalist progress meter menu".split()
 )
 _FOLD = re.compile(r"\s+")
 _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
 
-#: Names of what stands beside a text; matched in class, id and role.
+_START = r"(?:^|[\s_-])(?<!has-)(?<!has_)(?<!with-)(?<!no-)(?<!is-)(?<!not-)(?:"
+_END = r")(?=$|[\s_-])(?!-(?:grid|layout|enabled|visible|container-fluid|(?:xs|sm|md|lg|xl)\b))"
+#: Names of what stands beside a text, in class, id and role: what is never part of it …
+_APART = re.compile(
+    _START + r"nav|navi|navbar|navigation|submenu|breadcrumbs?|footer|page-?foot|bottom-?nav|sidebar|side-?bar|rail"
+    r"|comments?|comment-?list|commentlist|comment-?section|disqus\w*|respond|replies|kommentare?|comentarios"
+    r"|commentaires|related\w*|similar\w*|recommend\w*|more-?(?:stories|news|articles|from|on|like)|read-?(?:more|next|also|on)"
+    r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|teasers?"
+    r"|share|share-?\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts"
+    r"|newsletters?\w*|subscribe|subscription-?\w*|sign-?up|signin|login|log-?in|cookies?|cookie-?\w*|consent|gdpr"
+    r"|ads?|advert\w*|adslot|adsense|outbrain\w*|taboola\w*|mgid"
+    r"|pagination|pager|paging|post-?navigation|author-?(?:bio|box|info|card)|about-?(?:the-)?author"
+    r"|copyright|contentinfo|complementary|search-?(?:form|box)|navbox|reflist|mw-editsection" + _END,
+    re.IGNORECASE,
+)
+#: … and what may be all the same, where it holds most of what the page says.
 _ASIDE = re.compile(
-    r"(?:^|[\s_-])(?:"
-    r"nav|navi|navbar|navigation|menu|submenu|breadcrumbs?|footer|foot|bottom-?nav|sidebar|side-?bar|rail|aside"
-    r"|comments?|comment-?list|commentlist|disqus\w*|respond|replies|kommentare?|comentarios|commentaires"
-    r"|related\w*|similar|recommend\w*|more-?(?:stories|news|articles|from|on|like)|read-?(?:more|next|also|on)"
-    r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|latest|teasers?|promo\w*"
-    r"|share\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts|bookmarks?"
-    r"|newsletters?|subscri\w+|sign-?up|signin|login|log-?in|register|paywall|piano\w*|cookies?|consent|gdpr|banner"
-    r"|ads?|advert\w*|adslot|adsense|sponsor\w*|outbrain\w*|taboola\w*|mgid|widgets?"
-    r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics"
-    r"|pagination|pager|paging|prev-?next|post-?navigation|toolbar|tools|print\w*|modal|popup|overlay|tooltip|skip"
-    r"|author-?(?:bio|box|info|card)|bio|about-?(?:the-)?author|rating|votes?|poll|survey|quiz"
-    r"|copyright|disclaimer|legal|imprint|hidden|visually-?hidden|sr-only|screen-reader-text|offscreen|noprint"
-    r"|caption|figcaption|credit|photo-?credit|slideshow|gallery|carousel|slider|byline|dateline|timestamp|meta|metadata"
-    r"|post-?meta|entry-?meta|article-?meta|infobox|toc|table-of-contents|mw-editsection|reflist|references|navbox"
-    r"|contentinfo|complementary|search|searchform|dialog|alert|notice"
-    r")(?=$|[\s_-])",
+    _START + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
+    r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
+    r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
+    r"|sr-only|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
+    r"|carousel|slider|byline|dateline|timestamp|meta|metadata|post-?meta|entry-?meta|article-?meta|infobox|toc"
+    r"|table-of-contents|references|search|dialog|alert|notice" + _END,
     re.IGNORECASE,
 )
 #: Names that say the contrary: an element with one of them is never dropped for the others.
@@ -70,6 +75,7 @@ class _Box(Struct):
     prose: float = 0.0  # weight of the prose in it
     weight: float = 0.0  # the same, less what speaks against it
     own: float = 0.0  # prose of the blocks directly in it, as Readability counts it
+    aside: int = 0  # the grade of the element, or the one of a box around it
 
 
 class _Block(Struct):
@@ -92,18 +98,17 @@ class MainText(NamedTuple):
 class _Reader:
     """Makes blocks and boxes of a tree."""
 
-    def __init__(self, *, strict: bool) -> None:
-        self.strict = strict
+    def __init__(self) -> None:
         self.blocks: list[_Block] = []
         self.boxes: list[_Box] = []
         self._parts: list[str] = []
         self._links = 0
         self._chars = 0
 
-    def read(self, element: Element, parent: int = -1, depth: int = 0) -> None:
+    def read(self, element: Element, parent: int = -1, depth: int = 0, *, aside: int = 0) -> None:
         """Read a block element."""
         here = len(self.boxes)
-        box = _Box(element, parent, depth, len(self.blocks))
+        box = _Box(element, parent, depth, len(self.blocks), aside=aside)
         self.boxes.append(box)
         tag = element.tag
         self._read_children(element, tag, here, depth, in_link=False)
@@ -124,21 +129,19 @@ class _Reader:
                 if name == "br":
                     self._break(tag, here)
                     continue
-                if self._is_aside(child, name):
-                    continue
                 if depth > _MAX_DEPTH or len(self.blocks) > _MAX_BLOCKS:
                     continue
-                if name in _INLINE:
-                    self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
-                else:
-                    self._flush(tag, here)
-                    if in_link:
-                        before = len(self.blocks)
-                        self.read(child, here, depth + 1)
-                        for block in self.blocks[before:]:
-                            block.links = len(block.text)
-                    else:
-                        self.read(child, here, depth + 1)
+                aside = _find_aside(child, name)
+                if name in _INLINE and (not aside or len(child.text) < 100):
+                    if not aside:
+                        self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
+                    continue
+                self._flush(tag, here)
+                before = len(self.blocks)
+                self.read(child, here, depth + 1, aside=aside)
+                if in_link:
+                    for block in self.blocks[before:]:
+                        block.links = len(block.text)
 
     def _break(self, tag: str, here: int) -> None:
         """<br> ends a line; two of them in a row, or one after a sentence, end a paragraph."""
@@ -157,21 +160,30 @@ class _Reader:
         self._parts.clear()
         self._links = 0
 
-    def _is_aside(self, element: Element, name: str) -> bool:
-        if name in ("footer", "aside", "form", "figcaption", "figure") and self.strict:
-            return True
-        attrs = element.attrs
-        if not attrs:
-            return False
-        if "hidden" in attrs or attrs.get("aria-hidden") == "true":
-            return True
-        style = attrs.get("style")
-        if style and _HIDDEN.search(style):
-            return True
-        if not self.strict or name in ("body", "main", "article"):
-            return False
-        names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"
-        return len(names) > 4 and _ASIDE.search(names) is not None and _BODY.search(names) is None
+
+def _find_aside(element: Element, name: str) -> int:
+    """Whether an element is hidden, or named as something beside the text."""
+    attrs = element.attrs
+    if not attrs:
+        return _ASIDE_TAGS.get(name, _TEXT)
+    if name in _ASIDE_TAGS:
+        return _ASIDE_TAGS[name]
+    style = attrs.get("style")
+    if "hidden" in attrs or attrs.get("aria-hidden") == "true" or (style and _HIDDEN.search(_joined(style))):
+        return _BESIDE
+    if name in ("body", "main", "article"):
+        return _TEXT
+    names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"
+    if len(names) < 5 or _BODY.search(names):
+        return _TEXT
+    return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
+
+
+#: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
+_TEXT, _BESIDE, _FOREIGN = 0, 1, 2
+_ASIDE_TAGS = {
+    "footer": _FOREIGN, "aside": _FOREIGN, "form": _BESIDE, "figcaption": _BESIDE, "figure": _BESIDE, "noscript": _BESIDE
+}  # fmt: skip
 
 
 def _joined(value: str | list[str] | None) -> str:
@@ -183,30 +195,41 @@ def read_main_text(tree: Document) -> MainText:
     body = tree.select_one("body") or tree.root
     if body is None:
         return MainText("", None)
-    found = _find(body, strict=True)
-    if len(found.text) < _SHORT:
-        # What names call an aside may be all there is.
-        again = _find(body, strict=False)
-        if len(again.text) > 2 * len(found.text):
-            return again
-    return found
-
-
-#: A text of fewer characters is doubted.
-_SHORT = 250
-
-
-def _find(body: Element, *, strict: bool) -> MainText:
-    reader = _Reader(strict=strict)
+    reader = _Reader()
     reader.read(body)
     blocks, boxes = reader.blocks, reader.boxes
     if not blocks:
         return MainText("", None)
     for block in blocks:
         block.weight = _weigh(block)
+    _judge_asides(blocks, boxes)
     _sum_up(blocks, boxes)
     best = _choose(boxes)
     return MainText("\n".join(_clean(best, blocks, boxes)), boxes[best].element)
+
+
+def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
+    """Pass what is aside on to the boxes within; a box that holds most of the prose is none, whatever its name."""
+    prose = [0.0] * len(boxes)
+    for block in blocks:
+        if block.weight > 0:
+            prose[block.box] += block.weight
+    for place in range(len(boxes) - 1, 0, -1):
+        if not boxes[place].aside:
+            prose[boxes[place].parent] += prose[place]
+    text = prose[0]
+    for place, box in enumerate(boxes):
+        around = boxes[box.parent].aside if box.parent >= 0 else _TEXT
+        if around:
+            box.aside = max(around, box.aside)
+        if box.aside and (
+            prose[place] > 1.5 * text if box.aside == _BESIDE else text < 100 and prose[place] > 3 * text + 200
+        ):
+            box.aside = _TEXT
+            text += prose[place]
+    for block in blocks:
+        if boxes[block.box].aside:
+            block.weight = 0.0
 
 
 def _weigh(block: _Block) -> float:
@@ -270,7 +293,7 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
         if box.parent in dropped or (box.weight < -60 and box.prose < 80):
             dropped.add(place)
     for block in blocks[top.first : top.last]:
-        if block.box in dropped:
+        if block.box in dropped or boxes[block.box].aside:
             continue
         if block.weight < 0 and block.links > 0.5 * len(block.text):
             continue
