@@ -74,8 +74,10 @@ class _Box(Struct):
     last: int = 0  # block after the last one
     prose: float = 0.0  # weight of the prose in it
     weight: float = 0.0  # the same, less what speaks against it
+    direct: float = 0.0  # prose of the paragraphs directly in it
     own: float = 0.0  # prose of the blocks directly in it, as Readability counts it
     aside: int = 0  # the grade of the element, or the one of a box around it
+    end: int = 0  # box after the last one within it
 
 
 class _Block(Struct):
@@ -113,7 +115,7 @@ class _Reader:
         tag = element.tag
         self._read_children(element, tag, here, depth, in_link=False)
         self._flush(tag, here)
-        box.last = len(self.blocks)
+        box.last, box.end = len(self.blocks), len(self.boxes)
 
     def _read_children(self, element: Element, tag: str, here: int, depth: int, *, in_link: bool) -> None:
         for child in element.children:
@@ -132,8 +134,8 @@ class _Reader:
                 if depth > _MAX_DEPTH or len(self.blocks) > _MAX_BLOCKS:
                     continue
                 aside = _find_aside(child, name)
-                if name in _INLINE and (not aside or len(child.text) < 100):
-                    if not aside:
+                if name in _INLINE and (aside <= _TEXT or name == "a" or len(child.text) < 100):
+                    if aside <= _TEXT or name == "a":
                         self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
                     continue
                 self._flush(tag, here)
@@ -174,13 +176,16 @@ def _find_aside(element: Element, name: str) -> int:
     if name in ("body", "main", "article"):
         return _TEXT
     names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"
-    if len(names) < 5 or _BODY.search(names):
+    if len(names) < 5:
         return _TEXT
+    if _BODY.search(names):
+        return _NAMED
     return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
 
 
 #: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
-_TEXT, _BESIDE, _FOREIGN = 0, 1, 2
+#: An element named as the text's own counts as part of it, and frees what stands around it.
+_NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
 _ASIDE_TAGS = {
     "footer": _FOREIGN, "aside": _FOREIGN, "form": _BESIDE, "figcaption": _BESIDE, "figure": _BESIDE, "noscript": _BESIDE
 }  # fmt: skip
@@ -205,7 +210,17 @@ def read_main_text(tree: Document) -> MainText:
     _judge_asides(blocks, boxes)
     _sum_up(blocks, boxes)
     best = _choose(boxes)
-    return MainText("\n".join(_clean(best, blocks, boxes)), boxes[best].element)
+    kept = _clean(best, blocks, boxes)
+    if sum(map(len, kept)) < _LITTLE:
+        # A list, a catalogue, a front page: whatever stands in its main part.
+        best = next((place for place, box in enumerate(boxes) if box.element.tag == "main" and not box.aside), 0)
+        box = boxes[best]
+        kept = [block.text for block in blocks[box.first : box.last] if not boxes[block.box].aside]
+    return MainText("\n".join(kept), boxes[best].element)
+
+
+#: A text of fewer characters is none.
+_LITTLE = 200
 
 
 def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
@@ -214,9 +229,17 @@ def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
     for block in blocks:
         if block.weight > 0:
             prose[block.box] += block.weight
+    total = sum(prose)
     for place in range(len(boxes) - 1, 0, -1):
-        if not boxes[place].aside:
-            prose[boxes[place].parent] += prose[place]
+        box = boxes[place]
+        if box.aside == _NAMED:
+            at = box.parent
+            while at > 0 and prose[place] > 0.25 * total:
+                boxes[at].aside = min(boxes[at].aside, _TEXT)
+                at = boxes[at].parent
+            box.aside = _TEXT
+        if not box.aside:
+            prose[box.parent] += prose[place]
     text = prose[0]
     for place, box in enumerate(boxes):
         around = boxes[box.parent].aside if box.parent >= 0 else _TEXT
@@ -262,6 +285,7 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
             # A paragraph speaks for the box around it; text beside <br> speaks for its own.
             holder = boxes[box.parent] if block.tag in ("p", "pre", "blockquote", "li") and box.parent >= 0 else box
             holder.own += block.weight
+            holder.direct += block.weight
             if holder.parent >= 0:
                 boxes[holder.parent].own += block.weight / 2
     for box in reversed(boxes):
@@ -271,12 +295,20 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
 
 
 def _choose(boxes: list[_Box]) -> int:
-    """The box with the main text: the one with most prose of its own, widened while that adds enough."""
+    """The box with the main text: the one with most prose of its own, widened while that adds enough.
+
+    Only boxes with some prose of their own are worth widening for: teasers are many and short.
+    """
     best = max(range(len(boxes)), key=lambda place: boxes[place].own)
+    least = min(400.0, 0.2 * boxes[best].own)
+    solid = [0.0]
+    for box in boxes:
+        solid.append(solid[-1] + (box.direct if box.direct >= least else 0.0))
     at = best
     while boxes[at].parent >= 0:
         at = boxes[at].parent
-        if boxes[at].weight > 1.2 * boxes[best].weight:
+        wide, narrow = boxes[at], boxes[best]
+        if solid[wide.end] - solid[at] > 1.2 * (solid[narrow.end] - solid[best]) and wide.weight > narrow.weight:
             best = at
     return best
 
