@@ -50,7 +50,7 @@ _ASIDE = re.compile(
     _START + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
     r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
     r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
-    r"|sr-only|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
+    r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
     r"|carousel|slider|byline|dateline|timestamp|meta|metadata|post-?meta|entry-?meta|article-?meta|infobox|toc"
     r"|table-of-contents|references|search|dialog|alert|notice" + _END,
     re.IGNORECASE,
@@ -72,6 +72,8 @@ class _Box(Struct):
     depth: int
     first: int  # block
     last: int = 0  # block after the last one
+    chars: int = 0
+    links: int = 0
     prose: float = 0.0  # weight of the prose in it
     weight: float = 0.0  # the same, less what speaks against it
     direct: float = 0.0  # prose of the paragraphs directly in it
@@ -280,6 +282,8 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
     for block in blocks:
         box = boxes[block.box]
         box.weight += block.weight
+        box.chars += len(block.text)
+        box.links += block.links
         if block.weight > 0:
             box.prose += block.weight
             # A paragraph speaks for the box around it; text beside <br> speaks for its own.
@@ -291,6 +295,8 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
     for box in reversed(boxes):
         if box.parent >= 0:
             boxes[box.parent].prose += box.prose
+            boxes[box.parent].chars += box.chars
+            boxes[box.parent].links += box.links
             boxes[box.parent].weight += max(box.weight, -50.0) if box.prose else max(box.weight, -100.0)
 
 
@@ -300,7 +306,7 @@ def _choose(boxes: list[_Box]) -> int:
     Only boxes with some prose of their own are worth widening for: teasers are many and short.
     """
     best = max(range(len(boxes)), key=lambda place: boxes[place].own)
-    least = min(400.0, 0.2 * boxes[best].own)
+    least = min(800.0, 0.3 * boxes[best].own)
     solid = [0.0]
     for box in boxes:
         solid.append(solid[-1] + (box.direct if box.direct >= least else 0.0))
@@ -308,21 +314,21 @@ def _choose(boxes: list[_Box]) -> int:
     while boxes[at].parent >= 0:
         at = boxes[at].parent
         wide, narrow = boxes[at], boxes[best]
-        if solid[wide.end] - solid[at] > 1.2 * (solid[narrow.end] - solid[best]) and wide.weight > narrow.weight:
+        if solid[wide.end] - solid[at] > 1.35 * (solid[narrow.end] - solid[best]) and wide.weight > narrow.weight:
             best = at
     return best
 
 
 def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
     """The blocks of a box without what does not belong to the text."""
-    kept = []
     top = boxes[best]
+    kept = _find_lead(top.first, blocks, boxes)
     dropped: set[int] = set()
     for place in range(best + 1, len(boxes)):
         box = boxes[place]
         if box.first >= top.last and box.depth <= top.depth:
             break
-        if box.parent in dropped or (box.weight < -60 and box.prose < 80):
+        if box.parent in dropped or (box.weight < -60 and box.prose < 80 and box.links > 0.4 * box.chars):
             dropped.add(place)
     for block in blocks[top.first : top.last]:
         if block.box in dropped or boxes[block.box].aside:
@@ -331,3 +337,19 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
             continue
         kept.append(block.text)
     return kept
+
+
+def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
+    """The prose between the heading of the page and its text."""
+    start = max(0, first - _LEAD_BLOCKS)
+    headings = [place for place in range(start, first) if blocks[place].tag == "h1" and not boxes[blocks[place].box].aside]
+    if not headings:
+        return []
+    between = blocks[headings[-1] + 1 : first]
+    return [
+        block.text for block in between if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
+    ]
+
+
+#: So many blocks before the text, at most, the heading of the page may stand.
+_LEAD_BLOCKS = 30
