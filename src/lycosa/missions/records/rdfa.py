@@ -278,8 +278,8 @@ class _Reader:
             return _Object(e.text if content is None else content, False, datatype)
         if "datatype" not in attrs and "content" not in attrs and (e.tag == "time" or "datetime" in attrs):
             text = e.text if content is None else content
-            kind = next((_XSD + name for pattern, name in _TIMES if pattern.fullmatch(text.strip())), "")
-            return _Object(text.strip() if kind else text, False, kind, "" if kind else here.language)
+            kind = next((_XSD + name for pattern, name in _TIMES if pattern.fullmatch(text)), "")
+            return _Object(text, False, kind, "" if kind else here.language)
         if content is not None or "datatype" in attrs:
             return _Object(e.text if content is None else content, False, "", here.language)
         if target:

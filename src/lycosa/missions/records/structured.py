@@ -23,6 +23,9 @@ _MAX_ITEMS = 5000
 _MAX_DEPTH = 40
 _SCHEMA = re.compile(r"https?://(?:www\.)?schema\.org/|schema:")
 _COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*$|<!--|-->|<!\[CDATA\[|\]\]>", re.DOTALL | re.MULTILINE)
+_WRAPPED = re.compile(
+    r"\s*(?:<!--(?:(?!-->)[^{\[]){0,500}(?:-->)?|/\*.{0,500}?\*/|//[^\n]{0,500}\n|<!\[CDATA\[|;)", re.DOTALL
+)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
 _MISSING = re.compile(r'(["}\]])(\s*\n\s*)(?=["{])')
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
@@ -82,7 +85,7 @@ def load_json_ld(tree: Document) -> list[Any]:
     found = []
     for script in tree.select('script[type*="ld+json" i]'):
         value = _load(script.text[:_MAX_SCRIPT])
-        if value is not None:
+        if isinstance(value, dict | list):
             found.append(value)
     return found
 
@@ -90,7 +93,7 @@ def load_json_ld(tree: Document) -> list[Any]:
 def _load(text: str) -> Any:
     """Decode JSON, first as it stands, then without comments and stray commas; None where nothing helps."""
     text = text.strip().strip("\ufeff").rstrip(";")
-    for mend in (_as_is, _without_comments, _with_commas, _unescaped):
+    for mend in (_as_is, _unwrapped, _without_comments, _with_commas, _unescaped):
         text = mend(text)
         try:
             return json.loads(text, strict=False)
@@ -107,6 +110,14 @@ def _load(text: str) -> Any:
 
 def _as_is(text: str) -> str:
     return text
+
+
+def _unwrapped(text: str) -> str:
+    """Leave out comments before the JSON."""
+    start = 0
+    while (match := _WRAPPED.match(text, start)) is not None and match.end() > start:
+        start = match.end()
+    return text[start:]
 
 
 def _without_comments(text: str) -> str:
@@ -204,7 +215,9 @@ def _read_item(scope: Element, by_id: dict[str, Element], base: str, above: set[
     roots: list[Element] = [e for e in scope.children if isinstance(e, Element)]
     for name in (scope.attr("itemref") or "").split()[:100]:
         if (other := by_id.get(name)) is not None:
-            roots.append(other)
+            # Who refers to an item that is no property means what is in it.
+            lone = other.attr("itemscope") is not None and other.attr("itemprop") is None
+            roots += [e for e in other.children if isinstance(e, Element)] if lone else [other]
     seen: set[Element] = set()
     todo = list(reversed(roots))
     while todo:

@@ -1,0 +1,287 @@
+"""An article of an unknown site: its text, title, authors, day and language, without any rule.
+
+Each field is asked of several witnesses, the most reliable first: structured data, <meta>, the elements that sites name
+alike, the address, at last what stands around the heading.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+from turbohtml import Document, Element
+
+from lycosa.missions.records import main_text
+from lycosa.missions.records.calendar_words import find_date, make_date
+from lycosa.missions.records.structured import StructuredItem, read_json_ld, read_meta, walk_items
+
+_FIRST_DAY = datetime.date(1994, 1, 1)
+_MAX_NAME = 80
+_MAX_AUTHORS = 20
+
+
+class Article(Struct):
+    """What could be read of an article; fields that the page does not tell are empty."""
+
+    text: str = ""
+    title: str = ""
+    authors: list[str] = field(default_factory=list)
+    date: str = ""  # ISO 8601, the day
+    language: str = ""
+    element: Element | None = None  # where the text stands
+
+
+def read_article(tree: Document, *, url: str = "", language: str = "", today: datetime.date | None = None) -> Article:
+    """Read a page as an article; days after `today` are mistakes."""
+    found = main_text.read_main_text(tree)
+    page = _Page(tree, url=url, language=language, today=today)
+    text = found.text
+    said = max(page.texts("articleBody"), key=len, default="")
+    if len(said) > 2 * len(text) and len(said) > 500 and "<" not in said[:500]:
+        text = "\n".join(line for part in said.split("\n") if (line := " ".join(part.split())))
+    return Article(
+        text=text,
+        title=page.find_title(),
+        authors=page.find_authors(found.element),
+        date=page.find_date(found.element),
+        language=page.language,
+        element=found.element,
+    )
+
+
+_ARTICLE = re.compile(r"Article|Posting|Report|^WebPage$|NewsMediaObject|^Recipe$|^Product$|Review|^Question$|CreativeWork")
+_DATE_META = (
+    "article:published_time", "og:published_time", "og:article:published_time", "article:published", "published_time",
+    "datepublished", "date_published", "publication_date", "publish_date", "publishdate", "publish-date", "pubdate",
+    "pub_date", "date.published", "cxenseparse:recs:publishtime", "cxenseparse:publishtime", "sailthru.date",
+    "parsely-pub-date", "article.published", "article_date_original", "article:post_date", "originalpublicationdate",
+    "dc.date.issued", "dcterms.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "dc:date",
+    "citation_publication_date", "citation_date", "citation_online_date", "gentime", "rnews:datepublished",
+    "bt:pubdate", "ptime", "created", "date", "displaydate", "creation_date", "news_date", "shareaholic:article_published_time",
+    "og:pubdate", "prism.publicationdate", "vr:published_time", "timestamp", "datecreated", "release_date",
+)  # fmt: skip
+_CHANGE_META = (
+    "article:modified_time", "og:updated_time", "lastmod", "last-modified", "datemodified", "dcterms.modified",
+    "dc.date.modified", "revised", "modified", "updated", "article:modified", "last_modified",
+)  # fmt: skip
+_AUTHOR_META = (
+    "author", "parsely-author", "sailthru.author", "article:author", "og:article:author", "dc.creator", "dcterms.creator",
+    "dc:creator", "citation_author", "byl", "authors", "rbauthors", "cxenseparse:author", "vr:author", "article:author_name",
+    "og:author", "twitter:data1_author",
+)  # fmt: skip
+_DATE_NAMES = (
+    '[itemprop~="datePublished"], [property~="datePublished"], [property="schema:datePublished"], time[pubdate],'
+    ' [itemprop~="dateCreated"], abbr.published, .dt-published'
+)
+_TIMES = "time[datetime], time, [data-datetime], [data-timestamp], relative-time[datetime]"
+_DATED = re.compile(
+    r"(?:^|[\s_-])(?:(?:pub|publish|published|publication|post|posted|entry|article|news|story|create|created|release)?"
+    r"[-_]?(?:date|datum|fecha|data|time|timestamp|dateline|datetime|published|pubdate|posted|day|meta|byline|info|when)"
+    r"(?:[-_]?(?:published|time|line|stamp|box|container|wrapper|header))?)(?=$|[\s_-])|date|datum|fecha|publish",
+    re.IGNORECASE,
+)
+_AUTHOR_NAMES = (
+    '[itemprop~="author"], [rel~="author"], .author-name, .authorname, .byline-name, .byline__name, .author__name,'
+    " .article-author, .post-author, .entry-author, .vcard .fn, .p-author, .author, .byline, .by-line, .byLine, .authors,"
+    ' .story-byline, .article__author, .article-byline, .article__byline, .autor, .auteur, .autore, [class*="author-name"],'
+    ' [class*="AuthorName"], [class*="byline" i], [data-testid*="author" i], [class*="author" i]'
+)
+_URL_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-]?(\d\d)[/_.-]?(\d\d)(?!\d)")
+_BY = re.compile(
+    r"^\W*(?:(?:words|written|posted|reported|story|text|photos?|article|published|report|reporting)\s+by|by|von|vom|por|par|de|"
+    r"di|da|door|av|af|tekst|text|autor(?:in)?|autore|auteur|author|yazan|oleh|автор|текст|from|redaktion)\b\s*:?\s*",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s*(?:,|;|\||/|&|\n|·|•|\band\b|\bund\b|\by\b|\bet\b|\be\b|\boch\b|\bog\b|\bi\b|\ben\b|\bи\b)\s*")
+_NO_NAME = re.compile(
+    r"\d{3}|https?:|www\.|@|\b(?:minutes?|ago|read|updated?|published|follow|share|subscribe|more|view|posts?|comments?|editor"
+    r" in chief|contact|about|privacy|click|email|twitter|facebook)\b",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(
+    r"\s*[,|(–-]\s*(?:(?:[\w.-]+\s+){0,3}(?:reporter|correspondent|editor|writer|staff|journalist|redakteur\w*|contributor|columnist"
+    r"|producer|author|press|news|times|post|bbc|cnn|reuters|ap|afp|dpa)\b).*$",
+    re.IGNORECASE,
+)
+
+
+class _Page:
+    """The witnesses of a page."""
+
+    def __init__(self, tree: Document, *, url: str, language: str, today: datetime.date | None) -> None:
+        self._tree = tree
+        self._url = url
+        self._today = today or datetime.date.today() + datetime.timedelta(days=1)
+        things = list(walk_items(read_json_ld(tree)))
+        self._things = [item for item in things if any(_ARTICLE.search(kind) for kind in item.types)]
+        # A page about a page says less of it than an article does.
+        self._things.sort(key=lambda item: ("WebPage" in item.types) + 2 * ("articleBody" not in item.properties and "headline" not in item.properties))
+        self._sites = {item.text("name") for item in things if {"WebSite", "Organization", "NewsMediaOrganization"} & set(item.types)}
+        self._meta: dict[str, list[str]] = {}
+        for item in read_meta(tree):
+            for name, values in item.properties.items():
+                self._meta.setdefault(name, []).extend(value for value in values if isinstance(value, str))
+        self._sites |= set(self._meta.get("og:site_name", ()))
+        self.language = (language or self._find_language())[:35]
+        self._heading = self._find_heading()
+
+    def texts(self, *names: str) -> list[str]:
+        """The values of properties of the articles that JSON-LD describes."""
+        return [text for item in self._things for text in item.texts(*names)]
+
+    def _find_language(self) -> str:
+        root = self._tree.root
+        said = root.attr("lang") or root.attr("xml:lang") if root is not None else ""
+        return str(said or next(iter(self._meta.get("og:locale", self._meta.get("content-language", []))), "")).replace("_", "-")
+
+    # title
+
+    def _find_heading(self) -> Element | None:
+        """The heading of the page: of several, the one that most resembles its title."""
+        headings = [e for e in self._tree.select("h1")[:20] if e.text.strip()]
+        if len(headings) < 2:
+            return headings[0] if headings else None
+        wanted = _key(self._page_title() + " " + " ".join(self._meta.get("og:title", ())[:1]))
+        fitting = [e for e in headings if _key(e.text) in wanted and len(_key(e.text)) > 8]
+        return max(fitting, key=lambda e: len(e.text)) if fitting else headings[0]
+
+    def _page_title(self) -> str:
+        e = self._tree.select_one("head title") or self._tree.select_one("title")
+        return " ".join(e.text[:2000].split()) if e is not None else ""
+
+    def find_title(self) -> str:
+        """The heading where the page's own title confirms it, else what is said of it without the name of the site."""
+        page = self._page_title()
+        said = [t for t in (*self.texts("headline")[:1], *self._meta.get("og:title", ())[:1], *self._meta.get("twitter:title", ())[:1]) if t.strip()]
+        heading = " ".join(self._heading.to_text().split()) if self._heading is not None and len(self._heading.text) < 2000 else ""
+        if heading and len(_key(heading)) > 3 and _key(heading) not in {_key(site) for site in self._sites}:
+            witnesses = " ".join(_key(text) for text in (page, *said))
+            if _key(heading) in witnesses or not (said or page):
+                return heading
+            if not any(_key(self._without_site(text)) in _key(heading) for text in (page, *said) if _key(self._without_site(text))):
+                # A heading that nobody confirms is trusted when it shares words with what is said.
+                words = set(heading.lower().split())
+                best = max((len(words & set(text.lower().split())) / max(1, len(words)) for text in (page, *said)), default=0.0)
+                if best >= 0.5:
+                    return heading
+            else:
+                return heading
+        for text in said:
+            return self._without_site(" ".join(text.split()))
+        return self._without_site(page) or heading
+
+    def _without_site(self, title: str) -> str:
+        parts = re.split(r"\s+[|\u2013\u2014\u00b7\u00bb«:-]+\s+|\s*[|\u00bb]\s*", title)
+        if len(parts) < 2:
+            return title
+        sites = {_key(site) for site in self._sites} | {_key(self._url.partition("://")[2].partition("/")[0].removeprefix("www.").rpartition(".")[0])}
+        first, last = parts[0], parts[-1]
+        if _key(last) in sites or (len(last) < 0.4 * len(title) and len(first) > 15):
+            cut = title.rfind(last)
+            return re.sub(r"[\s|\u2013\u2014\u00b7\u00bb«:-]+$", "", title[:cut]) or title
+        if _key(first) in sites:
+            return re.sub(r"^[\s|\u2013\u2014\u00b7\u00bb«:-]+", "", title[len(first) :]) or title
+        return title
+
+    # authors
+
+    def find_authors(self, text: Element | None) -> list[str]:
+        """The names of who wrote it."""
+        for item in self._things:
+            names = _names(item.texts("author") or item.texts("creator"), self._sites, split=False)
+            if names:
+                return names
+        for name in _AUTHOR_META:
+            names = _names(self._meta.get(name, ()), self._sites, split=True)
+            if names:
+                return names
+        for e in self._tree.select(_AUTHOR_NAMES)[:60]:
+            shown = e.select_one('[itemprop~="name"], a[rel~="author"], .fn, [class*="name"]') or e
+            content = shown.attr("content") or shown.to_text() if len(shown.text) < 400 else ""
+            names = _names([content], self._sites, split=True)
+            if names:
+                return names
+        return []
+
+    # date
+
+    def find_date(self, text: Element | None) -> str:
+        """The day of publication, in ISO form."""
+        for day in self._days(text):
+            if day is not None and _FIRST_DAY <= day <= self._today:
+                return day.isoformat()
+        return ""
+
+    def _days(self, text: Element | None) -> Iterator[datetime.date | None]:
+        for name in ("datePublished", "dateCreated", "uploadDate"):
+            yield from map(self._read_day, self.texts(name))
+        for name in _DATE_META:
+            yield from map(self._read_day, self._meta.get(name, ()))
+        for e in self._tree.select(_DATE_NAMES)[:10]:
+            yield self._read_element(e)
+        if (match := _URL_DAY.search(self._url)) is not None:
+            yield make_date(int(match[1]), int(match[2]), int(match[3]))
+        yield from self._shown_days(text)
+        for name in _CHANGE_META:
+            yield from map(self._read_day, self._meta.get(name, ()))
+        yield from map(self._read_day, self.texts("dateModified"))
+
+    def _shown_days(self, text: Element | None) -> Iterator[datetime.date | None]:
+        """Days that the page shows: in <time>, in elements named for it, around the heading."""
+        for e in self._tree.select(_TIMES)[:8]:
+            yield self._read_element(e)
+        named = [e for e in self._tree.select("[class], [id]")[:5000] if e.tag not in _CONTAINERS and _DATED.search(_names_of(e))]
+        for e in named[:60]:
+            if len(shown := e.text) < 300:
+                yield find_date(shown, language=self.language)
+        near = self._heading.parent if self._heading is not None else None
+        for e in (near, text, getattr(near, "parent", None), getattr(text, "parent", None)):
+            if isinstance(e, Element) and e.tag not in ("html", "body"):
+                yield find_date(e.to_text()[:1500] if len(e.text) < 200_000 else "", language=self.language)
+        body = self._tree.select_one("body")
+        if body is not None and len(body.text) < 500_000:
+            shown = body.to_text()
+            yield find_date(shown[:2000], language=self.language)
+            yield find_date(shown[-1000:], language=self.language)
+
+    def _read_element(self, e: Element) -> datetime.date | None:
+        for name in ("datetime", "content", "data-datetime", "title", "data-timestamp", "data-time"):
+            said = e.attr(name)
+            if said and (day := self._read_day(said)) is not None:
+                return day
+        return find_date(e.text[:300], language=self.language)
+
+    def _read_day(self, text: str) -> datetime.date | None:
+        """A day as machines write it; seconds of the epoch too."""
+        text = text.strip()
+        if re.fullmatch(r"1\d{9}(?:\d{3})?", text):
+            return datetime.datetime.fromtimestamp(int(text[:10]), datetime.UTC).date()
+        return find_date(text[:200], language=self.language)
+
+
+_CONTAINERS = frozenset({"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"})
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _names_of(e: Element) -> str:
+    names = e.attr("class"), e.attr("id")
+    return " ".join(name if isinstance(name, str) else " ".join(name) for name in names if name)
+
+
+def _names(texts: Iterable[str], sites: set[str], *, split: bool) -> list[str]:
+    """Names out of bylines, without the words around them."""
+    found: dict[str, str] = {}
+    for text in list(texts)[:_MAX_AUTHORS]:
+        text = _ROLE.sub("", " ".join(text[:500].split(" ")))
+        text = _BY.sub("", text.strip())
+        parts = _BETWEEN.split(text) if split or re.search(r"[;|\n]|, |\band\b", text) else [text]
+        for part in parts:
+            name = _BY.sub("", " ".join(part.split())).strip(" .,:;|-–\u2022")
+            if 2 < len(name) <= _MAX_NAME and not _NO_NAME.search(name) and len(name.split()) <= 6 and not name.islower():
+                found.setdefault(_key(name), name)
+    return list(found.values())[:_MAX_AUTHORS]
