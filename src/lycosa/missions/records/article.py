@@ -7,12 +7,15 @@ alike, the address, at last what stands around the heading.
 from __future__ import annotations
 
 import datetime
+import html
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from msgspec import Struct, field
 from turbohtml import Document, Element
 
+from lycosa import urls
 from lycosa.missions.records import main_text
 from lycosa.missions.records.calendar_words import find_date, make_date
 from lycosa.missions.records.structured import StructuredItem, read_json_ld, read_meta, walk_items
@@ -82,12 +85,23 @@ _DATED = re.compile(
     r"(?:[-_]?(?:published|time|line|stamp|box|container|wrapper|header))?)(?=$|[\s_-])|date|datum|fecha|publish",
     re.IGNORECASE,
 )
-_AUTHOR_NAMES = (
-    '[itemprop~="author"], [rel~="author"], .author-name, .authorname, .byline-name, .byline__name, .author__name,'
-    " .article-author, .post-author, .entry-author, .vcard .fn, .p-author, .author, .byline, .by-line, .byLine, .authors,"
-    ' .story-byline, .article__author, .article-byline, .article__byline, .autor, .auteur, .autore, [class*="author-name"],'
-    ' [class*="AuthorName"], [class*="byline" i], [data-testid*="author" i], [class*="author" i]'
+#: Where names of authors stand, the surest first; all but the first are asked more of (`_is_name`).
+_AUTHOR_PLACES = (
+    '[itemprop~="author"], [rel~="author"], [property~="author"], .p-author',
+    ".author-name, .authorname, .byline-name, .byline__name, .author__name, .article-author, .post-author, .entry-author,"
+    ' .vcard .fn, .author, .byline, .by-line, .authors, .story-byline, .autor, .auteur, .autore, [class*="author-name"],'
+    ' [class*="author_name"], [class*="AuthorName"], [data-testid*="author" i]',
+    '[class*="byline" i], [id*="byline" i], [class*="author" i], [id*="author" i], [class*="autor" i], [class*="auteur" i],'
+    ' [class*="signature" i], [class*="writer" i], [class*="journalist" i], a[href*="/author/"], a[href*="/autor/"],'
+    ' a[href*="/auteur/"], a[href*="/authors/"], a[href*="/profile/"]',
 )
+_ELSEWHERE = 'aside, footer, nav, [class*="comment" i], [id*="comment" i], [class*="related" i], [class*="sidebar" i]'
+_SCRIPT_DAY = re.compile(
+    r"""["']?(?:date_?published|published_?(?:at|date|time|on)?|publish_?(?:date|time)|pub_?date|publication_?date|first_?published\w*"""
+    r"""|created_?at|date_?created|creation_?date)["']?\s*[:=]\s*["']([^"']{8,40})["']""",
+    re.IGNORECASE,
+)
+_LONG_DAY = re.compile(r"(?<!\d)\w?(20[012]\d)([01]\d)([0-3]\d)(?=\d{4,})")
 _URL_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-]?(\d\d)[/_.-]?(\d\d)(?!\d)")
 _BY = re.compile(
     r"^\W*(?:(?:words|written|posted|reported|story|text|photos?|article|published|report|reporting)\s+by|by|von|vom|por|par|de|"
@@ -97,7 +111,8 @@ _BY = re.compile(
 _BETWEEN = re.compile(r"\s*(?:,|;|\||/|&|\n|·|•|\band\b|\bund\b|\by\b|\bet\b|\be\b|\boch\b|\bog\b|\bi\b|\ben\b|\bи\b)\s*")
 _NO_NAME = re.compile(
     r"\d{3}|https?:|www\.|@|\b(?:minutes?|ago|read|updated?|published|follow|share|subscribe|more|view|posts?|comments?|editor"
-    r" in chief|contact|about|privacy|click|email|twitter|facebook)\b",
+    r" in chief|contact|about|privacy|click|email|twitter|facebook|copyright|rights|reserved|"
+    r"publiziert|veröffentlicht|artikel|auteurs?|autoren|mehr|minuten|uhr|publicado|publié|badges?|reputation|profile)\b",
     re.IGNORECASE,
 )
 _ROLE = re.compile(
@@ -149,28 +164,19 @@ class _Page:
 
     def _page_title(self) -> str:
         e = self._tree.select_one("head title") or self._tree.select_one("title")
-        return " ".join(e.text[:2000].split()) if e is not None else ""
+        return " ".join(html.unescape(e.text[:2000]).split()) if e is not None else ""
 
     def find_title(self) -> str:
         """The heading where the page's own title confirms it, else what is said of it without the name of the site."""
         page = self._page_title()
-        said = [t for t in (*self.texts("headline")[:1], *self._meta.get("og:title", ())[:1], *self._meta.get("twitter:title", ())[:1]) if t.strip()]
-        heading = " ".join(self._heading.to_text().split()) if self._heading is not None and len(self._heading.text) < 2000 else ""
-        if heading and len(_key(heading)) > 3 and _key(heading) not in {_key(site) for site in self._sites}:
-            witnesses = " ".join(_key(text) for text in (page, *said))
-            if _key(heading) in witnesses or not (said or page):
-                return heading
-            if not any(_key(self._without_site(text)) in _key(heading) for text in (page, *said) if _key(self._without_site(text))):
-                # A heading that nobody confirms is trusted when it shares words with what is said.
-                words = set(heading.lower().split())
-                best = max((len(words & set(text.lower().split())) / max(1, len(words)) for text in (page, *said)), default=0.0)
-                if best >= 0.5:
-                    return heading
-            else:
-                return heading
-        for text in said:
-            return self._without_site(" ".join(text.split()))
-        return self._without_site(page) or heading
+        metas = (*self.texts("headline")[:1], *self._meta.get("og:title", ())[:1], *self._meta.get("twitter:title", ())[:1])
+        said = [" ".join(html.unescape(text[:2000]).split()) for text in metas if text.strip()]
+        heading = self._heading
+        shown = " ".join(heading.to_text().split()) if heading is not None and len(heading.text) < 2000 else ""
+        witnesses = [self._without_site(text) for text in (*said, page) if text]
+        if len(_key(shown)) > 3 and not self._is_site(shown) and (not witnesses or _confirms(witnesses, shown)):
+            return shown
+        return next((text for text in witnesses if text), shown)
 
     def _without_site(self, title: str) -> str:
         parts = re.split(r"\s+[|\u2013\u2014\u00b7\u00bb«:-]+\s+|\s*[|\u00bb]\s*", title)
@@ -189,21 +195,28 @@ class _Page:
 
     def find_authors(self, text: Element | None) -> list[str]:
         """The names of who wrote it."""
+        spare: list[str] = []
         for item in self._things:
-            names = _names(item.texts("author") or item.texts("creator"), self._sites, split=False)
-            if names:
-                return names
-        for name in _AUTHOR_META:
-            names = _names(self._meta.get(name, ()), self._sites, split=True)
-            if names:
-                return names
-        for e in self._tree.select(_AUTHOR_NAMES)[:60]:
-            shown = e.select_one('[itemprop~="name"], a[rel~="author"], .fn, [class*="name"]') or e
-            content = shown.attr("content") or shown.to_text() if len(shown.text) < 400 else ""
-            names = _names([content], self._sites, split=True)
-            if names:
-                return names
-        return []
+            names = _names(_persons(item), split=False)
+            if own := [name for name in names if not self._is_site(name)]:
+                return own
+            spare = spare or names or _names(item.texts("author", "creator"), split=False)
+        for key in _AUTHOR_META:
+            names = _names(self._meta.get(key, ()), split=True, turned=key in _TURNED)
+            if own := [name for name in names if not self._is_site(name)]:
+                return own
+            spare = spare or names
+        for tier, places in enumerate(_AUTHOR_PLACES):
+            for e in self._tree.select(places)[:40]:
+                names = _names([_shown_name(e)], split=True)
+                own = [name for name in names if not self._is_site(name) and (tier == 0 or _is_name(name, tier))]
+                if own and e.closest(_ELSEWHERE) is None:
+                    return own
+        return spare
+
+    def _is_site(self, name: str) -> bool:
+        key = _key(name)
+        return key in {_key(site) for site in self._sites} or (len(key) > 3 and key in _key(urls.host_of(self._url)))
 
     # date
 
@@ -223,7 +236,11 @@ class _Page:
             yield self._read_element(e)
         if (match := _URL_DAY.search(self._url)) is not None:
             yield make_date(int(match[1]), int(match[2]), int(match[3]))
+        for script in self._tree.select("script:not([src])")[:60]:
+            yield from (self._read_day(match[1]) for match in islice(_SCRIPT_DAY.finditer(script.text[:300_000]), 3))
         yield from self._shown_days(text)
+        if (match := _LONG_DAY.search(self._url)) is not None:
+            yield make_date(int(match[1]), int(match[2]), int(match[3]))
         for name in _CHANGE_META:
             yield from map(self._read_day, self._meta.get(name, ()))
         yield from map(self._read_day, self.texts("dateModified"))
@@ -243,8 +260,8 @@ class _Page:
         body = self._tree.select_one("body")
         if body is not None and len(body.text) < 500_000:
             shown = body.to_text()
-            yield find_date(shown[:2000], language=self.language)
-            yield find_date(shown[-1000:], language=self.language)
+            for start in range(0, min(len(shown), 30_000), 1900):
+                yield find_date(shown[start : start + 2000], language=self.language)
 
     def _read_element(self, e: Element) -> datetime.date | None:
         for name in ("datetime", "content", "data-datetime", "title", "data-timestamp", "data-time"):
@@ -261,6 +278,46 @@ class _Page:
         return find_date(text[:200], language=self.language)
 
 
+#: Where the family name stands first, before a comma.
+_TURNED = frozenset({"citation_author", "dc.creator", "dcterms.creator", "dc:creator"})
+_PARTICLES = frozenset("de del della di da dos das du van von der den el la le al bin ben zu y e".split())
+
+
+def _persons(item: StructuredItem) -> list[str]:
+    """The authors of a thing that are no organisations."""
+    values = item.properties.get("author") or item.properties.get("creator") or []
+    found = []
+    for value in values:
+        if isinstance(value, str):
+            found.append(value)
+        elif not any("Organization" in kind for kind in value.types):
+            found += value.texts("name")[:1]
+    return found
+
+
+def _shown_name(e: Element) -> str:
+    shown = e.select_one('[itemprop~="name"], a[rel~="author"], .fn, [class*="name"]') or e
+    return shown.attr("content") or (shown.to_text() if len(shown.text) < 300 else "")
+
+
+def _is_name(name: str, tier: int) -> bool:
+    """Whether a text in an element named for authors looks like a person's name."""
+    words = [word for word in name.split() if word.lower() not in _PARTICLES]
+    if any(c.isdigit() for c in name) or len(words) > 4 or not words:
+        return False
+    return all(not word[0].islower() for word in words) and (len(words) > 1 or not name.isascii() or tier == 1)
+
+
+def _confirms(witnesses: list[str], heading: str) -> bool:
+    """Whether a title says what a heading says: one has the other in it, or half of its words."""
+    key, words = _key(heading), set(heading.casefold().split())
+    for text in witnesses:
+        other = _key(text)
+        if other and (key in other or other in key or 2 * len(words & set(text.casefold().split())) >= len(words)):
+            return True
+    return False
+
+
 _CONTAINERS = frozenset({"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"})
 
 
@@ -273,15 +330,19 @@ def _names_of(e: Element) -> str:
     return " ".join(name if isinstance(name, str) else " ".join(name) for name in names if name)
 
 
-def _names(texts: Iterable[str], sites: set[str], *, split: bool) -> list[str]:
+def _names(texts: Iterable[str], *, split: bool, turned: bool = False) -> list[str]:
     """Names out of bylines, without the words around them."""
     found: dict[str, str] = {}
     for text in list(texts)[:_MAX_AUTHORS]:
-        text = _ROLE.sub("", " ".join(text[:500].split(" ")))
-        text = _BY.sub("", text.strip())
-        parts = _BETWEEN.split(text) if split or re.search(r"[;|\n]|, |\band\b", text) else [text]
-        for part in parts:
-            name = _BY.sub("", " ".join(part.split())).strip(" .,:;|-–\u2022")
-            if 2 < len(name) <= _MAX_NAME and not _NO_NAME.search(name) and len(name.split()) <= 6 and not name.islower():
+        text = _BY.sub("", _ROLE.sub("", html.unescape(text[:500])).strip())
+        if turned and text.count(",") == 1:
+            last, _, first = text.partition(",")
+            text = f"{first.strip()} {last.strip()}"
+        for part in _BETWEEN.split(text) if split or _LISTED.search(text) else [text]:
+            name = _BY.sub("", " ".join(part.split())).strip(" .,:;|-–\u2022*")
+            if 1 < len(name) <= _MAX_NAME and not _NO_NAME.search(name) and len(name.split()) <= 6:
                 found.setdefault(_key(name), name)
     return list(found.values())[:_MAX_AUTHORS]
+
+
+_LISTED = re.compile(r"[;|\n]|, |\band\b|\bund\b")

@@ -129,6 +129,9 @@ _YEAR_FIRST = re.compile(
     rf"(?<!\d)(\d{{4}}){_GLUE}(?:(?:m|g|ko)\b)?{_GLUE}{_NAME}\s{{0,2}}(\d{{1,2}})(?!\d)"
 )
 
+_DAY_FIRST_ENGLISH = ("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za", "en-sg", "en-ng", "en-ke")
+
+
 def find_date(text: str, *, language: str = "", american: bool | None = None) -> datetime.date | None:
     """The first day that a text names, in figures or in the words of any language; None where there is none.
 
@@ -142,10 +145,13 @@ def find_date(text: str, *, language: str = "", american: bool | None = None) ->
         text = _fold(text)
         for name, joined in _JOINED:
             text = text.replace(name, joined)
+    spoken = language.lower()[:2]
+    if american is None:
+        american = spoken == "en" and language.lower()[:5] not in _DAY_FIRST_ENGLISH
     first, at = None, len(text)
     for pattern, read in _READERS:
         for match in pattern.finditer(text, 0, at):
-            day = read(match, language.lower()[:2], american)
+            day = read(match, spoken, american)
             if day is not None:
                 first, at = day, match.start()
                 break
@@ -168,33 +174,32 @@ def _month(name: str, language: str) -> int:
     return _EACH.get(language, {}).get(name) or _EVERY.get(name, 0)
 
 
-def _read_iso(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_iso(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     return make_date(int(m[1]), int(m[3]), int(m[4]))
 
 
-def _read_plain(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_plain(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     return make_date(int(m[1]), int(m[2]), int(m[3]))
 
 
-def _read_numeric(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_numeric(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     first, second, year = int(m[1]), int(m[3]), int(m[4])
     if len(m[4]) == 2:
         year += 2000 if year < 70 else 1900
-    if american is None:
-        american = language == "en" and m[2] == "/"
+    american = american and m[2] == "/"
     day = make_date(year, first, second) if american else make_date(year, second, first)
     return day or (make_date(year, second, first) if american else make_date(year, first, second))
 
 
-def _read_day_first(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_day_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     return make_date(int(m[3]), _month(m[2], language), int(m[1]))
 
 
-def _read_month_first(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_month_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     return make_date(int(m[3]), _month(m[1], language), int(m[2]))
 
 
-def _read_year_first(m: re.Match[str], language: str, american: bool | None) -> datetime.date | None:
+def _read_year_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
     return make_date(int(m[1]), _month(m[2], language), int(m[3]))
 
 
