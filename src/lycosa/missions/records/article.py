@@ -55,6 +55,8 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
 
 
 _ARTICLE = re.compile(r"Article|Posting|Report|^WebPage$|NewsMediaObject|^Recipe$|^Product$|Review|^Question$|CreativeWork")
+#: Properties that name other things than the page's own.
+_OTHERS = frozenset("citation comment review hasPart isPartOf itemListElement relatedLink mentions isRelatedTo suggestedAnswer".split())
 _DATE_META = (
     "article:published_time", "og:published_time", "og:article:published_time", "article:published", "published_time",
     "datepublished", "date_published", "publication_date", "publish_date", "publishdate", "publish-date", "pubdate",
@@ -108,6 +110,11 @@ _BY = re.compile(
     r"di|da|door|av|af|tekst|text|autor(?:in)?|autore|auteur|author|yazan|oleh|автор|текст|from|redaktion)\b\s*:?\s*",
     re.IGNORECASE,
 )
+_SIGNED = re.compile(
+    r"^[ \t*-]{0,4}(?:by|von|por|par|door|written by|posted by|auteur|autor(?:in)?(?:/autor)?|autore|автор|author)(?:[ \t]*:[ \t]*|[ \t]+)"
+    r"([^\W\d_][^\n\d:!?]{3,60}?)[ \t]*(?:$|[|·•\d])",
+    re.IGNORECASE | re.MULTILINE,
+)
 _BETWEEN = re.compile(r"\s*(?:,|;|\||/|&|\n|·|•|\band\b|\bund\b|\by\b|\bet\b|\be\b|\boch\b|\bog\b|\bi\b|\ben\b|\bи\b)\s*")
 _NO_NAME = re.compile(
     r"\d{3}|https?:|www\.|@|\b(?:minutes?|ago|read|updated?|published|follow|share|subscribe|more|view|posts?|comments?|editor"
@@ -129,7 +136,7 @@ class _Page:
         self._tree = tree
         self._url = url
         self._today = today or datetime.date.today() + datetime.timedelta(days=1)
-        things = list(walk_items(read_json_ld(tree)))
+        things = list(walk_items(read_json_ld(tree), without=_OTHERS))
         self._things = [item for item in things if any(_ARTICLE.search(kind) for kind in item.types)]
         # A page about a page says less of it than an article does.
         self._things.sort(key=lambda item: ("WebPage" in item.types) + 2 * ("articleBody" not in item.properties and "headline" not in item.properties))
@@ -210,9 +217,26 @@ class _Page:
             for e in self._tree.select(places)[:40]:
                 names = _names([_shown_name(e)], split=True)
                 own = [name for name in names if not self._is_site(name) and (tier == 0 or _is_name(name, tier))]
-                if own and e.closest(_ELSEWHERE) is None:
+                if own and self._belongs(e):
                     return own
-        return spare
+        return self._find_signature() or spare
+
+    def _belongs(self, e: Element) -> bool:
+        """Whether an element stands beside the heading, and not among comments or other articles."""
+        away = e.closest(_ELSEWHERE)
+        if away is None or away.tag in ("html", "body", "main", "article"):
+            return True
+        return self._heading is not None and self._heading.closest(_ELSEWHERE) == away
+
+    def _find_signature(self) -> list[str]:
+        """The name after a word such as "by" that begins a line near the heading."""
+        body = self._tree.select_one("body")
+        if body is None or len(body.text) > 500_000:
+            return []
+        shown = body.to_text()
+        start = max(0, shown.find(" ".join(self._heading.text.split())) if self._heading is not None else 0)
+        match = _SIGNED.search(shown, start, start + 3000) or _SIGNED.search(shown, start)
+        return [name for name in _names([match[1]], split=True) if _is_name(name, 2)] if match is not None else []
 
     def _is_site(self, name: str) -> bool:
         key = _key(name)
@@ -334,6 +358,8 @@ def _names(texts: Iterable[str], *, split: bool, turned: bool = False) -> list[s
     """Names out of bylines, without the words around them."""
     found: dict[str, str] = {}
     for text in list(texts)[:_MAX_AUTHORS]:
+        if "://" in text:
+            continue
         text = _BY.sub("", _ROLE.sub("", html.unescape(text[:500])).strip())
         if turned and text.count(",") == 1:
             last, _, first = text.partition(",")

@@ -66,8 +66,8 @@ def read_structured(tree: Document, *, base: str = "") -> list[StructuredItem]:
     ][:_MAX_ITEMS]
 
 
-def walk_items(items: list[StructuredItem]) -> Iterator[StructuredItem]:
-    """The items and all that stand in their properties, outer ones first."""
+def walk_items(items: list[StructuredItem], *, without: frozenset[str] = frozenset()) -> Iterator[StructuredItem]:
+    """The items and all that stand in their properties but those named in `without`, outer ones first."""
     todo = list(reversed(items))
     seen: set[int] = set()
     while todo:
@@ -76,8 +76,9 @@ def walk_items(items: list[StructuredItem]) -> Iterator[StructuredItem]:
             continue
         seen.add(id(item))
         yield item
-        for values in reversed(item.properties.values()):
-            todo += (value for value in reversed(values) if isinstance(value, StructuredItem))
+        for name, values in reversed(item.properties.items()):
+            if name not in without:
+                todo += (value for value in reversed(values) if isinstance(value, StructuredItem))
 
 
 def load_json_ld(tree: Document) -> list[Any]:
