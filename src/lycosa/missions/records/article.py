@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from msgspec import Struct, field
@@ -54,9 +54,22 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
     )
 
 
-_ARTICLE = re.compile(r"Article|Posting|Report|^WebPage$|NewsMediaObject|^Recipe$|^Product$|Review|^Question$|CreativeWork")
+#: Fields without rules, by the names that rules call them.
+BUILT_IN: dict[str, Callable[[Article], list[str]]] = {
+    "main-text": lambda article: [article.text] if article.text else [],
+    "title": lambda article: [article.title] if article.title else [],
+    "authors": lambda article: article.authors,
+    "date": lambda article: [article.date] if article.date else [],
+    "language": lambda article: [article.language] if article.language else [],
+}
+
+_ARTICLE = re.compile(
+    r"Article|Posting|Report|^WebPage$|NewsMediaObject|^Recipe$|^Product$|Review|^Question$|CreativeWork"
+)
 #: Properties that name other things than the page's own.
-_OTHERS = frozenset("citation comment review hasPart isPartOf itemListElement relatedLink mentions isRelatedTo suggestedAnswer".split())
+_OTHERS = frozenset(
+    {"citation", "comment", "review", "hasPart", "isPartOf", "itemListElement", "mentions", "suggestedAnswer"}
+)
 _DATE_META = (
     "article:published_time", "og:published_time", "og:article:published_time", "article:published", "published_time",
     "datepublished", "date_published", "publication_date", "publish_date", "publishdate", "publish-date", "pubdate",
@@ -64,7 +77,7 @@ _DATE_META = (
     "parsely-pub-date", "article.published", "article_date_original", "article:post_date", "originalpublicationdate",
     "dc.date.issued", "dcterms.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "dc:date",
     "citation_publication_date", "citation_date", "citation_online_date", "gentime", "rnews:datepublished",
-    "bt:pubdate", "ptime", "created", "date", "displaydate", "creation_date", "news_date", "shareaholic:article_published_time",
+    "bt:pubdate", "ptime", "created", "date", "displaydate", "creation_date", "news_date",
     "og:pubdate", "prism.publicationdate", "vr:published_time", "timestamp", "datecreated", "release_date",
 )  # fmt: skip
 _CHANGE_META = (
@@ -72,9 +85,9 @@ _CHANGE_META = (
     "dc.date.modified", "revised", "modified", "updated", "article:modified", "last_modified",
 )  # fmt: skip
 _AUTHOR_META = (
-    "author", "parsely-author", "sailthru.author", "article:author", "og:article:author", "dc.creator", "dcterms.creator",
-    "dc:creator", "citation_author", "byl", "authors", "rbauthors", "cxenseparse:author", "vr:author", "article:author_name",
-    "og:author", "twitter:data1_author",
+    "author", "parsely-author", "sailthru.author", "article:author", "og:article:author", "dc.creator",
+    "dcterms.creator", "dc:creator", "citation_author", "byl", "authors", "rbauthors", "cxenseparse:author",
+    "vr:author", "article:author_name", "og:author",
 )  # fmt: skip
 _DATE_NAMES = (
     '[itemprop~="datePublished"], [property~="datePublished"], [property="schema:datePublished"], time[pubdate],'
@@ -90,12 +103,12 @@ _DATED = re.compile(
 #: Where names of authors stand, the surest first; all but the first are asked more of (`_is_name`).
 _AUTHOR_PLACES = (
     '[itemprop~="author"], [rel~="author"], [property~="author"], .p-author',
-    ".author-name, .authorname, .byline-name, .byline__name, .author__name, .article-author, .post-author, .entry-author,"
-    ' .vcard .fn, .author, .byline, .by-line, .authors, .story-byline, .autor, .auteur, .autore, [class*="author-name"],'
-    ' [class*="author_name"], [class*="AuthorName"], [data-testid*="author" i]',
-    '[class*="byline" i], [id*="byline" i], [class*="author" i], [id*="author" i], [class*="autor" i], [class*="auteur" i],'
-    ' [class*="signature" i], [class*="writer" i], [class*="journalist" i], a[href*="/author/"], a[href*="/autor/"],'
-    ' a[href*="/auteur/"], a[href*="/authors/"], a[href*="/profile/"]',
+    """.author-name, .authorname, .byline-name, .byline__name, .author__name, .article-author, .post-author,
+    .entry-author, .vcard .fn, .author, .byline, .by-line, .authors, .story-byline, .autor, .auteur, .autore,
+    [class*="author-name"], [class*="author_name"], [class*="AuthorName"], [data-testid*="author" i]""",
+    """[class*="byline" i], [id*="byline" i], [class*="author" i], [id*="author" i], [class*="autor" i],
+    [class*="auteur" i], [class*="signature" i], [class*="writer" i], [class*="journalist" i], a[href*="/author/"],
+    a[href*="/autor/"], a[href*="/auteur/"], a[href*="/authors/"], a[href*="/profile/"]""",
 )
 _ELSEWHERE = 'aside, footer, nav, [class*="comment" i], [id*="comment" i], [class*="related" i], [class*="sidebar" i]'
 _SCRIPT_DAY = re.compile(
@@ -111,11 +124,14 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _SIGNED = re.compile(
-    r"^[ \t*-]{0,4}(?:by|von|por|par|door|written by|posted by|auteur|autor(?:in)?(?:/autor)?|autore|автор|author)(?:[ \t]*:[ \t]*|[ \t]+)"
+    r"^[ \t*-]{0,4}(?:by|von|por|par|door|written by|posted by|auteur|autor(?:in)?(?:/autor)?|autore|автор|author)"
+    r"(?:[ \t]*:[ \t]*|[ \t]+)"
     r"([^\W\d_][^\n\d:!?]{3,60}?)[ \t]*(?:$|[|·•\d])",
     re.IGNORECASE | re.MULTILINE,
 )
-_BETWEEN = re.compile(r"\s*(?:,|;|\||/|&|\n|·|•|\band\b|\bund\b|\by\b|\bet\b|\be\b|\boch\b|\bog\b|\bi\b|\ben\b|\bи\b)\s*")
+_BETWEEN = re.compile(
+    r"\s*(?:,|;|\||/|&|\n|·|•|\band\b|\bund\b|\by\b|\bet\b|\be\b|\boch\b|\bog\b|\bi\b|\ben\b|\bи\b)\s*"
+)
 _NO_NAME = re.compile(
     r"\d{3}|https?:|www\.|@|\b(?:minutes?|ago|read|updated?|published|follow|share|subscribe|more|view|posts?|comments?|editor"
     r" in chief|contact|about|privacy|click|email|twitter|facebook|copyright|rights|reserved|"
@@ -135,12 +151,21 @@ class _Page:
     def __init__(self, tree: Document, *, url: str, language: str, today: datetime.date | None) -> None:
         self._tree = tree
         self._url = url
-        self._today = today or datetime.date.today() + datetime.timedelta(days=1)
+        self._today = today or datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=1)
         things = list(walk_items(read_json_ld(tree), without=_OTHERS))
         self._things = [item for item in things if any(_ARTICLE.search(kind) for kind in item.types)]
         # A page about a page says less of it than an article does.
-        self._things.sort(key=lambda item: ("WebPage" in item.types) + 2 * ("articleBody" not in item.properties and "headline" not in item.properties))
-        self._sites = {item.text("name") for item in things if {"WebSite", "Organization", "NewsMediaOrganization"} & set(item.types)}
+        self._things.sort(
+            key=lambda item: (
+                ("WebPage" in item.types)
+                + 2 * ("articleBody" not in item.properties and "headline" not in item.properties)
+            )
+        )
+        self._sites = {
+            item.text("name")
+            for item in things
+            if {"WebSite", "Organization", "NewsMediaOrganization"} & set(item.types)
+        }
         self._meta: dict[str, list[str]] = {}
         for item in read_meta(tree):
             for name, values in item.properties.items():
@@ -156,7 +181,9 @@ class _Page:
     def _find_language(self) -> str:
         root = self._tree.root
         said = root.attr("lang") or root.attr("xml:lang") if root is not None else ""
-        return str(said or next(iter(self._meta.get("og:locale", self._meta.get("content-language", []))), "")).replace("_", "-")
+        return str(said or next(iter(self._meta.get("og:locale", self._meta.get("content-language", []))), "")).replace(
+            "_", "-"
+        )
 
     # title
 
@@ -176,7 +203,11 @@ class _Page:
     def find_title(self) -> str:
         """The heading where the page's own title confirms it, else what is said of it without the name of the site."""
         page = self._page_title()
-        metas = (*self.texts("headline")[:1], *self._meta.get("og:title", ())[:1], *self._meta.get("twitter:title", ())[:1])
+        metas = (
+            *self.texts("headline")[:1],
+            *self._meta.get("og:title", ())[:1],
+            *self._meta.get("twitter:title", ())[:1],
+        )
         said = [" ".join(html.unescape(text[:2000]).split()) for text in metas if text.strip()]
         heading = self._heading
         shown = " ".join(heading.to_text().split()) if heading is not None and len(heading.text) < 2000 else ""
@@ -189,7 +220,9 @@ class _Page:
         parts = re.split(r"\s+[|\u2013\u2014\u00b7\u00bb«:-]+\s+|\s*[|\u00bb]\s*", title)
         if len(parts) < 2:
             return title
-        sites = {_key(site) for site in self._sites} | {_key(self._url.partition("://")[2].partition("/")[0].removeprefix("www.").rpartition(".")[0])}
+        sites = {_key(site) for site in self._sites} | {
+            _key(self._url.partition("://")[2].partition("/")[0].removeprefix("www.").rpartition(".")[0])
+        }
         first, last = parts[0], parts[-1]
         if _key(last) in sites or (len(last) < 0.4 * len(title) and len(first) > 15):
             cut = title.rfind(last)
@@ -260,8 +293,8 @@ class _Page:
             yield self._read_element(e)
         if (match := _URL_DAY.search(self._url)) is not None:
             yield make_date(int(match[1]), int(match[2]), int(match[3]))
-        for script in self._tree.select("script:not([src])")[:60]:
-            yield from (self._read_day(match[1]) for match in islice(_SCRIPT_DAY.finditer(script.text[:300_000]), 3))
+        for script in self._tree.select("script:not([src])")[:30]:
+            yield from (self._read_day(match[1]) for match in islice(_SCRIPT_DAY.finditer(script.text[:200_000]), 3))
         yield from self._shown_days(text)
         if (match := _LONG_DAY.search(self._url)) is not None:
             yield make_date(int(match[1]), int(match[2]), int(match[3]))
@@ -273,14 +306,18 @@ class _Page:
         """Days that the page shows: in <time>, in elements named for it, around the heading."""
         for e in self._tree.select(_TIMES)[:8]:
             yield self._read_element(e)
-        named = [e for e in self._tree.select("[class], [id]")[:5000] if e.tag not in _CONTAINERS and _DATED.search(_names_of(e))]
+        named = [
+            e
+            for e in self._tree.select("[class], [id]")[:5000]
+            if e.tag not in _CONTAINERS and _DATED.search(_names_of(e))
+        ]
         for e in named[:60]:
             if len(shown := e.text) < 300:
                 yield find_date(shown, language=self.language)
         near = self._heading.parent if self._heading is not None else None
-        for e in (near, text, getattr(near, "parent", None), getattr(text, "parent", None)):
-            if isinstance(e, Element) and e.tag not in ("html", "body"):
-                yield find_date(e.to_text()[:1500] if len(e.text) < 200_000 else "", language=self.language)
+        for place in (near, text, getattr(near, "parent", None), getattr(text, "parent", None)):
+            if isinstance(place, Element) and place.tag not in ("html", "body") and len(place.text) < 200_000:
+                yield find_date(place.to_text()[:1500], language=self.language)
         body = self._tree.select_one("body")
         if body is not None and len(body.text) < 500_000:
             shown = body.to_text()
@@ -304,7 +341,7 @@ class _Page:
 
 #: Where the family name stands first, before a comma.
 _TURNED = frozenset({"citation_author", "dc.creator", "dcterms.creator", "dc:creator"})
-_PARTICLES = frozenset("de del della di da dos das du van von der den el la le al bin ben zu y e".split())
+_PARTICLES = frozenset(("de", "del", "della", "di", "da", "dos", "das", "du", "van", "von", "der", "den", "el", "la"))
 
 
 def _persons(item: StructuredItem) -> list[str]:
@@ -342,7 +379,9 @@ def _confirms(witnesses: list[str], heading: str) -> bool:
     return False
 
 
-_CONTAINERS = frozenset({"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"})
+_CONTAINERS = frozenset(
+    {"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"}
+)
 
 
 def _key(text: str) -> str:

@@ -125,9 +125,7 @@ _DAY_FIRST = re.compile(
     rf"{_GLUE}(?:(?:de|del|do|of|nam)\s{{1,2}})?{_YEAR}"
 )
 _MONTH_FIRST = re.compile(rf"{_NAME}[\s.-]{{1,3}}(\d{{1,2}})(?:st|nd|rd|th)?[\s.,/-]{{1,4}}{_YEAR}")
-_YEAR_FIRST = re.compile(
-    rf"(?<!\d)(\d{{4}}){_GLUE}(?:(?:m|g|ko)\b)?{_GLUE}{_NAME}\s{{0,2}}(\d{{1,2}})(?!\d)"
-)
+_YEAR_FIRST = re.compile(rf"(?<!\d)(\d{{4}}){_GLUE}(?:(?:m|g|ko)\b)?{_GLUE}{_NAME}\s{{0,2}}(\d{{1,2}})(?!\d)")
 
 _DAY_FIRST_ENGLISH = ("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za", "en-sg", "en-ng", "en-ke")
 

@@ -38,7 +38,9 @@ _CODES = (
 _CURRENCY = re.compile(
     r"\b(?:" + "|".join(_CODES.split()) + r")\b|"
     + "|".join(
-        (r"(?<![^\W\d_])" if sign[0].isalpha() else "") + re.escape(sign) + (r"(?![^\W\d_])" if sign[-1].isalpha() else "")
+        ("" if not sign[0].isalpha() else r"(?<![^\W\d_])")
+        + re.escape(sign)
+        + ("" if not sign[-1].isalpha() else r"(?![^\W\d_])")
         for sign in sorted(_CURRENCIES, key=len, reverse=True)
     )
 )  # fmt: skip

@@ -8,25 +8,27 @@ container around it adds enough, and then what weighs against it inside is dropp
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 from turbohtml import Document, Element, Text
 
-#: Deeper elements are read as one block: nobody writes so deep, and Python's stack is finite.
+#: Deeper elements count as text alone: nobody writes so deep, and Python's stack is finite.
 _MAX_DEPTH = 250
 _MAX_BLOCKS = 50_000
-_MAX_CHARS = 4_000_000
+_MAX_NAMES = 500
 
-_INLINE = frozenset(
+_PHRASING = (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb ruby s samp small span"
-    " strike strong sub sup time tt u var wbr o:p st1:place hl2 amp-link".split()
+    " strike strong sub sup time tt u var wbr o:p st1:place amp-link"
 )
-_SILENT = frozenset(
-    "script style title template head textarea noframes iframe select option button input nav svg math audio"
-    " video object embed canvas map rp rt dialog datalist progress meter menu".split()
+_INLINE = frozenset(_PHRASING.split())
+_WITHOUT_PROSE = (
+    "script style title template head textarea noframes iframe select option button input nav svg math audio video"
+    " object embed canvas map rp rt dialog datalist progress meter menu"
 )
-_FOLD = re.compile(r"\s+")
+_SILENT = frozenset(_WITHOUT_PROSE.split())
 _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
 
@@ -47,7 +49,8 @@ _APART = re.compile(
 )
 #: … and what may be all the same, where it holds most of what the page says.
 _ASIDE = re.compile(
-    _START + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
+    _START
+    + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
     r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
     r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
     r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
@@ -107,7 +110,6 @@ class _Reader:
         self.boxes: list[_Box] = []
         self._parts: list[str] = []
         self._links = 0
-        self._chars = 0
 
     def read(self, element: Element, parent: int = -1, depth: int = 0, *, aside: int = 0) -> None:
         """Read a block element."""
@@ -131,10 +133,13 @@ class _Reader:
                 if name in _SILENT:
                     continue
                 if name == "br":
-                    self._break(tag, here)
+                    self._flush(tag, here)
                     continue
-                if depth > _MAX_DEPTH or len(self.blocks) > _MAX_BLOCKS:
+                if depth > _MAX_DEPTH:
+                    self._parts.append(child.text)
                     continue
+                if len(self.blocks) > _MAX_BLOCKS:
+                    return
                 aside = _find_aside(child, name)
                 if name in _INLINE and (aside <= _TEXT or name == "a" or len(child.text) < 100):
                     if aside <= _TEXT or name == "a":
@@ -147,18 +152,10 @@ class _Reader:
                     for block in self.blocks[before:]:
                         block.links = len(block.text)
 
-    def _break(self, tag: str, here: int) -> None:
-        """<br> ends a line; two of them in a row, or one after a sentence, end a paragraph."""
-        text = "".join(self._parts).rstrip(" \t\r\n")
-        if text:
-            self._flush(tag, here)
-        else:
-            self._parts.clear()
-
     def _flush(self, tag: str, here: int) -> None:
         if not self._parts:
             return
-        text = _FOLD.sub(" ", "".join(self._parts)).strip()
+        text = " ".join("".join(self._parts).split())
         if text:
             self.blocks.append(_Block(text, tag, here, self._links))
         self._parts.clear()
@@ -177,9 +174,13 @@ def _find_aside(element: Element, name: str) -> int:
         return _BESIDE
     if name in ("body", "main", "article"):
         return _TEXT
-    names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"
-    if len(names) < 5:
-        return _TEXT
+    names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"[:_MAX_NAMES]
+    return _grade_names(names) if len(names) > 4 else _TEXT
+
+
+@lru_cache(maxsize=1 << 15)
+def _grade_names(names: str) -> int:
+    """The grade of an element by its names; a page, and even more a site, repeats its few."""
     if _BODY.search(names):
         return _NAMED
     return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
@@ -189,8 +190,13 @@ def _find_aside(element: Element, name: str) -> int:
 #: An element named as the text's own counts as part of it, and frees what stands around it.
 _NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
 _ASIDE_TAGS = {
-    "footer": _FOREIGN, "aside": _FOREIGN, "form": _BESIDE, "figcaption": _BESIDE, "figure": _BESIDE, "noscript": _BESIDE
-}  # fmt: skip
+    "footer": _FOREIGN,
+    "aside": _FOREIGN,
+    "form": _BESIDE,
+    "figcaption": _BESIDE,
+    "figure": _BESIDE,
+    "noscript": _BESIDE,
+}
 
 
 def _joined(value: str | list[str] | None) -> str:
@@ -342,12 +348,16 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
 def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
     """The prose between the heading of the page and its text."""
     start = max(0, first - _LEAD_BLOCKS)
-    headings = [place for place in range(start, first) if blocks[place].tag == "h1" and not boxes[blocks[place].box].aside]
+    headings = [
+        place for place in range(start, first) if blocks[place].tag == "h1" and not boxes[blocks[place].box].aside
+    ]
     if not headings:
         return []
     between = blocks[headings[-1] + 1 : first]
     return [
-        block.text for block in between if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
+        block.text
+        for block in between
+        if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
     ]
 
 

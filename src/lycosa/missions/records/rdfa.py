@@ -1,4 +1,4 @@
-"""RDFa 1.1 in HTML: the triples that a page states (W3C RDFa Core 1.1, section 7.5, with the rules of HTML+RDFa 1.1)."""
+"""RDFa 1.1 in HTML: the triples that a page states (RDFa Core 1.1, section 7.5, with the rules of HTML+RDFa 1.1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from msgspec import Struct
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Node
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 TYPE = f"{RDF}type"
@@ -16,53 +16,54 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _MAX_DEPTH = 250
 _MAX_TRIPLES = 50_000
 #: The initial context (https://www.w3.org/2011/rdfa-context/rdfa-1.1).
-_PREFIXES = dict(
-    line.split()
-    for line in f"""
-as https://www.w3.org/ns/activitystreams#
-cat http://www.w3.org/ns/dcat#
-cc http://creativecommons.org/ns#
-csvw http://www.w3.org/ns/csvw#
-ctag http://commontag.org/ns#
-dc http://purl.org/dc/terms/
-dc11 http://purl.org/dc/elements/1.1/
-dcat http://www.w3.org/ns/dcat#
-dcterms http://purl.org/dc/terms/
-dqv http://www.w3.org/ns/dqv#
-duv https://www.w3.org/ns/duv#
-foaf http://xmlns.com/foaf/0.1/
-gr http://purl.org/goodrelations/v1#
-grddl http://www.w3.org/2003/g/data-view#
-ical http://www.w3.org/2002/12/cal/icaltzd#
-ma http://www.w3.org/ns/ma-ont#
-oa http://www.w3.org/ns/oa#
-og http://ogp.me/ns#
-org http://www.w3.org/ns/org#
-owl http://www.w3.org/2002/07/owl#
-prov http://www.w3.org/ns/prov#
-qb http://purl.org/linked-data/cube#
-rdf {RDF}
-rdfa http://www.w3.org/ns/rdfa#
-rdfs http://www.w3.org/2000/01/rdf-schema#
-rev http://purl.org/stuff/rev#
-rif http://www.w3.org/2007/rif#
-rr http://www.w3.org/ns/r2rml#
-schema http://schema.org/
-sd http://www.w3.org/ns/sparql-service-description#
-sioc http://rdfs.org/sioc/ns#
-skos http://www.w3.org/2004/02/skos/core#
-skosxl http://www.w3.org/2008/05/skos-xl#
-v http://rdf.data-vocabulary.org/#
-vcard http://www.w3.org/2006/vcard/ns#
-void http://rdfs.org/ns/void#
-wdr http://www.w3.org/2007/05/powder#
-wdrs http://www.w3.org/2007/05/powder-s#
-xhv {_XHV}
-xml http://www.w3.org/XML/1998/namespace
-xsd {_XSD}
-""".strip().splitlines()
-)
-_TERMS = {"describedby": "http://www.w3.org/2007/05/powder-s#describedby", "license": _XHV + "license", "role": _XHV + "role"}
+_PREFIXES = {
+    "as": "https://www.w3.org/ns/activitystreams#",
+    "cat": "http://www.w3.org/ns/dcat#",
+    "cc": "http://creativecommons.org/ns#",
+    "csvw": "http://www.w3.org/ns/csvw#",
+    "ctag": "http://commontag.org/ns#",
+    "dc": "http://purl.org/dc/terms/",
+    "dc11": "http://purl.org/dc/elements/1.1/",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "dqv": "http://www.w3.org/ns/dqv#",
+    "duv": "https://www.w3.org/ns/duv#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "gr": "http://purl.org/goodrelations/v1#",
+    "grddl": "http://www.w3.org/2003/g/data-view#",
+    "ical": "http://www.w3.org/2002/12/cal/icaltzd#",
+    "ma": "http://www.w3.org/ns/ma-ont#",
+    "oa": "http://www.w3.org/ns/oa#",
+    "og": "http://ogp.me/ns#",
+    "org": "http://www.w3.org/ns/org#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "qb": "http://purl.org/linked-data/cube#",
+    "rdf": RDF,
+    "rdfa": "http://www.w3.org/ns/rdfa#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "rev": "http://purl.org/stuff/rev#",
+    "rif": "http://www.w3.org/2007/rif#",
+    "rr": "http://www.w3.org/ns/r2rml#",
+    "schema": "http://schema.org/",
+    "sd": "http://www.w3.org/ns/sparql-service-description#",
+    "sioc": "http://rdfs.org/sioc/ns#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
+    "v": "http://rdf.data-vocabulary.org/#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "void": "http://rdfs.org/ns/void#",
+    "wdr": "http://www.w3.org/2007/05/powder#",
+    "wdrs": "http://www.w3.org/2007/05/powder-s#",
+    "xhv": _XHV,
+    "xml": "http://www.w3.org/XML/1998/namespace",
+    "xsd": _XSD,
+}
+_TERMS = {
+    "describedby": "http://www.w3.org/2007/05/powder-s#describedby",
+    "license": _XHV + "license",
+    "role": _XHV + "role",
+}
 _COPY, _PATTERN = "http://www.w3.org/ns/rdfa#copy", "http://www.w3.org/ns/rdfa#Pattern"
 _MAX_COPIES = 10_000
 _PREFIX = re.compile(r"([^\s:]*):\s+(\S+)")
@@ -76,6 +77,11 @@ _TIMES = (
     (re.compile(r"\d{4,}-\d\d"), "gYearMonth"),
     (re.compile(r"\d{4,}"), "gYear"),
 )
+
+
+#: Attributes that state something; words in @rel do so only with a vocabulary, but for three.
+_STATING = """[property], [typeof], [about], [resource], [inlist], [rev], [rel*=":"],
+    [rel~="license" i], [rel~="describedby" i], [rel~="role" i]"""
 
 
 class Triple(NamedTuple):
@@ -112,12 +118,13 @@ class _Context(Struct):
 
 def read_triples(tree: Document, *, base: str = "") -> list[Triple]:
     """The triples of a page in its order; blank nodes begin with `_:`."""
-    if tree.root is None or tree.select_one("[property], [typeof], [rel], [rev], [about]") is None:
+    stating = tree.select(_STATING if tree.select_one("[vocab]") is None else f"{_STATING}, [rel]")
+    if tree.root is None or not stating:
         return []
     element = tree.select_one("base[href]")
     if element is not None:
         base = _join(base, element.attr("href") or "")
-    reader = _Reader(base.partition("#")[0])
+    reader = _Reader(base.partition("#")[0], stating)
     start = _Context(subject=reader.base, object=reader.base, prefixes=dict(_PREFIXES), lists={}, incomplete=[])
     reader.read(tree.root, start, 0)
     return _copy_patterns(reader.triples)
@@ -134,7 +141,8 @@ def _copy_patterns(triples: list[Triple]) -> list[Triple]:
         if t.subject in patterns and t.object != _PATTERN:
             stated.setdefault(t.subject, []).append(t)
     known = set(triples)
-    copied, made = set(), []
+    copied: set[Triple] = set()
+    made: list[Triple] = []
     while todo and len(known) < len(triples) + _MAX_COPIES:
         copy = todo.pop()
         copied.add(copy)
@@ -157,8 +165,15 @@ def _join(base: str, address: str) -> str:
 class _Reader:
     """Reads elements one after another into triples."""
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, stating: list[Element]) -> None:
         self.base = base
+        #: The elements that state something, and those around them; others are of interest only to a hanging @rel.
+        self._way: set[Element] = set()
+        for e in stating:
+            at: Node | None = e
+            while isinstance(at, Element) and at not in self._way:
+                self._way.add(at)
+                at = at.parent
         self.triples: list[Triple] = []
         self._blanks = 0
         self._named: dict[str, str] = {}
@@ -228,7 +243,9 @@ class _Reader:
             here.incomplete += [(iri, "reverse") for iri in revs]
             current = self._blank() if here.incomplete else ""
         if "property" in attrs:
-            value = self._value(e, attrs, here, target="" if related else target, typed="" if "about" in attrs else typed)
+            value = self._value(
+                e, attrs, here, target="" if related else target, typed="" if "about" in attrs else typed
+            )
             for iri in self._terms(attrs, "property", here):
                 if "inlist" in attrs:
                     here.lists.setdefault(iri, []).append(value)
@@ -247,7 +264,7 @@ class _Reader:
             here.incomplete = around.incomplete
         if depth < _MAX_DEPTH and len(self.triples) < _MAX_TRIPLES:
             for child in e.children:
-                if isinstance(child, Element):
+                if isinstance(child, Element) and (here.incomplete or child in self._way):
                     self.read(child, here, depth + 1)
         if here.lists is not around.lists or depth == 0:
             for iri, members in here.lists.items():

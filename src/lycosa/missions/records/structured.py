@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import re2
 from msgspec import Struct, field
 from turbohtml import Document, Element
 
@@ -22,12 +23,13 @@ _MAX_SCRIPT = 4_000_000
 _MAX_ITEMS = 5000
 _MAX_DEPTH = 40
 _SCHEMA = re.compile(r"https?://(?:www\.)?schema\.org/|schema:")
-_COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*$|<!--|-->|<!\[CDATA\[|\]\]>", re.DOTALL | re.MULTILINE)
+#: RE2, whose cost is linear: these run over megabytes that others wrote.
+_COMMENTS = re2.compile(r"(?ms)/\*.*?\*/|^\s*//[^\n]*$|<!--|-->|<!\[CDATA\[|\]\]>")
 _WRAPPED = re.compile(
     r"\s*(?:<!--(?:(?!-->)[^{\[]){0,500}(?:-->)?|/\*.{0,500}?\*/|//[^\n]{0,500}\n|<!\[CDATA\[|;)", re.DOTALL
 )
 _TRAILING = re.compile(r",(?=\s*[}\]])")
-_MISSING = re.compile(r'(["}\]])(\s*\n\s*)(?=["{])')
+_MISSING = re.compile(r'(["}\]])(\s+)(?=["{])')
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
 
 
@@ -79,6 +81,19 @@ def walk_items(items: list[StructuredItem], *, without: frozenset[str] = frozens
         for name, values in reversed(item.properties.items()):
             if name not in without:
                 todo += (value for value in reversed(values) if isinstance(value, StructuredItem))
+
+
+def select_values(items: list[StructuredItem], path: str) -> list[str]:
+    """The texts at a path such as `Recipe/author/name` or `opengraph/og:title`.
+
+    The first part is a type or a syntax, `*` any thing; the others are properties.
+    """
+    kind, *names = path.split("/")
+    every = walk_items(items)
+    here: list[str | StructuredItem] = [e for e in every if kind in ("*", e.syntax) or kind in e.types]
+    for name in names:
+        here = [value for e in here if isinstance(e, StructuredItem) for value in e.properties.get(name, ())]
+    return [text for value in here[:_MAX_ITEMS] if (text := _name(value))]
 
 
 def load_json_ld(tree: Document) -> list[Any]:
@@ -149,7 +164,9 @@ def read_json_ld(tree: Document) -> list[StructuredItem]:
 
 def _read_nodes(value: Any, depth: int) -> list[StructuredItem]:
     if isinstance(value, list):
-        return [item for each in value[:_MAX_ITEMS] for item in _read_nodes(each, depth + 1)] if depth < _MAX_DEPTH else []
+        return (
+            [item for each in value[:_MAX_ITEMS] for item in _read_nodes(each, depth + 1)] if depth < _MAX_DEPTH else []
+        )
     if not isinstance(value, dict):
         return []
     graph = _read_nodes(value.get("@graph"), depth + 1) if "@graph" in value else []
@@ -176,7 +193,11 @@ def _read_node(value: dict[str, Any], depth: int) -> StructuredItem:
 
 def _read_values(content: Any, depth: int) -> list[str | StructuredItem]:
     if isinstance(content, list):
-        return [value for each in content[:_MAX_ITEMS] for value in _read_values(each, depth + 1)] if depth < _MAX_DEPTH else []
+        return (
+            [value for each in content[:_MAX_ITEMS] for value in _read_values(each, depth + 1)]
+            if depth < _MAX_DEPTH
+            else []
+        )
     if isinstance(content, dict):
         if "@value" in content:
             return _read_values(content["@value"], depth + 1) if depth < _MAX_DEPTH else []
