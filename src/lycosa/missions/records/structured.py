@@ -89,8 +89,9 @@ def select_values(items: list[StructuredItem], path: str) -> list[str]:
     The first part is a type or a syntax, `*` any thing; the others are properties.
     """
     kind, *names = path.split("/")
-    every = walk_items(items)
-    here: list[str | StructuredItem] = [e for e in every if kind in ("*", e.syntax) or kind in e.types]
+    here: list[str | StructuredItem] = [
+        e for e in walk_items(items) if kind in ("*", e.syntax) or kind.lower() in map(str.lower, e.types)
+    ]
     for name in names:
         here = [value for e in here if isinstance(e, StructuredItem) for value in e.properties.get(name, ())]
     return [text for value in here[:_MAX_ITEMS] if (text := _name(value))]
