@@ -16,49 +16,25 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _MAX_DEPTH = 250
 _MAX_TRIPLES = 50_000
 #: The initial context (https://www.w3.org/2011/rdfa-context/rdfa-1.1).
-_PREFIXES = {
-    "as": "https://www.w3.org/ns/activitystreams#",
-    "cat": "http://www.w3.org/ns/dcat#",
-    "cc": "http://creativecommons.org/ns#",
-    "csvw": "http://www.w3.org/ns/csvw#",
-    "ctag": "http://commontag.org/ns#",
-    "dc": "http://purl.org/dc/terms/",
-    "dc11": "http://purl.org/dc/elements/1.1/",
-    "dcat": "http://www.w3.org/ns/dcat#",
-    "dcterms": "http://purl.org/dc/terms/",
-    "dqv": "http://www.w3.org/ns/dqv#",
-    "duv": "https://www.w3.org/ns/duv#",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "gr": "http://purl.org/goodrelations/v1#",
-    "grddl": "http://www.w3.org/2003/g/data-view#",
-    "ical": "http://www.w3.org/2002/12/cal/icaltzd#",
-    "ma": "http://www.w3.org/ns/ma-ont#",
-    "oa": "http://www.w3.org/ns/oa#",
-    "og": "http://ogp.me/ns#",
-    "org": "http://www.w3.org/ns/org#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "prov": "http://www.w3.org/ns/prov#",
-    "qb": "http://purl.org/linked-data/cube#",
-    "rdf": RDF,
-    "rdfa": "http://www.w3.org/ns/rdfa#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "rev": "http://purl.org/stuff/rev#",
-    "rif": "http://www.w3.org/2007/rif#",
-    "rr": "http://www.w3.org/ns/r2rml#",
-    "schema": "http://schema.org/",
-    "sd": "http://www.w3.org/ns/sparql-service-description#",
-    "sioc": "http://rdfs.org/sioc/ns#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
-    "v": "http://rdf.data-vocabulary.org/#",
-    "vcard": "http://www.w3.org/2006/vcard/ns#",
-    "void": "http://rdfs.org/ns/void#",
-    "wdr": "http://www.w3.org/2007/05/powder#",
-    "wdrs": "http://www.w3.org/2007/05/powder-s#",
-    "xhv": _XHV,
-    "xml": "http://www.w3.org/XML/1998/namespace",
-    "xsd": _XSD,
-}
+_CONTEXT = """
+as https://www.w3.org/ns/activitystreams#  cat http://www.w3.org/ns/dcat#  cc http://creativecommons.org/ns#
+csvw http://www.w3.org/ns/csvw#  ctag http://commontag.org/ns#  dc http://purl.org/dc/terms/
+dc11 http://purl.org/dc/elements/1.1/  dcat http://www.w3.org/ns/dcat#  dcterms http://purl.org/dc/terms/
+dqv http://www.w3.org/ns/dqv#  duv https://www.w3.org/ns/duv#  foaf http://xmlns.com/foaf/0.1/
+gr http://purl.org/goodrelations/v1#  grddl http://www.w3.org/2003/g/data-view#
+ical http://www.w3.org/2002/12/cal/icaltzd#  ma http://www.w3.org/ns/ma-ont#  oa http://www.w3.org/ns/oa#
+og http://ogp.me/ns#  org http://www.w3.org/ns/org#  owl http://www.w3.org/2002/07/owl#
+prov http://www.w3.org/ns/prov#  qb http://purl.org/linked-data/cube#
+rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#  rdfa http://www.w3.org/ns/rdfa#
+rdfs http://www.w3.org/2000/01/rdf-schema#  rev http://purl.org/stuff/rev#  rif http://www.w3.org/2007/rif#
+rr http://www.w3.org/ns/r2rml#  schema http://schema.org/  sd http://www.w3.org/ns/sparql-service-description#
+sioc http://rdfs.org/sioc/ns#  skos http://www.w3.org/2004/02/skos/core#
+skosxl http://www.w3.org/2008/05/skos-xl#  v http://rdf.data-vocabulary.org/#
+vcard http://www.w3.org/2006/vcard/ns#  void http://rdfs.org/ns/void#  wdr http://www.w3.org/2007/05/powder#
+wdrs http://www.w3.org/2007/05/powder-s#  xhv http://www.w3.org/1999/xhtml/vocab#
+xml http://www.w3.org/XML/1998/namespace  xsd http://www.w3.org/2001/XMLSchema#
+"""
+_PREFIXES = dict(zip(_CONTEXT.split()[::2], _CONTEXT.split()[1::2], strict=True))
 _TERMS = {
     "describedby": "http://www.w3.org/2007/05/powder-s#describedby",
     "license": _XHV + "license",
