@@ -23,6 +23,9 @@ from lycosa.missions.records.structured import StructuredItem, read_json_ld, rea
 _FIRST_DAY = datetime.date(1994, 1, 1)
 _MAX_NAME = 80
 _MAX_AUTHORS = 20
+_MAX_BYLINE = 120
+#: So many lines at the start of a text may be its byline.
+_BYLINES = 6
 
 
 class Article(Struct):
@@ -45,9 +48,9 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
     if len(said) > 2 * len(text) and len(said) > 500 and "<" not in said[:500]:
         text = "\n".join(line for part in said.split("\n") if (line := " ".join(part.split())))
     return Article(
-        text=text,
+        text=page.leave_out_byline(text),
         title=page.find_title(),
-        authors=page.find_authors(found.element),
+        authors=page.find_authors(text),
         date=page.find_date(found.element),
         language=page.language,
         element=found.element,
@@ -190,8 +193,15 @@ class _Page:
     def _find_heading(self) -> Element | None:
         """The heading of the page: of several, the one that most resembles its title."""
         headings = [e for e in self._tree.select("h1")[:20] if e.text.strip()]
-        if len(headings) < 2:
-            return headings[0] if headings else None
+        if len(headings) == 1:
+            return headings[0]
+        if not headings:
+            others = self._tree.select('h2, h3, [class*="title" i], [class*="headline" i], [class*="titul" i]')[:40]
+            title = _key(self._page_title())
+            return next(
+                (e for e in others if len(e.text) < 500 and 8 < len(_key(e.text)) and title.startswith(_key(e.text))),
+                None,
+            )
         wanted = _key(self._page_title() + " " + " ".join(self._meta.get("og:title", ())[:1]))
         fitting = [e for e in headings if _key(e.text) in wanted and len(_key(e.text)) > 8]
         return max(fitting, key=lambda e: len(e.text)) if fitting else headings[0]
@@ -217,23 +227,19 @@ class _Page:
         return next((text for text in witnesses if text), shown)
 
     def _without_site(self, title: str) -> str:
-        parts = re.split(r"\s+[|\u2013\u2014\u00b7\u00bb«:-]+\s+|\s*[|\u00bb]\s*", title)
-        if len(parts) < 2:
-            return title
-        sites = {_key(site) for site in self._sites} | {
-            _key(self._url.partition("://")[2].partition("/")[0].removeprefix("www.").rpartition(".")[0])
-        }
-        first, last = parts[0], parts[-1]
-        if _key(last) in sites or (len(last) < 0.4 * len(title) and len(first) > 15):
-            cut = title.rfind(last)
-            return re.sub(r"[\s|\u2013\u2014\u00b7\u00bb«:-]+$", "", title[:cut]) or title
-        if _key(first) in sites:
-            return re.sub(r"^[\s|\u2013\u2014\u00b7\u00bb«:-]+", "", title[len(first) :]) or title
-        return title
+        parts = re.split(r"(\s+[|\u2013\u2014\u00b7\u00bb«:-]+\s+|\s*[|\u00bb]\s*)", title)
+        while len(parts) > 2 and self._is_site(parts[-1]):
+            parts = parts[:-2]
+        while len(parts) > 2 and self._is_site(parts[0]):
+            parts = parts[2:]
+        last = parts[-1]
+        if len(parts) > 2 and len("".join(parts)) == len(title) and len(last) < 0.4 * len(title) and len(parts[0]) > 15:
+            parts = parts[:-2]
+        return "".join(parts).strip()
 
     # authors
 
-    def find_authors(self, text: Element | None) -> list[str]:
+    def find_authors(self, text: str) -> list[str]:
         """The names of who wrote it."""
         spare: list[str] = []
         for item in self._things:
@@ -252,7 +258,7 @@ class _Page:
                 own = [name for name in names if not self._is_site(name) and (tier == 0 or _is_name(name, tier))]
                 if own and self._belongs(e):
                     return own
-        return self._find_signature() or spare
+        return self._find_signature(text) or spare
 
     def _belongs(self, e: Element) -> bool:
         """Whether an element stands beside the heading, and not among comments or other articles."""
@@ -261,15 +267,27 @@ class _Page:
             return True
         return self._heading is not None and self._heading.closest(_ELSEWHERE) == away
 
-    def _find_signature(self) -> list[str]:
-        """The name after a word such as "by" that begins a line near the heading."""
+    def _find_signature(self, text: str) -> list[str]:
+        """The name after a word such as "by" that begins a line at the start of the text, or anywhere on the page."""
         body = self._tree.select_one("body")
-        if body is None or len(body.text) > 500_000:
-            return []
-        shown = body.to_text()
-        start = max(0, shown.find(" ".join(self._heading.text.split())) if self._heading is not None else 0)
-        match = _SIGNED.search(shown, start, start + 3000) or _SIGNED.search(shown, start)
-        return [name for name in _names([match[1]], split=True) if _is_name(name, 2)] if match is not None else []
+        shown = body.to_text() if body is not None and len(body.text) < 500_000 else ""
+        for place in ("\n".join(text.split("\n")[:_BYLINES]), shown):
+            for match in islice(_SIGNED.finditer(place), 5):
+                if names := [name for name in _names([match[1]], split=True) if _is_name(name, 2)]:
+                    return names
+        return []
+
+    def leave_out_byline(self, text: str) -> str:
+        """A text without the lines at its start that only say who wrote it, or when."""
+        lines = text.split("\n")
+        start = [
+            line
+            for line in lines[:_BYLINES]
+            if len(line) > _MAX_BYLINE
+            or line.endswith((".", "!", "?", "…", "。"))
+            or not (_SIGNED.match(line) or find_date(line, language=self.language))
+        ]
+        return "\n".join(start + lines[_BYLINES:])
 
     def _is_site(self, name: str) -> bool:
         key = _key(name)
