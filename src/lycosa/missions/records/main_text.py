@@ -1,0 +1,365 @@
+"""The main text of a page: what it was made to say, without menus, teasers, comments and notices.
+
+The page becomes blocks (a paragraph, a heading, an item, a cell), each with a weight: prose counts for itself, what is
+short or made of links counts against it. The container with the heaviest prose is the text's; it grows as long as the
+container around it adds enough, and then what weighs against it inside is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+from turbohtml import Document, Element, Text
+
+#: Deeper elements count as text alone: nobody writes so deep, and Python's stack is finite.
+_MAX_DEPTH = 250
+_MAX_BLOCKS = 50_000
+_MAX_NAMES = 500
+
+_PHRASING = (
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb ruby s samp small span"
+    " strike strong sub sup time tt u var wbr o:p st1:place amp-link"
+)
+_INLINE = frozenset(_PHRASING.split())
+_WITHOUT_PROSE = (
+    "script style title template head textarea noframes iframe select option button input nav svg math audio video"
+    " object embed canvas map rp rt dialog datalist progress meter menu"
+)
+_SILENT = frozenset(_WITHOUT_PROSE.split())
+_WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
+_ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
+
+_START = r"(?:^|[\s_-])(?<!has-)(?<!has_)(?<!with-)(?<!no-)(?<!is-)(?<!not-)(?:"
+_END = r")(?=$|[\s_-])(?!-(?:grid|layout|enabled|visible|container-fluid|(?:xs|sm|md|lg|xl)\b))"
+#: Names of what stands beside a text, in class, id and role: what is never part of it …
+_APART = re.compile(
+    _START + r"nav|navi|navbar|navigation|submenu|breadcrumbs?|footer|page-?foot|bottom-?nav|sidebar|side-?bar|rail"
+    r"|comments?|comment-?list|commentlist|comment-?section|disqus\w*|respond|replies|kommentare?|comentarios"
+    r"|commentaires|related\w*|similar\w*|recommend\w*|more-?(?:stories|news|articles|from|on|like)|read-?(?:more|next|also|on)"
+    r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|teasers?"
+    r"|share|share-?\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts"
+    r"|newsletters?\w*|subscribe|subscription-?\w*|sign-?up|signin|login|log-?in|cookies?|cookie-?\w*|consent|gdpr"
+    r"|ads?|advert\w*|adslot|adsense|outbrain\w*|taboola\w*|mgid"
+    r"|pagination|pager|paging|post-?navigation|author-?(?:bio|box|info|card)|about-?(?:the-)?author"
+    r"|copyright|contentinfo|complementary|search-?(?:form|box)|navbox|reflist|mw-editsection" + _END,
+    re.IGNORECASE,
+)
+#: … and what may be all the same, where it holds most of what the page says.
+_ASIDE = re.compile(
+    _START
+    + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
+    r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
+    r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
+    r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
+    r"|carousel|slider|byline|dateline|timestamp|meta|metadata|post-?meta|entry-?meta|article-?meta|infobox|toc"
+    r"|table-of-contents|references|search|dialog|alert|notice" + _END,
+    re.IGNORECASE,
+)
+#: Names that say the contrary: an element with one of them is never dropped for the others.
+_BODY = re.compile(
+    r"article-?_{0,2}-?(?:body|content|text|main)|(?:story|post|entry|news|page|main|body)-?_{0,2}-?(?:body|content|text)|articlebody|storybody"
+    r"|postcontent|entrytext|maincontent|\bbody-?copy\b|\bhentry\b",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+
+class _Box(Struct):
+    """An element that holds blocks: its place in the tree and what its blocks weigh together."""
+
+    element: Element
+    parent: int
+    depth: int
+    first: int  # block
+    last: int = 0  # block after the last one
+    chars: int = 0
+    links: int = 0
+    prose: float = 0.0  # weight of the prose in it
+    weight: float = 0.0  # the same, less what speaks against it
+    direct: float = 0.0  # prose of the paragraphs directly in it
+    own: float = 0.0  # prose of the blocks directly in it, as Readability counts it
+    aside: int = 0  # the grade of the element, or the one of a box around it
+    end: int = 0  # box after the last one within it
+
+
+class _Block(Struct):
+    """A run of text between the edges of block elements."""
+
+    text: str
+    tag: str
+    box: int
+    links: int  # characters in links
+    weight: float = 0.0
+
+
+class MainText(NamedTuple):
+    """The text of a page, one paragraph a line, and the element that holds it; None where nothing reads as text."""
+
+    text: str
+    element: Element | None
+
+
+class _Reader:
+    """Makes blocks and boxes of a tree."""
+
+    def __init__(self) -> None:
+        self.blocks: list[_Block] = []
+        self.boxes: list[_Box] = []
+        self._parts: list[str] = []
+        self._links = 0
+
+    def read(self, element: Element, parent: int = -1, depth: int = 0, *, aside: int = 0) -> None:
+        """Read a block element."""
+        here = len(self.boxes)
+        box = _Box(element, parent, depth, len(self.blocks), aside=aside)
+        self.boxes.append(box)
+        tag = element.tag
+        self._read_children(element, tag, here, depth, in_link=False)
+        self._flush(tag, here)
+        box.last, box.end = len(self.blocks), len(self.boxes)
+
+    def _read_children(self, element: Element, tag: str, here: int, depth: int, *, in_link: bool) -> None:
+        for child in element.children:
+            if isinstance(child, Text):
+                data = child.data
+                self._parts.append(data)
+                if in_link:
+                    self._links += len(data.strip())
+            elif isinstance(child, Element):
+                name = child.tag
+                if name in _SILENT:
+                    continue
+                if name == "br":
+                    self._flush(tag, here)
+                    continue
+                if depth > _MAX_DEPTH:
+                    self._parts.append(child.text)
+                    continue
+                if len(self.blocks) > _MAX_BLOCKS:
+                    return
+                aside = _find_aside(child, name)
+                if name in _INLINE and (aside <= _TEXT or name == "a" or len(child.text) < 100):
+                    if aside <= _TEXT or name == "a":
+                        self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
+                    continue
+                self._flush(tag, here)
+                before = len(self.blocks)
+                self.read(child, here, depth + 1, aside=aside)
+                if in_link:
+                    for block in self.blocks[before:]:
+                        block.links = len(block.text)
+
+    def _flush(self, tag: str, here: int) -> None:
+        if not self._parts:
+            return
+        text = " ".join("".join(self._parts).split())
+        if text:
+            self.blocks.append(_Block(text, tag, here, self._links))
+        self._parts.clear()
+        self._links = 0
+
+
+def _find_aside(element: Element, name: str) -> int:
+    """Whether an element is hidden, or named as something beside the text."""
+    attrs = element.attrs
+    if not attrs:
+        return _ASIDE_TAGS.get(name, _TEXT)
+    if name in _ASIDE_TAGS:
+        return _ASIDE_TAGS[name]
+    style = attrs.get("style")
+    if "hidden" in attrs or attrs.get("aria-hidden") == "true" or (style and _HIDDEN.search(_joined(style))):
+        return _BESIDE
+    if name in ("body", "main", "article"):
+        return _TEXT
+    names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"[:_MAX_NAMES]
+    return _grade_names(names) if len(names) > 4 else _TEXT
+
+
+@lru_cache(maxsize=1 << 15)
+def _grade_names(names: str) -> int:
+    """The grade of an element by its names; a page, and even more a site, repeats its few."""
+    if _BODY.search(names):
+        return _NAMED
+    return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
+
+
+#: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
+#: An element named as the text's own counts as part of it, and frees what stands around it.
+_NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
+_ASIDE_TAGS = {
+    "footer": _FOREIGN,
+    "aside": _FOREIGN,
+    "form": _BESIDE,
+    "figcaption": _BESIDE,
+    "figure": _BESIDE,
+    "noscript": _BESIDE,
+}
+
+
+def _joined(value: str | list[str] | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else " ".join(value)
+
+
+def read_main_text(tree: Document) -> MainText:
+    """The main text of a page."""
+    body = tree.select_one("body") or tree.root
+    if body is None:
+        return MainText("", None)
+    reader = _Reader()
+    reader.read(body)
+    blocks, boxes = reader.blocks, reader.boxes
+    if not blocks:
+        return MainText("", None)
+    for block in blocks:
+        block.weight = _weigh(block)
+    _judge_asides(blocks, boxes)
+    _sum_up(blocks, boxes)
+    best = _choose(boxes)
+    kept = _clean(best, blocks, boxes)
+    if sum(map(len, kept)) < _LITTLE:
+        # A list, a catalogue, a front page: whatever stands in its main part.
+        best = next((place for place, box in enumerate(boxes) if box.element.tag == "main" and not box.aside), 0)
+        box = boxes[best]
+        kept = [block.text for block in blocks[box.first : box.last] if not boxes[block.box].aside]
+    return MainText("\n".join(kept), boxes[best].element)
+
+
+#: A text of fewer characters is none.
+_LITTLE = 200
+
+
+def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
+    """Pass what is aside on to the boxes within; a box that holds most of the prose is none, whatever its name."""
+    prose = [0.0] * len(boxes)
+    for block in blocks:
+        if block.weight > 0:
+            prose[block.box] += block.weight
+    total = sum(prose)
+    for place in range(len(boxes) - 1, 0, -1):
+        box = boxes[place]
+        if box.aside == _NAMED:
+            at = box.parent
+            while at > 0 and prose[place] > 0.25 * total:
+                boxes[at].aside = min(boxes[at].aside, _TEXT)
+                at = boxes[at].parent
+            box.aside = _TEXT
+        if not box.aside:
+            prose[box.parent] += prose[place]
+    text = prose[0]
+    for place, box in enumerate(boxes):
+        around = boxes[box.parent].aside if box.parent >= 0 else _TEXT
+        if around:
+            box.aside = max(around, box.aside)
+        if box.aside and (
+            prose[place] > 1.5 * text if box.aside == _BESIDE else text < 100 and prose[place] > 3 * text + 200
+        ):
+            box.aside = _TEXT
+            text += prose[place]
+    for block in blocks:
+        if boxes[block.box].aside:
+            block.weight = 0.0
+
+
+def _weigh(block: _Block) -> float:
+    """Prose counts by its length; links and scraps count against."""
+    text = block.text
+    n = len(text)
+    wide = len(_WIDE.findall(text)) if not text.isascii() else 0
+    size = n + 1.5 * wide
+    links = block.links * size / n
+    plain = size - links
+    if links > 0.5 * size:
+        return -min(links, 80.0)
+    if block.tag in _HEADINGS:
+        return 0.0
+    if plain >= 80 or (plain >= 35 and text.endswith(_ENDS)) or block.tag in ("p", "pre", "blockquote") and plain >= 25:
+        return plain - links
+    return -15.0
+
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
+
+
+def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
+    """Add the weight of each block to the boxes around it."""
+    for block in blocks:
+        box = boxes[block.box]
+        box.weight += block.weight
+        box.chars += len(block.text)
+        box.links += block.links
+        if block.weight > 0:
+            box.prose += block.weight
+            # A paragraph speaks for the box around it; text beside <br> speaks for its own.
+            holder = boxes[box.parent] if block.tag in ("p", "pre", "blockquote", "li") and box.parent >= 0 else box
+            holder.own += block.weight
+            holder.direct += block.weight
+            if holder.parent >= 0:
+                boxes[holder.parent].own += block.weight / 2
+    for box in reversed(boxes):
+        if box.parent >= 0:
+            boxes[box.parent].prose += box.prose
+            boxes[box.parent].chars += box.chars
+            boxes[box.parent].links += box.links
+            boxes[box.parent].weight += max(box.weight, -50.0) if box.prose else max(box.weight, -100.0)
+
+
+def _choose(boxes: list[_Box]) -> int:
+    """The box with the main text: the one with most prose of its own, widened while that adds enough.
+
+    Only boxes with some prose of their own are worth widening for: teasers are many and short.
+    """
+    best = max(range(len(boxes)), key=lambda place: boxes[place].own)
+    least = min(800.0, 0.3 * boxes[best].own)
+    solid = [0.0]
+    for box in boxes:
+        solid.append(solid[-1] + (box.direct if box.direct >= least else 0.0))
+    at = best
+    while boxes[at].parent >= 0:
+        at = boxes[at].parent
+        wide, narrow = boxes[at], boxes[best]
+        if solid[wide.end] - solid[at] > 1.35 * (solid[narrow.end] - solid[best]) and wide.weight > narrow.weight:
+            best = at
+    return best
+
+
+def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
+    """The blocks of a box without what does not belong to the text."""
+    top = boxes[best]
+    kept = _find_lead(top.first, blocks, boxes)
+    dropped: set[int] = set()
+    for place in range(best + 1, len(boxes)):
+        box = boxes[place]
+        if box.first >= top.last and box.depth <= top.depth:
+            break
+        if box.parent in dropped or (box.weight < -60 and box.prose < 80 and box.links > 0.4 * box.chars):
+            dropped.add(place)
+    for block in blocks[top.first : top.last]:
+        if block.box in dropped or boxes[block.box].aside:
+            continue
+        if block.weight < 0 and block.links > 0.5 * len(block.text):
+            continue
+        kept.append(block.text)
+    return kept
+
+
+def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
+    """The prose between the heading of the page and its text."""
+    start = max(0, first - _LEAD_BLOCKS)
+    headings = [
+        place for place in range(start, first) if blocks[place].tag == "h1" and not boxes[blocks[place].box].aside
+    ]
+    if not headings:
+        return []
+    between = blocks[headings[-1] + 1 : first]
+    return [
+        block.text
+        for block in between
+        if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
+    ]
+
+
+#: So many blocks before the text, at most, the heading of the page may stand.
+_LEAD_BLOCKS = 30

@@ -1,0 +1,121 @@
+"""Structured data of pages: four syntaxes, one model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import turbohtml
+
+from lycosa.missions.records.rdfa import TYPE, read_triples
+from lycosa.missions.records.structured import (
+    StructuredItem,
+    load_json_ld,
+    read_json_ld,
+    read_microdata,
+    read_rdfa,
+    read_structured,
+    select_values,
+)
+
+JSON_LD = """<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Book", "name": "Moby-Dick",
+ "author": {"@type": "Person", "name": "Herman Melville"}, "numberOfPages": 635}</script>"""
+MICRODATA = """<div itemscope itemtype="https://schema.org/Book"><h1 itemprop="name">Moby-Dick</h1>
+<p itemprop="author" itemscope itemtype="https://schema.org/Person"><a itemprop="url" href="/melville">x</a>
+<span itemprop="name">Herman Melville</span></p><meta itemprop="numberOfPages" content="635"></div>"""
+RDFA = """<div vocab="https://schema.org/" typeof="Book"><h1 property="name">Moby-Dick</h1>
+<p property="author" typeof="Person"><span property="name">Herman Melville</span></p>
+<span property="numberOfPages" content="635">many</span></div>"""
+
+
+@pytest.mark.parametrize(("page", "syntax"), [(JSON_LD, "json-ld"), (MICRODATA, "microdata"), (RDFA, "rdfa")])
+def test_three_syntaxes_say_the_same(page: str, syntax: str) -> None:
+    """Types and properties of schema.org have the same names in all of them, and one path reads them."""
+    items = read_structured(turbohtml.parse(page), base="http://a.test/")
+    assert [(item.syntax, item.types) for item in items if item.syntax != "meta"] == [(syntax, ["Book"])]
+    assert select_values(items, "Book/name") == ["Moby-Dick"]
+    assert select_values(items, "Book/author/name") == select_values(items, "Book/author") == ["Herman Melville"]
+    assert select_values(items, "Book/numberOfPages") == ["635"]
+
+
+def test_open_graph_and_other_meta_elements() -> None:
+    """Names in lower case, every value kept."""
+    items = read_structured(
+        turbohtml.parse(
+            '<meta property="og:title" content="T"><meta property="og:image" content="a"><meta property="og:image"'
+            ' content="b"><meta property="og:type" content="article"><meta name="DC.Creator" content="Ann">'
+        )
+    )
+    assert select_values(items, "article/og:title") == ["T"]
+    assert select_values(items, "opengraph/og:image") == ["a", "b"]
+    assert select_values(items, "meta/dc.creator") == ["Ann"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "A",}',
+        '<!-- a book --> {"name": "A"}',
+        '/* x */ {"name": "A"} // y',
+        '{"name": "A"};',
+        '{"name": "A"\n "other": "B"}',
+        '//<![CDATA[\n{"name": "A"}\n//]]>',
+        '{"name": "A", "text": "two\nlines"}',
+        "{&quot;name&quot;: &quot;A&quot;}",
+    ],
+)
+def test_json_that_people_wrote_wrong_is_mended(text: str) -> None:
+    """Comments, stray and missing commas, line ends in strings, escaped quotes."""
+    tree = turbohtml.parse(f'<script type="application/ld+json">{text}</script>')
+    assert [value["name"] for value in load_json_ld(tree)] == ["A"]
+
+
+def test_references_within_a_graph_are_followed() -> None:
+    """An author that is only named by its address gets the name that stands elsewhere."""
+    graph = [
+        {"@id": "#b", "@type": "Book", "author": {"@id": "#m"}},
+        {"@id": "#m", "@type": "Person", "name": "Melville"},
+    ]
+    page = f'<script type="application/ld+json">{json.dumps({"@graph": graph})}</script>'
+    book = read_json_ld(turbohtml.parse(page))[0]
+    assert book.texts("author") == ["Melville"]
+
+
+def test_microdata_follows_references_and_resolves_addresses() -> None:
+    """`itemref` brings in what stands elsewhere, once; a ring of references ends."""
+    page = """<div itemscope itemref="x y" id="z"><a itemprop="url" href="../p">p</a></div>
+    <p id="x" itemprop="price">9</p><div id="y" itemprop="part" itemscope itemref="z"></div>"""
+    item = read_microdata(turbohtml.parse(page), base="http://a.test/b/c/")[0]
+    assert item.texts("url") == ["http://a.test/b/p"]
+    assert item.texts("price") == ["9"]
+    assert isinstance(item.properties["part"][0], StructuredItem)
+
+
+def test_rdfa_states_triples() -> None:
+    """Prefixes, types, languages, chains and lists of RDFa 1.1."""
+    page = """<html lang="en"><body prefix="ex: http://ex.test/"><div about="/a" typeof="ex:T" rel="ex:knows">
+    <p about="/b"><b property="ex:name">Bea</b></p></div><ul about="/c"><li property="ex:l" inlist>one</li></ul>"""
+    triples = {
+        (t.subject, t.predicate, t.object, t.language)
+        for t in read_triples(turbohtml.parse(page), base="http://h.test/")
+    }
+    assert ("http://h.test/a", TYPE, "http://ex.test/T", "") in triples
+    assert ("http://h.test/a", "http://ex.test/knows", "http://h.test/b", "") in triples
+    assert ("http://h.test/b", "http://ex.test/name", "Bea", "en") in triples
+    assert any(predicate.endswith("#first") and value == "one" for _, predicate, value, _ in triples)
+
+
+def test_hostile_data_is_bounded() -> None:
+    """Depth, rings and rubbish give what can be read, or nothing."""
+    deep = '{"a":' * 5000 + "1" + "}" * 5000
+    for text in (deep, "[" * 100_000, "/*" * 50_000, '"' + "\n" * 50_000, '{"@graph": 1}', "[1, null, [2]]"):
+        read_json_ld(turbohtml.parse(f'<script type="application/ld+json">{text}</script>'))
+    for page in (
+        "<div itemscope itemprop=a>" * 2000,
+        '<div typeof="a" property="b" vocab="c">' * 2000,
+        '<p about="http://[" property="ex:a" href="http://[">x',
+        "<div itemscope id=a itemref=a><p itemprop=x>1",
+    ):
+        assert isinstance(read_structured(turbohtml.parse(page), base="http://a.test/"), list)
+    ring = '<p vocab="http://v/" resource="#a"><a property="x" href="#b"></a></p><p resource="#b" vocab="http://v/">'
+    assert read_rdfa(turbohtml.parse(ring + '<a property="x" href="#a"></a>'), base="http://a.test/")
