@@ -66,6 +66,8 @@ class _Maker:
         self.place, self.page = place, page
         self.value = fold(value)
         self.words = frozenset(_WORD.findall(field.lower()))
+        self.letters = _letters(self.value)
+        self.value_words = {w for w in _WORD.findall(self.value.lower()) if len(w) > 4} - self.words
 
     def all(self) -> Iterator[Candidate]:
         element: Element | None = self.place.element
@@ -118,13 +120,12 @@ class _Maker:
         for name in _NAMING:
             said = element.attr(name)
             said = str(said) if said else ""
-            if not said or len(said) > _MAX_NAME or not quoted(said) or self.value in said:
+            if not said or len(said) > _MAX_NAME or not quoted(said) or self._tells(said):
                 continue
             cost = 0.15 if name == "id" else 0.3
             cost += 0.5 if re.search(r"\d", said) else 0.0
             cost += 1.5 if re.search(r"\d{4}", said) else 0.0
-            if self._speaks(said):
-                cost -= 0.8
+            cost -= 0.8 * self._speaks(said)
             if name == "class":
                 tokens = said.split()
                 css = "".join(f".{t}" for t in tokens) if all(map(_CSS_NAME.fullmatch, tokens)) else ""
@@ -132,7 +133,7 @@ class _Maker:
                 for token in tokens if len(tokens) > 1 else ():
                     has = f"contains(concat(' ',@class,' '),' {token} ')"
                     if quoted(token):
-                        speaks = -0.8 if self._speaks(token) else 0.0
+                        speaks = -0.8 * self._speaks(token)
                         css = f"{tag}.{token}" if _CSS_NAME.fullmatch(token) else ""
                         found.append(Step(f"{tag}[{has}]", css, 0.45 + speaks + 0.1 * len(token.split("-"))))
             elif name == "id":
@@ -142,18 +143,24 @@ class _Maker:
                 found.append(Step(f"{tag}[@{name}={quoted(said)}]", f'{tag}[{name}="{said}"]' if '"' not in said else "", cost))
         if tag == "a" and (href := element.attr("href")):
             for part in dict.fromkeys(_SEGMENT.findall(str(href)[:300].split("//")[-1].partition("/")[2])):
-                if part.lower() in self.value.lower():
+                if self._tells(part):
                     continue
-                cost = 0.7 - (0.8 if self._speaks(part) else 0.0)
+                cost = 0.7 - 0.8 * self._speaks(part) + (0.8 if part.isupper() else 0.0)
                 found.append(Step(f"a[contains(@href,'{part}')]", f'a[href*="{part}"]', cost))
         if tag in _HEADINGS:
             found.append(Step(tag, tag, 0.5 + _HEADINGS[tag]))
         return sorted(found, key=lambda step: step.cost)[:8]
 
-    def _speaks(self, text: str) -> bool:
-        """Whether a name or a label has a word of the field's name."""
-        text = text.lower()
-        return any(word in text for word in self.words)
+    def _speaks(self, text: str) -> float:
+        """How far a name or a label says the field's name: 0 not at all, 1 nothing else."""
+        letters = _letters(text)
+        said = sum(len(word) for word in self.words if word in letters)
+        return min(1.0, said / len(letters)) ** 0.5 if said else 0.0
+
+    def _tells(self, name: str) -> bool:
+        """Whether a name comes from the value itself (`id="Boston_Celtics"`), so that other pages have another."""
+        name = _letters(name)
+        return len(self.letters) > 2 and (self.letters in name or (len(name) > 3 and name in self.letters) or any(word in name for word in self.value_words))
 
     def _by_name(self, element: Element, end: str, extra: float) -> Iterator[Candidate]:
         """Paths that begin at an element with a name."""
@@ -227,7 +234,7 @@ class _Maker:
             if back > 2 and not marked:
                 continue
             found += 1
-            cost = extra + 0.3 + 0.25 * (back - 1) + (0.0 if marked else 0.8) - (1.0 if self._speaks(label) else 0.0)
+            cost = extra + 0.3 + 0.25 * (back - 1) + (0.0 if marked else 0.8) - self._speaks(label)
             cost += 0.7 if re.search(r"\d", label) else 0.0
             yield from self._from_label(element, end, _Label(label, holder, position), level_of, ancestors, cost)
 
@@ -250,7 +257,12 @@ class _Maker:
             yield from self._beside_text(element, end, label, way, tag, cost)
             return
         head = chain[-1]
-        step = f"{head.tag}[{says}]" if xpath_fold(head.text[:500]) == label.text else f"{head.tag}[.//{label.holder.tag}[{says}]]"
+        if xpath_fold(head.text[:500]) == label.text:
+            step = f"{head.tag}[{says}]"
+        else:
+            step = f"{head.tag}[{'/'.join(e.tag for e in reversed(chain[:-1]))}[{says}]]"
+            if len(chain) == 1 or len(chain) > 4:
+                return
         named = [s.xpath for s in self._names(label.holder)[:1]]
         if len(way) <= 4:
             for inner, more in _ways(way):
@@ -301,6 +313,10 @@ class _Label(NamedTuple):
     text: str
     holder: Element
     position: int
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text.lower()))
 
 
 def _candidate(xpath: str, css: str, cost: float, family: str) -> Candidate:

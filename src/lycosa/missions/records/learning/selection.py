@@ -6,7 +6,7 @@ alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,8 +15,11 @@ from lycosa.missions.records.learning.candidates import Candidate, candidates
 from lycosa.missions.records.learning.execution import run
 from lycosa.missions.records.learning.places import PageIndex, fold
 
-_TRIED = 400
-_TRIED_PER_PAGE = 60
+#: So many candidates are combined when none holds alone.
+_COMBINED = 240
+_COMBINED_PER_PAGE = 30
+#: So many candidates are tried after the first one that holds on all examples.
+_TRIED_FOR_RESERVES = 60
 _MAX_ALTERNATIVES = 5
 _MAX_UNITED = 6
 _RESERVES = 2
@@ -31,32 +34,31 @@ class FieldRule(Struct, frozen=True):
     several: bool
 
 
-class Tried(NamedTuple):
-    """A candidate with what it gives on each example page, and how many of the pages it came from."""
+class Counts(NamedTuple):
+    """Right, given and wanted values over some pages."""
 
-    candidate: Candidate
-    outputs: tuple[Values, ...]
-    support: int
+    right: int = 0
+    given: int = 0
+    wanted: int = 0
 
     @property
-    def cost(self) -> float:
-        return self.candidate.cost
+    def precision(self) -> float:
+        """The share of the given values that are right."""
+        return self.right / self.given if self.given else float(not self.wanted)
 
-
-class Counts(NamedTuple):
-    """Right, given and wanted values over the examples."""
-
-    right: int
-    given: int
-    wanted: int
+    @property
+    def recall(self) -> float:
+        """The share of the wanted values that are given."""
+        return self.right / self.wanted if self.wanted else float(not self.given)
 
     @property
     def f(self) -> float:
+        """The harmonic mean of precision and recall."""
         total = self.given + self.wanted
         return 2 * self.right / total if total else 1.0
 
 
-def count(outputs: Sequence[Values], wanted: Sequence[frozenset[str]]) -> Counts:
+def count(outputs: Iterable[Sequence[str]], wanted: Iterable[frozenset[str]]) -> Counts:
     """Compare what was given with what is wanted, page by page, as sets."""
     right = given = total = 0
     for values, truth in zip(outputs, wanted, strict=True):
@@ -66,99 +68,131 @@ def count(outputs: Sequence[Values], wanted: Sequence[frozenset[str]]) -> Counts
     return Counts(right, given, total)
 
 
-def select(field: str, pages: Sequence[PageIndex], values: Sequence[Sequence[str]]) -> FieldRule:
-    """The rule of a field, from the pages of the examples and the field's values on each."""
-    wanted = [frozenset(filter(None, map(fold, v))) for v in values]
-    several = any(len(w) > 1 for w in wanted)
-    tried = _try_all(field, pages, wanted, several=several)
-    if not tried:
-        return FieldRule((), several)
-    chosen = _cover(tried, wanted)
-    chosen += _reserves(tried, chosen, wanted)
-    return FieldRule(tuple(_rule([t.candidate for t in united]) for united in chosen), several)
+class _Tried(NamedTuple):
+    candidate: Candidate
+    outputs: tuple[Values, ...]
 
 
-def _try_all(
-    field: str, pages: Sequence[PageIndex], wanted: Sequence[frozenset[str]], *, several: bool
-) -> list[Tried]:
-    made: dict[str, Candidate] = {}
-    support: dict[str, set[int]] = {}
-    for number, (page, truth) in enumerate(zip(pages, wanted, strict=True)):
-        for value in truth:
-            for place in page.places(value):
-                for c in candidates(place, page, field=field, value=value):
-                    if c.xpath not in made or c.cost < made[c.xpath].cost:
-                        made[c.xpath] = c
-                    support.setdefault(c.xpath, set()).add(number)
-    order = sorted(made.values(), key=lambda c: (-len(support[c.xpath]), c.cost))
-    kept = {c.xpath: c for c in order[:_TRIED]}
-    per_page = dict.fromkeys(range(len(pages)), 0)
-    for c in order:
-        for number in support[c.xpath]:
-            if per_page[number] < _TRIED_PER_PAGE:
-                per_page[number] += 1
-                kept[c.xpath] = c
-    tried = []
-    for c in kept.values():
-        rule = _rule([c])
-        outputs = tuple(tuple(run(rule, page.tree)) for page in pages)
-        tried.append(Tried(c, outputs, len(support[c.xpath])))
-    return tried
+class FieldExamples:
+    """A field on the pages of all examples: what is wanted, which candidates each page gives, what they find."""
+
+    def __init__(self, field: str, pages: Sequence[PageIndex], values: Sequence[Iterable[str]]) -> None:
+        self.pages = pages
+        self.wanted = [frozenset(filter(None, map(fold, v))) for v in values]
+        self._made: list[dict[str, Candidate]] = []
+        self._outputs: dict[tuple[str, int], Values] = {}
+        for page, truth in zip(pages, self.wanted, strict=True):
+            made: dict[str, Candidate] = {}
+            for value in sorted(truth):
+                for place in page.places(value):
+                    for c in candidates(place, page, field=field, value=value):
+                        if c.xpath not in made or c.cost < made[c.xpath].cost:
+                            made[c.xpath] = c
+            self._made.append(made)
+
+    def select(self, numbers: Sequence[int]) -> FieldRule:
+        """The rule of the field that the pages of these numbers teach."""
+        several = any(len(self.wanted[n]) > 1 for n in numbers)
+        ordered, support = self._ordered(numbers)
+        holding = self._holding(ordered, numbers)
+        if holding:
+            chosen = [[holding[0]], *_reserves(holding)]
+        else:
+            wanted = [self.wanted[n] for n in numbers]
+            tried = self._combinable(ordered, support, numbers)
+            chosen = max((_cover(some, wanted) for some in (tried, [t for t in tried if _pure(t, wanted)])), key=lambda c: c[0])[1]
+        return FieldRule(tuple(_rule(united) for united in chosen), several)
+
+    def _ordered(self, numbers: Sequence[int]) -> tuple[list[Candidate], dict[str, list[int]]]:
+        """The candidates of the pages, those of most pages first, then the most trusted; and their pages."""
+        made: dict[str, Candidate] = {}
+        support: dict[str, list[int]] = {}
+        for n in numbers:
+            for xpath, c in self._made[n].items():
+                if xpath not in made or c.cost < made[xpath].cost:
+                    made[xpath] = c
+                support.setdefault(xpath, []).append(n)
+        return sorted(made.values(), key=lambda c: (-len(support[c.xpath]), c.cost, c.xpath)), support
+
+    def _output(self, candidate: Candidate, number: int) -> Values:
+        key = (candidate.xpath, number)
+        if key not in self._outputs:
+            self._outputs[key] = tuple(run(_rule([candidate]), self.pages[number].tree))
+        return self._outputs[key]
+
+    def _holding(self, ordered: list[Candidate], numbers: Sequence[int]) -> list[Candidate]:
+        """The first candidates that give just the wanted values on every page."""
+        found: list[Candidate] = []
+        since = 0
+        for c in ordered:
+            since += bool(found)
+            if since > _TRIED_FOR_RESERVES:
+                break
+            if all(self.wanted[n].issuperset(out := self._output(c, n)) and len(out) == len(self.wanted[n]) for n in numbers):
+                found.append(c)
+        return found
+
+    def _combinable(
+        self, ordered: list[Candidate], support: dict[str, list[int]], numbers: Sequence[int]
+    ) -> list[_Tried]:
+        kept = {c.xpath: c for c in ordered[:_COMBINED]}
+        per_page = dict.fromkeys(numbers, 0)
+        for c in ordered:
+            for n in support[c.xpath]:
+                if per_page[n] < _COMBINED_PER_PAGE:
+                    per_page[n] += 1
+                    kept[c.xpath] = c
+        return [_Tried(c, tuple(self._output(c, n) for n in numbers)) for c in kept.values()]
 
 
-def _cover(tried: list[Tried], wanted: Sequence[frozenset[str]]) -> list[list[Tried]]:
+def _cover(tried: list[_Tried], wanted: Sequence[frozenset[str]]) -> tuple[float, list[list[Candidate]]]:
     """Alternatives, each a union of candidates, chosen greedily by what they add to the score on the examples."""
-    chosen: list[list[Tried]] = []
+    chosen: list[list[Candidate]] = []
     outputs: list[Values] = [() for _ in wanted]
     best = count(outputs, wanted).f
-    for _ in range(_MAX_ALTERNATIVES * _MAX_UNITED):
-        if best >= 1.0:
+    while best < 1.0:
+        steps = _steps(tried, chosen, outputs)
+        ranked = [(round(count(given, wanted).f, 6), -t.candidate.cost - 0.5 * unite, i, unite, t, given) for i, (unite, t, given) in enumerate(steps)]
+        if not ranked:
             break
-        step = _best_step(tried, chosen, outputs, wanted)
-        if step is None or step[0] <= best + 1e-9:
+        f, _, _, unite, found, given = max(ranked, key=lambda r: r[:3])
+        if f <= best:
             break
-        best, unite, found, outputs = step
+        best, outputs = f, given
         if unite:
-            chosen[-1].append(found)
+            chosen[-1].append(found.candidate)
         else:
-            chosen.append([found])
-    return chosen
+            chosen.append([found.candidate])
+    return best, chosen
 
 
-def _best_step(
-    tried: list[Tried], chosen: list[list[Tried]], outputs: list[Values], wanted: Sequence[frozenset[str]]
-) -> tuple[float, bool, Tried, list[Values]] | None:
-    best: tuple[tuple[float, float], bool, Tried, list[Values]] | None = None
-    free = [not out for out in outputs]
+def _pure(tried: _Tried, wanted: Sequence[frozenset[str]]) -> bool:
+    """Whether a candidate gives nothing but wanted values."""
+    return all(truth.issuperset(out) for out, truth in zip(tried.outputs, wanted, strict=True))
+
+
+def _steps(
+    tried: list[_Tried], chosen: list[list[Candidate]], outputs: list[Values]
+) -> Iterator[tuple[bool, _Tried, list[Values]]]:
+    """How the choice can grow: by an alternative where nothing is given yet, by uniting with the only one."""
+    alternative = len(chosen) < _MAX_ALTERNATIVES
+    unite = len(chosen) == 1 and len(chosen[0]) < _MAX_UNITED
     for t in tried:
-        ways = []
-        if len(chosen) < _MAX_ALTERNATIVES and any(f and o for f, o in zip(free, t.outputs, strict=True)):
-            ways.append((False, [o if f else out for f, o, out in zip(free, t.outputs, outputs, strict=True)]))
-        if len(chosen) == 1 and len(chosen[0]) < _MAX_UNITED:
-            ways.append((True, [(*out, *(v for v in o if v not in out)) for o, out in zip(t.outputs, outputs, strict=True)]))
-        for unite, together in ways:
-            rank = (round(count(together, wanted).f, 6), -t.cost - (0.5 if unite else 0.0))
-            if best is None or rank > best[0]:
-                best = (rank, unite, t, together)
-    return None if best is None else (best[0][0], *best[1:])
+        pairs = list(zip(outputs, t.outputs, strict=True))
+        if alternative and any(not out and new for out, new in pairs):
+            yield False, t, [out or new for out, new in pairs]
+        if unite:
+            yield True, t, [(*out, *(v for v in new if v not in out)) for out, new in pairs]
 
 
-def _reserves(
-    tried: list[Tried], chosen: list[list[Tried]], wanted: Sequence[frozenset[str]]
-) -> list[list[Tried]]:
-    """Candidates that say nothing else on the examples, for pages where the chosen ones give nothing."""
-    if not chosen:
-        return []
-    families = {t.candidate.family for united in chosen for t in united}
-    found: list[list[Tried]] = []
-    for t in sorted(tried, key=lambda t: t.cost):
-        if len(found) >= _RESERVES:
-            break
-        if t.candidate.family in families or t.candidate.family == "position":
-            continue
-        if count(t.outputs, wanted).f == 1.0:
-            families.add(t.candidate.family)
-            found.append([t])
+def _reserves(holding: list[Candidate]) -> list[list[Candidate]]:
+    """Candidates of other kinds that hold as well, for pages where the chosen one gives nothing."""
+    families = {holding[0].family, "position"}
+    found: list[list[Candidate]] = []
+    for c in holding[1:]:
+        if c.family not in families and len(found) < _RESERVES:
+            families.add(c.family)
+            found.append([c])
     return found
 
 
@@ -166,7 +200,3 @@ def _rule(united: list[Candidate]) -> str:
     if all(c.css for c in united):
         return "css:" + ", ".join(c.css for c in united)
     return "xpath:" + " | ".join(c.xpath for c in united)
-
-
-__all__ = ["Counts", "FieldRule", "count", "select"]
-_Unused = Mapping
