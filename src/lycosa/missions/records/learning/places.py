@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -64,6 +65,11 @@ class PageIndex:
                 self.folded.append(text)
                 if len(self.texts) >= MAX_TEXTS:
                     break
+
+    def written(self, value: str) -> str:
+        """A value as the page has it: examples come with character references where they were cut from the source."""
+        value = fold(value)
+        return value if "&" not in value or self.places(value) else fold(html.unescape(value))
 
     def places(self, value: str) -> list[Place]:
         """The places of a value: its text nodes; else the small elements that say it; else attributes."""

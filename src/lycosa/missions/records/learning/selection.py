@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from lycosa.missions.records.learning.candidates import Candidate, candidates
 from lycosa.missions.records.learning.execution import run
-from lycosa.missions.records.learning.places import PageIndex, fold
+from lycosa.missions.records.learning.places import PageIndex
 
 #: So many candidates are combined when none holds alone.
 _COMBINED = 240
@@ -78,7 +78,9 @@ class FieldExamples:
 
     def __init__(self, field: str, pages: Sequence[PageIndex], values: Sequence[Iterable[str]]) -> None:
         self.pages = pages
-        self.wanted = [frozenset(filter(None, map(fold, v))) for v in values]
+        self.wanted = [
+            frozenset(filter(None, (page.written(v) for v in said))) for page, said in zip(pages, values, strict=True)
+        ]
         self._made: list[dict[str, Candidate]] = []
         self._outputs: dict[tuple[str, int], Values] = {}
         for page, truth in zip(pages, self.wanted, strict=True):
@@ -100,7 +102,7 @@ class FieldExamples:
         else:
             wanted = [self.wanted[n] for n in numbers]
             tried = self._combinable(ordered, support, numbers)
-            chosen = max((_cover(some, wanted) for some in (tried, [t for t in tried if _pure(t, wanted)])), key=lambda c: c[0])[1]
+            chosen = max((_cover(some, wanted) for some in ([t for t in tried if _pure(t, wanted)], tried)), key=lambda c: c[0])[1]
         return FieldRule(tuple(_rule(united) for united in chosen), several)
 
     def _ordered(self, numbers: Sequence[int]) -> tuple[list[Candidate], dict[str, list[int]]]:
@@ -142,7 +144,24 @@ class FieldExamples:
                 if per_page[n] < _COMBINED_PER_PAGE:
                     per_page[n] += 1
                     kept[c.xpath] = c
-        return [_Tried(c, tuple(self._output(c, n) for n in numbers)) for c in kept.values()]
+        different: dict[tuple[Values, ...], Candidate] = {}
+        for c in kept.values():
+            outputs = self._outputs_unless_useless(c, numbers)
+            if outputs and (outputs not in different or c.cost < different[outputs].cost):
+                different[outputs] = c
+        return [_Tried(c, outputs) for outputs, c in different.items()]
+
+    def _outputs_unless_useless(self, candidate: Candidate, numbers: Sequence[int]) -> tuple[Values, ...]:
+        """What a candidate gives on the pages; () once it has given far more wrong values than right ones."""
+        outputs: list[Values] = []
+        right = wrong = 0
+        for n in numbers:
+            outputs.append(self._output(candidate, n))
+            hits = len(self.wanted[n].intersection(outputs[-1]))
+            right, wrong = right + hits, wrong + len(outputs[-1]) - hits
+            if wrong > 2 * right + 5:
+                return ()
+        return tuple(outputs)
 
 
 def _cover(tried: list[_Tried], wanted: Sequence[frozenset[str]]) -> tuple[float, list[list[Candidate]]]:
