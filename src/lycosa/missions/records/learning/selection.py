@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from lycosa.missions.records.learning.candidates import Candidate, candidates
-from lycosa.missions.records.learning.execution import run
+from lycosa.missions.records.learning.execution import FieldRule, run
 from lycosa.missions.records.learning.places import PageIndex
 
 #: So many candidates are combined when none holds alone.
@@ -25,13 +23,6 @@ _MAX_UNITED = 6
 _RESERVES = 2
 
 Values = tuple[str, ...]
-
-
-class FieldRule(Struct, frozen=True):
-    """The learned rule of a field: alternatives in their order, and whether all matches count."""
-
-    rules: tuple[str, ...]
-    several: bool
 
 
 class Counts(NamedTuple):
@@ -78,9 +69,7 @@ class FieldExamples:
 
     def __init__(self, field: str, pages: Sequence[PageIndex], values: Sequence[Iterable[str]]) -> None:
         self.pages = pages
-        self.wanted = [
-            frozenset(filter(None, (page.written(v) for v in said))) for page, said in zip(pages, values, strict=True)
-        ]
+        self.wanted = self.wanted_on(pages, values)
         self._made: list[dict[str, Candidate]] = []
         self._outputs: dict[tuple[str, int], Values] = {}
         for page, truth in zip(pages, self.wanted, strict=True):
@@ -91,6 +80,12 @@ class FieldExamples:
                         if c.xpath not in made or c.cost < made[c.xpath].cost:
                             made[c.xpath] = c
             self._made.append(made)
+
+    @staticmethod
+    def wanted_on(pages: Sequence[PageIndex], values: Sequence[Iterable[str]]) -> list[frozenset[str]]:
+        """The values of each page as the page writes them."""
+        both = zip(pages, values, strict=True)
+        return [frozenset(filter(None, (page.written(v) for v in said))) for page, said in both]
 
     def select(self, numbers: Sequence[int]) -> FieldRule:
         """The rule of the field that the pages of these numbers teach."""
