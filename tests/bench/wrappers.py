@@ -57,7 +57,9 @@ def main() -> None:
         print(f"{vertical or 'all':12}" + "".join(f"{mean:8.3f}" for mean in means))
     seconds = {(r[0], r[1], r[2]): r[5] for r in rows}
     for what, of in (("seconds", _mean), ("at most", max)):
-        print(f"{what:12}" + "".join(f"{of([s for k, s in seconds.items() if k[1] == size]):8.2f}" for size in TEACHING))
+        print(
+            f"{what:12}" + "".join(f"{of([s for k, s in seconds.items() if k[1] == size]):8.2f}" for size in TEACHING)
+        )
     worst = defaultdict(list)
     for name, size, _, field, f, _ in rows:
         if size > 1:

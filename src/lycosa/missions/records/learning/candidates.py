@@ -140,7 +140,9 @@ class _Maker:
                 css = f"{tag}#{said}" if _CSS_NAME.fullmatch(said) else ""
                 found.append(Step(f"{tag}[@id={quoted(said)}]", css, cost))
             else:
-                found.append(Step(f"{tag}[@{name}={quoted(said)}]", f'{tag}[{name}="{said}"]' if '"' not in said else "", cost))
+                found.append(
+                    Step(f"{tag}[@{name}={quoted(said)}]", f'{tag}[{name}="{said}"]' if '"' not in said else "", cost)
+                )
         if tag == "a" and (href := element.attr("href")):
             for part in dict.fromkeys(_SEGMENT.findall(str(href)[:300].split("//")[-1].partition("/")[2])):
                 if self._tells(part):
@@ -160,7 +162,11 @@ class _Maker:
     def _tells(self, name: str) -> bool:
         """Whether a name comes from the value itself (`id="Boston_Celtics"`), so that other pages have another."""
         name = _letters(name)
-        return len(self.letters) > 2 and (self.letters in name or (len(name) > 3 and name in self.letters) or any(word in name for word in self.value_words))
+        return len(self.letters) > 2 and (
+            self.letters in name
+            or (len(name) > 3 and name in self.letters)
+            or any(word in name for word in self.value_words)
+        )
 
     def _by_name(self, element: Element, end: str, extra: float) -> Iterator[Candidate]:
         """Paths that begin at an element with a name."""
@@ -239,7 +245,13 @@ class _Maker:
             yield from self._from_label(element, end, _Label(label, holder, position), level_of, ancestors, cost)
 
     def _from_label(
-        self, element: Element, end: str, label: _Label, level_of: dict[Element, int], ancestors: list[Element], cost: float
+        self,
+        element: Element,
+        end: str,
+        label: _Label,
+        level_of: dict[Element, int],
+        ancestors: list[Element],
+        cost: float,
     ) -> Iterator[Candidate]:
         chain: list[Element] = []  # from the label's element up to the child of the common ancestor
         shared: Element | None = label.holder
@@ -270,24 +282,30 @@ class _Maker:
         if way:
             first, rest = way[0], way[1:]
             base = f"//{step}/following-sibling::{first.tag}"
-            delimited = f"//{first.tag}[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
+            delimited = f"{base}[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
             for inner, more in _ways(rest) if len(rest) <= 4 else ():
                 yield _candidate(f"{base}[1]{inner}{end}", "", cost + more, "label")
                 yield _candidate(f"{delimited}{inner}{end}", "", cost + more + 0.2, "label")
-            own = self._names(element)[:2]
-            for name in own:
-                yield _candidate(f"{base}[1]//{name.xpath}{end}" if rest else f"//{step}/following-sibling::{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
+            for name in self._names(element)[:2]:
+                yield _candidate(
+                    f"{base}[1]//{name.xpath}{end}" if rest else f"//{step}/following-sibling::{name.xpath}{end}",
+                    "",
+                    cost + name.cost + 0.1,
+                    "label",
+                )
                 yield _candidate(f"//{tag}[{step}]//{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
             yield _candidate(f"//{step}/following::{element.tag}[1]{end}", "", cost + 0.5, "label")
         elif self.place.text is not None:
             texts = "following-sibling::text()[normalize-space()]"
             yield _candidate(f"//{step}/{texts}[1]", "", cost, "label")
-            for name in named:
-                yield _candidate(f"//{name}[{says}]/{texts}[1]", "", cost + 0.1, "label")
-            inside = f"text()[normalize-space()][preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
-            yield _candidate(f"//{tag}/{inside}", "", cost + 0.3, "label")
+            for holder in named:
+                yield _candidate(f"//{holder}[{says}]/{texts}[1]", "", cost + 0.1, "label")
+            nearest = f"[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
+            yield _candidate(f"//{step}/{texts}{nearest}", "", cost + 0.3, "label")
         if self.place.text is not None and label.position == self.place.position - 1:
-            yield _candidate(f"//{label.holder.tag}[{says}]/following::text()[normalize-space()][1]", "", cost + 0.4, "label")
+            yield _candidate(
+                f"//{label.holder.tag}[{says}]/following::text()[normalize-space()][1]", "", cost + 0.4, "label"
+            )
 
     def _beside_text(
         self, element: Element, end: str, label: _Label, way: list[Element], tag: str, cost: float

@@ -42,9 +42,10 @@ class Learned(Struct, frozen=True):
 def learn(examples: Sequence[Example], *, name: str, teaching: int = 0) -> Learned:
     """Learn the rules of every field that the examples name; the first `teaching` of them teach, the rest only score.
 
-    Examples whose page is no HTML are left out.
+    Examples whose page is no HTML, or nests a thousand elements deep, are left out.
     """
-    usable = [(e, PageIndex(e.page.tree)) for e in examples if e.page.tree is not None]
+    indexed = [(e, PageIndex(e.page.tree)) for e in examples if e.page.tree is not None]
+    usable = [(e, index) for e, index in indexed if index.usable]
     teaching = min(teaching or MAX_TEACHING, len(usable))
     pages = [index for _, index in usable]
     fields = dict.fromkeys(field for e, _ in usable for field in e.values)
@@ -57,11 +58,12 @@ def learn(examples: Sequence[Example], *, name: str, teaching: int = 0) -> Learn
         rest = FieldExamples.wanted_on(pages[teaching:], values[teaching:])
         scores[field] = FieldScores(
             pages=sum(map(bool, taught.wanted)),
+            teaching=teaching,
             examples=_score(rule, pages[:teaching], taught.wanted),
             left_out=_score_left_out(taught) if teaching > 1 else None,
             rest=_score(rule, pages[teaching:], rest) if rest else None,
         )
-    return Learned(write_schema(name, rules, scores, teaching=teaching), rules, scores)
+    return Learned(write_schema(name, rules, scores), rules, scores)
 
 
 def _score(rule: FieldRule, pages: Sequence[PageIndex], wanted: Sequence[frozenset[str]]) -> Counts:

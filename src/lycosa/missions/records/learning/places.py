@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
+from itertools import islice
 from typing import NamedTuple
 
-from turbohtml import Document, Element, Text
+from turbohtml import Document, Element, Node, Text
 
 #: A value that stands on a page more often than this is looked at in so many places, the first ones.
 MAX_PLACES = 24
 MAX_TEXTS = 60_000
 MAX_VALUE = 5_000
+MAX_DEPTH = 1_000
 _MAX_CLIMB = 5
+_MAX_BEGINNINGS = 500
 _SILENT = frozenset({"script", "style", "noscript", "template", "textarea", "option"})
 _ATTRIBUTES = ("content", "title", "alt", "value", "href", "src", "datetime")
-_XPATH_SPACES = " \t\n\r"
 
 
 def fold(text: str) -> str:
@@ -51,7 +53,14 @@ class PageIndex:
         self.parents: list[Element] = []
         self.folded: list[str] = []
         self._at: dict[str, list[int]] = defaultdict(list)
+        self.usable = True  # False for a page that nests so deep that paths over it take minutes
+        depths: dict[Node, int] = {}
         for node in tree.descendants:
+            if isinstance(node, Element):
+                depths[node] = depth = depths.get(node.parent, 0) + 1 if node.parent is not None else 1
+                if depth > MAX_DEPTH:
+                    self.usable = False
+                    return
             if not isinstance(node, Text):
                 continue
             parent = node.parent
@@ -84,10 +93,9 @@ class PageIndex:
         return found or self._elements(value) or self._in_attributes(value)
 
     def _elements(self, value: str) -> list[Place]:
-        found = []
-        for position, text in enumerate(self.folded):
-            if not value.startswith(text):
-                continue
+        found: list[Place] = []
+        begin = (n for n, text in enumerate(self.folded) if value.startswith(text))
+        for position in islice(begin, _MAX_BEGINNINGS):
             element: object = self.parents[position]
             for _ in range(_MAX_CLIMB):
                 if not isinstance(element, Element):

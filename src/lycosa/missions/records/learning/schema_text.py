@@ -15,42 +15,34 @@ from lycosa.output.wording import counted
 class FieldScores(Struct, frozen=True):
     """How good the rule of a field is: on the pages that taught it, on each of them left out, on the others."""
 
-    pages: int  # that have the field, of those that taught
+    pages: int  # that have the field
+    teaching: int  # pages, all together
     examples: Counts
     left_out: Counts | None = None
     rest: Counts | None = None
 
-    @property
-    def best_known(self) -> Counts:
-        """The most honest score there is: on pages that did not teach, else on those left out."""
-        return self.rest or self.left_out or self.examples
+    def told(self) -> str:
+        """The scores in words."""
+        parts = [f"on {self.pages} of {counted(self.teaching, 'page')}", f"F {self.examples.f:.3f} there"]
+        if self.left_out is not None:
+            parts.append(f"{self.left_out.f:.3f} on pages left out")
+        if self.rest is not None:
+            parts.append(f"{self.rest.f:.3f} on the rest")
+        return ", ".join(parts)
 
 
-def write_schema(
-    name: str, rules: Mapping[str, FieldRule], scores: Mapping[str, FieldScores], *, teaching: int
-) -> str:
+def write_schema(name: str, rules: Mapping[str, FieldRule], scores: Mapping[str, FieldScores]) -> str:
     """The schema as TOML."""
-    out = [f"# Learned from {counted(teaching, 'page')}. F is 1 when all values are found and no others.", "[schema]"]
+    out = ["# Learned from examples. F is 1 where all values are found and no others.", "[schema]"]
     out += [f"name = {quoted(name)}", 'version = "1"']
     for field, rule in rules.items():
-        out += ["", f"# {_said(scores[field], teaching)}"]
         if not rule.rules:
-            out.append(f"# {field}: no rule was found; its values stand on none of the pages.")
+            out += ["", f"# {quoted(field)}: no rule was found; its values stand on none of the pages."]
             continue
-        out.append(f"[{dotted(('fields', field))}]")
-        out += [f"rule = {_rules(rule.rules)}"]
+        out += ["", f"# {scores[field].told()}", f"[{dotted(('fields', field))}]", f"rule = {_rules(rule.rules)}"]
         if rule.several:
             out.append("list = true")
     return "\n".join(out) + "\n"
-
-
-def _said(scores: FieldScores, teaching: int) -> str:
-    parts = [f"on {scores.pages} of {counted(teaching, 'page')}", f"F {scores.examples.f:.3f} there"]
-    if scores.left_out is not None:
-        parts.append(f"{scores.left_out.f:.3f} on pages left out")
-    if scores.rest is not None:
-        parts.append(f"{scores.rest.f:.3f} on the rest")
-    return ", ".join(parts)
 
 
 def _rules(rules: tuple[str, ...]) -> str:

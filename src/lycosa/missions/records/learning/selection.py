@@ -6,6 +6,7 @@ alternatives.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ _COMBINED = 240
 _COMBINED_PER_PAGE = 30
 #: So many candidates are tried after the first one that holds on all examples.
 _TRIED_FOR_RESERVES = 60
+#: A rule that takes longer on an example page is not wanted; with pages made to be slow, learning ends after a while.
+_SLOW_S = 1.0
+_BUDGET_S = 60.0
 _MAX_ALTERNATIVES = 5
 _MAX_UNITED = 6
 _RESERVES = 2
@@ -70,6 +74,7 @@ class FieldExamples:
     def __init__(self, field: str, pages: Sequence[PageIndex], values: Sequence[Iterable[str]]) -> None:
         self.pages = pages
         self.wanted = self.wanted_on(pages, values)
+        self._left_s = _BUDGET_S
         self._made: list[dict[str, Candidate]] = []
         self._outputs: dict[tuple[str, int], Values] = {}
         for page, truth in zip(pages, self.wanted, strict=True):
@@ -97,7 +102,9 @@ class FieldExamples:
         else:
             wanted = [self.wanted[n] for n in numbers]
             tried = self._combinable(ordered, support, numbers)
-            chosen = max((_cover(some, wanted) for some in ([t for t in tried if _pure(t, wanted)], tried)), key=lambda c: c[0])[1]
+            chosen = max(
+                (_cover(some, wanted) for some in ([t for t in tried if _pure(t, wanted)], tried)), key=lambda c: c[0]
+            )[1]
         return FieldRule(tuple(_rule(united) for united in chosen), several)
 
     def _ordered(self, numbers: Sequence[int]) -> tuple[list[Candidate], dict[str, list[int]]]:
@@ -114,7 +121,11 @@ class FieldExamples:
     def _output(self, candidate: Candidate, number: int) -> Values:
         key = (candidate.xpath, number)
         if key not in self._outputs:
-            self._outputs[key] = tuple(run(_rule([candidate]), self.pages[number].tree))
+            start = time.monotonic()
+            given = tuple(run(_rule([candidate]), self.pages[number].tree)) if self._left_s > 0 else ()
+            spent = time.monotonic() - start
+            self._left_s -= spent
+            self._outputs[key] = given if spent < _SLOW_S else ()
         return self._outputs[key]
 
     def _holding(self, ordered: list[Candidate], numbers: Sequence[int]) -> list[Candidate]:
@@ -125,7 +136,10 @@ class FieldExamples:
             since += bool(found)
             if since > _TRIED_FOR_RESERVES:
                 break
-            if all(self.wanted[n].issuperset(out := self._output(c, n)) and len(out) == len(self.wanted[n]) for n in numbers):
+            if all(
+                self.wanted[n].issuperset(out := self._output(c, n)) and len(out) == len(self.wanted[n])
+                for n in numbers
+            ):
                 found.append(c)
         return found
 
@@ -166,7 +180,10 @@ def _cover(tried: list[_Tried], wanted: Sequence[frozenset[str]]) -> tuple[float
     best = count(outputs, wanted).f
     while best < 1.0:
         steps = _steps(tried, chosen, outputs)
-        ranked = [(round(count(given, wanted).f, 6), -t.candidate.cost - 0.5 * unite, i, unite, t, given) for i, (unite, t, given) in enumerate(steps)]
+        ranked = [
+            (round(count(given, wanted).f, 6), -t.candidate.cost - 0.5 * unite, i, unite, t, given)
+            for i, (unite, t, given) in enumerate(steps)
+        ]
         if not ranked:
             break
         f, _, _, unite, found, given = max(ranked, key=lambda r: r[:3])
@@ -200,14 +217,17 @@ def _steps(
 
 
 def _reserves(holding: list[Candidate]) -> list[list[Candidate]]:
-    """Candidates of other kinds that hold as well, for pages where the chosen one gives nothing."""
-    families = {holding[0].family, "position"}
-    found: list[list[Candidate]] = []
+    """Candidates of other kinds that hold as well, for pages where the chosen one gives nothing.
+
+    One that only adds to the beginning of a path gives nothing there either.
+    """
+    families = {"position", holding[0].family}
+    found = [holding[0]]
     for c in holding[1:]:
-        if c.family not in families and len(found) < _RESERVES:
+        if c.family not in families and not any(c.xpath.endswith(f.xpath) for f in found) and len(found) <= _RESERVES:
             families.add(c.family)
-            found.append([c])
-    return found
+            found.append(c)
+    return [[c] for c in found[1:]]
 
 
 def _rule(united: list[Candidate]) -> str:
