@@ -16,9 +16,9 @@ from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.wrapper_sites import load_site, site_names  # noqa: E402
+from support.wrapper_sites import load_site, site_names  # noqa: E402
 
 TEACHING = (1, 3, 5, 10)
 FOLDER = Path(os.environ.get("LYCOSA_SHARED", "../shared")) / "data/wrappers"

@@ -48,7 +48,9 @@ def learn(file: str, name: str, pages: int, output: str, **options: Any) -> None
     if not any(e.page.tree is not None for e in examples):
         raise UsageError(f"None of the pages of {file} could be read as HTML: name files, or URLs that answer.")
     learned = learn_schema(examples, name=name or Path(file if output == "-" else output).stem, teaching=pages)
-    with opened(output, "jsonl") as (out, _):
+    if not any(rule.rules for rule in learned.rules.values()):
+        raise UsageError(f"No value of {file} stands on its page: values are texts as the page has them.")
+    with opened(output, None) as (out, _):
         out.write(learned.schema_toml)
     for field, scores in learned.scores.items():
         click.echo(f"{field:24} {scores.told()}", err=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from turbohtml import Element, Text
 
-from lycosa.missions.records.learning.places import PageIndex, Place, fold, xpath_fold
+from lycosa.missions.records.learning.places import PageIndex, ValuePlace, fold, xpath_fold
 
 MAX_PER_PLACE = 600
 _MAX_ANCHORS = 5
@@ -22,6 +22,7 @@ _MAX_STEPS = 7
 _LABELS_BACK = 8
 _MAX_LABEL = 60
 _MAX_NAME = 80
+_MAX_PATH = 500
 _NAMING = ("id", "itemprop", "property", "class", "name", "rel", "headers", "datatype", "typeof")
 _LABEL_TAGS = frozenset({"b", "strong", "th", "dt", "label", "h1", "h2", "h3", "h4", "h5", "h6", "em"})
 _HEADINGS = {"h1": 0.0, "h2": 0.6, "title": 2.5}
@@ -48,10 +49,10 @@ class Step(NamedTuple):
     cost: float
 
 
-def candidates(place: Place, page: PageIndex, *, field: str, value: str) -> Iterator[Candidate]:
+def candidates(place: ValuePlace, page: PageIndex, *, field: str, value: str) -> Iterator[Candidate]:
     """The rules that find a place on its page, at most `MAX_PER_PLACE`."""
-    maker = _Maker(place, page, field, value)
-    return islice(maker.all(), MAX_PER_PLACE)
+    made = islice(_Maker(place, page, field, value).all(), MAX_PER_PLACE)
+    return (c for c in made if len(c.xpath) <= _MAX_PATH)
 
 
 def quoted(text: str) -> str:
@@ -62,7 +63,7 @@ def quoted(text: str) -> str:
 
 
 class _Maker:
-    def __init__(self, place: Place, page: PageIndex, field: str, value: str) -> None:
+    def __init__(self, place: ValuePlace, page: PageIndex, field: str, value: str) -> None:
         self.place, self.page = place, page
         self.value = fold(value)
         self.words = frozenset(_WORD.findall(field.lower()))

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.missions.records.learning.execution import FieldRule, run_field
 from lycosa.missions.records.learning.places import PageIndex
 from lycosa.missions.records.learning.schema_text import FieldScores, write_schema
-from lycosa.missions.records.learning.selection import Counts, FieldExamples, count
+from lycosa.missions.records.learning.selection import ValueCounts, FieldExamples, count
 from lycosa.parse import Doc
 
 #: So many pages teach, unless told otherwise; more add little, and the others tell how good the rules are.
@@ -42,7 +42,7 @@ class Learned(Struct, frozen=True):
 def learn(examples: Sequence[Example], *, name: str, teaching: int = 0) -> Learned:
     """Learn the rules of every field that the examples name; the first `teaching` of them teach, the rest only score.
 
-    Examples whose page is no HTML, or nests a thousand elements deep, are left out.
+    Examples whose page is no HTML, or nests hundreds of elements deep, are left out.
     """
     indexed = [(e, PageIndex(e.page.tree)) for e in examples if e.page.tree is not None]
     usable = [(e, index) for e, index in indexed if index.usable]
@@ -66,11 +66,11 @@ def learn(examples: Sequence[Example], *, name: str, teaching: int = 0) -> Learn
     return Learned(write_schema(name, rules, scores), rules, scores)
 
 
-def _score(rule: FieldRule, pages: Sequence[PageIndex], wanted: Sequence[frozenset[str]]) -> Counts:
+def _score(rule: FieldRule, pages: Sequence[PageIndex], wanted: Sequence[frozenset[str]]) -> ValueCounts:
     return count([run_field(rule, page.tree) for page in pages], wanted)
 
 
-def _score_left_out(taught: FieldExamples) -> Counts:
+def _score_left_out(taught: FieldExamples) -> ValueCounts:
     """Learn from all pages but some, and see what that gives on those; every page is left out once."""
     numbers = range(len(taught.pages))
     outputs: list[list[str]] = [[] for _ in numbers]

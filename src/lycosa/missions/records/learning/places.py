@@ -13,7 +13,7 @@ from turbohtml import Document, Element, Node, Text
 MAX_PLACES = 24
 MAX_TEXTS = 60_000
 MAX_VALUE = 5_000
-MAX_DEPTH = 1_000
+MAX_DEPTH = 300
 _MAX_CLIMB = 5
 _MAX_BEGINNINGS = 500
 _SILENT = frozenset({"script", "style", "noscript", "template", "textarea", "option"})
@@ -33,7 +33,7 @@ def xpath_fold(text: str) -> str:
 _TO_SPACE = str.maketrans(dict.fromkeys("\t\n\r", " "))
 
 
-class Place(NamedTuple):
+class ValuePlace(NamedTuple):
     """Where a value stands: in an element as a whole, in one of its text nodes, or in one of its attributes."""
 
     element: Element
@@ -80,7 +80,7 @@ class PageIndex:
         value = fold(value)
         return value if "&" not in value or self.places(value) else fold(html.unescape(value))
 
-    def places(self, value: str) -> list[Place]:
+    def places(self, value: str) -> list[ValuePlace]:
         """The places of a value: its text nodes; else the small elements that say it; else attributes."""
         value = fold(value)
         if not value or len(value) > MAX_VALUE:
@@ -89,11 +89,11 @@ class PageIndex:
         for position in self._at.get(value, ())[:MAX_PLACES]:
             element = self.parents[position]
             whole = fold(element.text[: 8 * MAX_VALUE]) == value
-            found.append(Place(element, None if whole else self.texts[position], position=position))
+            found.append(ValuePlace(element, None if whole else self.texts[position], position=position))
         return found or self._elements(value) or self._in_attributes(value)
 
-    def _elements(self, value: str) -> list[Place]:
-        found: list[Place] = []
+    def _elements(self, value: str) -> list[ValuePlace]:
+        found: list[ValuePlace] = []
         begin = (n for n, text in enumerate(self.folded) if value.startswith(text))
         for position in islice(begin, _MAX_BEGINNINGS):
             element: object = self.parents[position]
@@ -102,7 +102,7 @@ class PageIndex:
                     break
                 said = fold(element.text[: 8 * MAX_VALUE])
                 if said == value:
-                    found.append(Place(element, position=position))
+                    found.append(ValuePlace(element, position=position))
                 if len(said) >= len(value) + 200 or said == value:
                     break
                 element = element.parent
@@ -110,13 +110,13 @@ class PageIndex:
                 break
         return found
 
-    def _in_attributes(self, value: str) -> list[Place]:
+    def _in_attributes(self, value: str) -> list[ValuePlace]:
         found = []
         for element in self.tree.iter_elements():
             for name in _ATTRIBUTES:
                 said = element.attr(name)
                 if said and fold(str(said)) == value:
-                    found.append(Place(element, attribute=name))
+                    found.append(ValuePlace(element, attribute=name))
             if len(found) >= MAX_PLACES:
                 break
         return found

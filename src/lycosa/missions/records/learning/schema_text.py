@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lycosa.config.fields import dotted, quoted
 from lycosa.missions.records.learning.execution import FieldRule
-from lycosa.missions.records.learning.selection import Counts
+from lycosa.missions.records.learning.selection import ValueCounts
 from lycosa.output.wording import counted
 
 
@@ -17,9 +17,9 @@ class FieldScores(Struct, frozen=True):
 
     pages: int  # that have the field
     teaching: int  # pages, all together
-    examples: Counts
-    left_out: Counts | None = None
-    rest: Counts | None = None
+    examples: ValueCounts
+    left_out: ValueCounts | None = None
+    rest: ValueCounts | None = None
 
     def told(self) -> str:
         """The scores in words."""

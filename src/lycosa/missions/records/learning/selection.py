@@ -29,7 +29,7 @@ _RESERVES = 2
 Values = tuple[str, ...]
 
 
-class Counts(NamedTuple):
+class ValueCounts(NamedTuple):
     """Right, given and wanted values over some pages."""
 
     right: int = 0
@@ -53,14 +53,14 @@ class Counts(NamedTuple):
         return 2 * self.right / total if total else 1.0
 
 
-def count(outputs: Iterable[Sequence[str]], wanted: Iterable[frozenset[str]]) -> Counts:
+def count(outputs: Iterable[Sequence[str]], wanted: Iterable[frozenset[str]]) -> ValueCounts:
     """Compare what was given with what is wanted, page by page, as sets."""
     right = given = total = 0
     for values, truth in zip(outputs, wanted, strict=True):
         right += len(truth.intersection(values))
         given += len(set(values))
         total += len(truth)
-    return Counts(right, given, total)
+    return ValueCounts(right, given, total)
 
 
 class _Tried(NamedTuple):
