@@ -147,10 +147,19 @@ def test_labels() -> None:
 
 
 def test_built_in_fields() -> None:
-    """What needs no rule; the title as the page has it when nothing better is there."""
-    assert one("built-in:language") == "en"
+    """What needs no rule: of any page, and of articles."""
     assert one("built-in:url") == "http://example.org/shop/"
+    assert "Two & three" in str(one("built-in:text"))
+    pytest.importorskip("lycosa.missions.records.article")
+    assert one("built-in:language") == "en"
     assert one("built-in:title")
+
+
+def test_rules_of_the_algebra_cost_the_same_in_few_and_many_records() -> None:
+    """Each record has what is inside it, though the page is searched once."""
+    html = "".join(f"<div class=product><h2>{n}</h2><p>Pages: {n} pages</p></div>" for n in range(2000))
+    found = extract(BOOKS, html)
+    assert [record.as_dict()["pages"] for record in found] == list(range(2000))
 
 
 def test_structured_data() -> None:

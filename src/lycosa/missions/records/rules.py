@@ -20,6 +20,7 @@ from turbohtml import Element, Node, Text
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra import Piece, PieceSet, parse_expression
 from lycosa.missions.records.algebra.expression import take_of
+from lycosa.missions.records.algebra.page import WorkExceeded
 from lycosa.missions.records.source_places import SourceMap, SourcePlace
 from lycosa.parse import Doc
 
@@ -168,7 +169,14 @@ def _read_algebra(source: str, expression: str) -> Rule:
     parsed = parse_expression(expression)
 
     def find(scope: RuleScope) -> list[RuleMatch]:
-        pieces: PieceSet = parsed.evaluate(scope.source.page)
+        if source not in scope.shared:  # once for all records of the page
+            try:
+                scope.shared[source] = parsed.evaluate(scope.source.page)
+            except WorkExceeded as error:
+                scope.shared[source] = error
+        pieces: PieceSet | WorkExceeded = scope.shared[source]
+        if isinstance(pieces, WorkExceeded):
+            raise pieces
         around = scope.find_piece()
         return [RuleMatch(piece=p) for p in (pieces if around is None else pieces.inside(around))[:MAX_FOUND]]
 
@@ -207,19 +215,24 @@ def _descend(item: Any, keys: list[str]) -> list[Any]:
 def _read_built_in(source: str, name: str) -> Rule:
     if name not in BUILT_INS:
         raise UsageError(f'The rule "{source[:80]}" names nothing that is built in; allowed: {", ".join(BUILT_INS)}.')
-    return Rule(source, lambda scope: [RuleMatch(text, is_text=True) for text in _built_in(scope.doc, name) if text])
+    return Rule(source, lambda scope: _find_built_in(scope, name))
 
 
-def _built_in(doc: Doc, name: str) -> list[str]:
-    """What lycosa finds without a rule."""
-    if name in ("language", "url", "canonical", "text"):
-        return [getattr(doc, name)]
-    try:
-        from lycosa.missions.records.article import read_field  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        return [doc.title] if name == "title" else []
-    found: list[str] = read_field(doc, name)
-    return found
+def _find_built_in(scope: RuleScope, name: str) -> list[RuleMatch]:
+    """What lycosa finds without a rule: what every page has, and what an article has."""
+    doc = scope.doc
+    if name in ("url", "canonical", "text"):
+        texts, element = [getattr(doc, name)], None
+    elif doc.tree is None:
+        return []
+    else:
+        from lycosa.missions.records.article import BUILT_IN, read_article  # type: ignore[import-not-found, unused-ignore]
+
+        if "article" not in scope.shared:
+            scope.shared["article"] = read_article(doc.tree, url=doc.url, language=doc.language)
+        article = scope.shared["article"]
+        texts, element = BUILT_IN[name](article), article.element if name == "main-text" else None
+    return [RuleMatch(text, node=element, is_text=True) for text in texts if text]
 
 
 _LANGUAGES: dict[str, Callable[[str, str], Rule]] = {

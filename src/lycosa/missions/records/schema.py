@@ -177,6 +177,12 @@ def _convert(text: str, kind: str, *, language: str, base: str) -> Any:
     return convert(text, kind, language=language, base=base)
 
 
+def check_convert(kind: str) -> None:
+    """Refuse what nothing is converted to."""
+    if kind not in KINDS:
+        raise UsageError(f'Found "{kind}"; allowed: {", ".join(KINDS)}.')
+
+
 def load_schema(source: str | Path) -> Schema:
     """Read a schema: a file, the name of a built-in one, or the text itself, which has several lines."""
     if isinstance(source, str) and "\n" in source:
@@ -251,8 +257,7 @@ class _SchemaReader:
         if take not in ("", "text", "markup", "name") and not take.startswith("attribute "):
             raise self._wrong((*path, "take"), f'found "{take}"; allowed: text, markup, attribute NAME')
         kind = self._text(table, "convert", path) or "text"
-        if kind not in KINDS:
-            raise self._wrong((*path, "convert"), f'found "{kind}"; allowed: {", ".join(KINDS)}')
+        self._checked((*path, "convert"), lambda: check_convert(kind))
         pattern = self._text(table, "pattern", path)
         if pattern:
             self._checked((*path, "pattern"), lambda: compile_pattern(pattern))

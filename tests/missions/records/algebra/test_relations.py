@@ -170,6 +170,8 @@ def test_identities_hold(p: PieceSet, q: PieceSet) -> None:
             assert yes + no == p and not yes * no
     for piece in PAGE.elem():
         assert PAGE.elem(inside=piece) == PAGE.elem().inside(piece)
+    for piece in q:
+        assert p.inside(piece) == p.inside(PieceSet(PAGE, [piece]))
     assert all(list(s) == sorted(s, key=at) for s in (p + q, p - q, p.without(q), p.flatten(), p.children()))
 
 
