@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.loopback import Web
+from support.loopback import html as html_page
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.cli.learn import learn
@@ -72,3 +74,23 @@ def test_values_that_are_on_no_page_are_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="stands on its page"):
         run(file, "-o", rules)
     assert not rules.exists()
+
+
+def test_pages_by_url_are_fetched_once(tmp_path: Path) -> None:
+    """A URL that no collection has is asked for, politely; one that does not answer is said."""
+    web = Web()
+    try:
+        lines = []
+        for n in range(3):
+            web[f"shop.test/{n}"] = html_page(text=f"Price: <b>${n}</b>")
+            lines.append(json.dumps({"page": f"http://shop.test/{n}", "values": {"price": [f"${n}"]}}))
+        lines.append(json.dumps({"page": "http://shop.test/gone", "values": {"price": ["$9"]}}))
+        file = tmp_path / "examples.jsonl"
+        file.write_text("\n".join(lines), encoding="utf-8")
+        options = ("--connect-to", f"*=127.0.0.1:{web.port}", "--delay", "0", "-c", tmp_path / "none")
+        said = run(file, *options)
+    finally:
+        web.close()
+    assert "on 3 of 3 pages, F 1.000 there" in said
+    assert "http://shop.test/gone: " in said
+    assert [asked.path for asked in web.asked].count("/1") == 1

@@ -124,6 +124,16 @@ def test_the_schema_is_toml_with_scores() -> None:
     assert "# on 3 of 3 pages, F 1.000 there, 1.000 on pages left out, 1.000 on the rest" in learned.schema_toml
 
 
+def test_spaces_that_nobody_sees_are_written_out() -> None:
+    """An unbreakable space of a label is an escape in the file, and the same rule when it is read."""
+    body = "<p><b>Maker:&nbsp;</b><a>{0}</a></p><p><b>Seller:&nbsp;</b><a>x</a></p>"
+    learned = learn([Example(page(body.format(n)), {"maker": [n]}) for n in ("Ann", "Bob")], name="thing")
+    assert "\xa0" not in learned.schema_toml
+    rule = tomllib.loads(learned.schema_toml)["fields"]["maker"]["rule"]
+    assert rule == learned.rules["maker"].rules[0] or rule == list(learned.rules["maker"].rules)
+    assert any("Maker:\xa0" in one for one in learned.rules["maker"].rules)
+
+
 def test_a_score_on_pages_left_out_tells_what_one_page_hides() -> None:
     """Two pages of two templates: each rule is right on its page, and wrong on the other when that is left out."""
     one = Example(page("<h1 class='a'>First</h1><p>x</p>"), {"name": ["First"]})

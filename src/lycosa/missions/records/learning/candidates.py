@@ -21,6 +21,7 @@ _MAX_ANCHORS = 5
 _MAX_STEPS = 7
 _LABELS_BACK = 8
 _MAX_LABEL = 60
+_MAX_LABELS = 3
 _MAX_NAME = 80
 _MAX_PATH = 500
 _NAMING = ("id", "itemprop", "property", "class", "name", "rel", "headers", "datatype", "typeof")
@@ -63,6 +64,8 @@ def quoted(text: str) -> str:
 
 
 class _Maker:
+    """Makes the candidates of one place; `words` are those of the field's name."""
+
     def __init__(self, place: ValuePlace, page: PageIndex, field: str, value: str) -> None:
         self.place, self.page = place, page
         self.value = fold(value)
@@ -71,6 +74,7 @@ class _Maker:
         self.value_words = {w for w in _WORD.findall(self.value.lower()) if len(w) > 4} - self.words
 
     def all(self) -> Iterator[Candidate]:
+        """The candidates of the element, and of those around it that say no more than the value."""
         element: Element | None = self.place.element
         for level in range(3):
             if element is None:
@@ -173,7 +177,7 @@ class _Maker:
         """Paths that begin at an element with a name."""
         own = self._names(element)
         for step in own:
-            yield _candidate("//" + step.xpath + end, "" if end else step.css, step.cost + extra, "name")
+            yield Candidate("//" + step.xpath + end, "" if end else step.css, step.cost + extra, "name")
         path: list[Element] = [element]
         anchors = 0
         for ancestor in element.ancestors:
@@ -186,7 +190,7 @@ class _Maker:
                 for inner, cost in self._inner(path, own):
                     xpath = f"//{name.xpath}{inner.xpath}{end}"
                     css = name.css + inner.css if name.css and inner.css and not end else ""
-                    yield _candidate(xpath, css, base + cost, "path")
+                    yield Candidate(xpath, css, base + cost, "path")
                 if number and anchors > 2:
                     break
             path.append(ancestor)
@@ -220,40 +224,31 @@ class _Maker:
         path = [element, *(a for a in element.ancestors if isinstance(a, Element))]
         steps = [_counted(e) for e in reversed(path)]
         if len(steps) <= 40:
-            yield _candidate("".join(s.xpath for s in steps) + end, "", 3.0 + extra + 0.05 * len(steps), "position")
+            yield Candidate("".join(s.xpath for s in steps) + end, "", 3.0 + extra + 0.05 * len(steps), "position")
 
     def _by_label(self, element: Element, end: str, extra: float) -> Iterator[Candidate]:
-        """Paths from the label that stands before the value, or above it."""
-        if self.place.position < 0:
-            return
-        ancestors = [element, *(a for a in element.ancestors if isinstance(a, Element))]
-        level_of = {a: i for i, a in enumerate(ancestors)}
+        """Paths from the labels that stand before the value, or above it."""
         found = 0
-        for back in range(1, _LABELS_BACK + 1):
+        for back in range(1, min(_LABELS_BACK, self.place.position) + 1):
             position = self.place.position - back
-            if position < 0 or found >= 3:
-                return
-            label = xpath_fold(self.page.texts[position].data)
+            text = xpath_fold(self.page.texts[position].data)
             holder = self.page.parents[position]
-            marked = label.rstrip("\xa0 ").endswith((":", "=")) or holder.tag in _LABEL_TAGS
-            if not label or len(label) > _MAX_LABEL or not quoted(label) or not re.search(r"[^\W\d_]{2}", label):
+            marked = text.rstrip("\xa0 ").endswith((":", "=")) or holder.tag in _LABEL_TAGS
+            if len(text) > _MAX_LABEL or not quoted(text) or not re.search(r"[^\W\d_]{2}", text):
                 continue
             if back > 2 and not marked:
                 continue
+            cost = extra + 0.3 + 0.25 * (back - 1) + (0.0 if marked else 0.8) - self._speaks(text)
+            cost += 0.7 if re.search(r"\d", text) else 0.0
+            yield from self._from_label(element, end, _Label(text, holder, position, cost))
             found += 1
-            cost = extra + 0.3 + 0.25 * (back - 1) + (0.0 if marked else 0.8) - self._speaks(label)
-            cost += 0.7 if re.search(r"\d", label) else 0.0
-            yield from self._from_label(element, end, _Label(label, holder, position), level_of, ancestors, cost)
+            if found == _MAX_LABELS:
+                return
 
-    def _from_label(
-        self,
-        element: Element,
-        end: str,
-        label: _Label,
-        level_of: dict[Element, int],
-        ancestors: list[Element],
-        cost: float,
-    ) -> Iterator[Candidate]:
+    def _from_label(self, element: Element, end: str, label: _Label) -> Iterator[Candidate]:
+        cost = label.cost
+        ancestors = [element, *(a for a in element.ancestors if isinstance(a, Element))]
+        level_of = {a: i for i, a in enumerate(ancestors)}
         chain: list[Element] = []  # from the label's element up to the child of the common ancestor
         shared: Element | None = label.holder
         while shared is not None and shared not in level_of:
@@ -262,12 +257,11 @@ class _Maker:
             shared = outer if isinstance(outer, Element) else None
         if shared is None:
             return
-        level = level_of[shared]
         says = f"normalize-space()={quoted(label.text)}"
-        way = list(reversed(ancestors[:level]))  # from below the common ancestor down to the element
+        way = list(reversed(ancestors[: level_of[shared]]))  # from below the common ancestor down to the element
         tag = shared.tag
         if not chain:
-            yield from self._beside_text(element, end, label, way, tag, cost)
+            yield from self._beside_text(end, label, way, tag)
             return
         head = chain[-1]
         if xpath_fold(head.text[:500]) == label.text:
@@ -279,67 +273,62 @@ class _Maker:
         named = [s.xpath for s in self._names(label.holder)[:1]]
         if len(way) <= 4:
             for inner, more in _ways(way):
-                yield _candidate(f"//{tag}[{step}]{inner}{end}", "", cost + more + 0.05, "label")
+                yield Candidate(f"//{tag}[{step}]{inner}{end}", "", cost + more + 0.05, "label")
         if way:
             first, rest = way[0], way[1:]
             base = f"//{step}/following-sibling::{first.tag}"
             delimited = f"{base}[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
             for inner, more in _ways(rest) if len(rest) <= 4 else ():
-                yield _candidate(f"{base}[1]{inner}{end}", "", cost + more, "label")
-                yield _candidate(f"{delimited}{inner}{end}", "", cost + more + 0.2, "label")
+                yield Candidate(f"{base}[1]{inner}{end}", "", cost + more, "label")
+                yield Candidate(f"{delimited}{inner}{end}", "", cost + more + 0.2, "label")
             for name in self._names(element)[:2]:
-                yield _candidate(
+                yield Candidate(
                     f"{base}[1]//{name.xpath}{end}" if rest else f"//{step}/following-sibling::{name.xpath}{end}",
                     "",
                     cost + name.cost + 0.1,
                     "label",
                 )
-                yield _candidate(f"//{tag}[{step}]//{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
-            yield _candidate(f"//{step}/following::{element.tag}[1]{end}", "", cost + 0.5, "label")
+                yield Candidate(f"//{tag}[{step}]//{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
+            yield Candidate(f"//{step}/following::{element.tag}[1]{end}", "", cost + 0.5, "label")
         elif self.place.text is not None:
             texts = "following-sibling::text()[normalize-space()]"
-            yield _candidate(f"//{step}/{texts}[1]", "", cost, "label")
+            yield Candidate(f"//{step}/{texts}[1]", "", cost, "label")
             for holder in named:
-                yield _candidate(f"//{holder}[{says}]/{texts}[1]", "", cost + 0.1, "label")
+                yield Candidate(f"//{holder}[{says}]/{texts}[1]", "", cost + 0.1, "label")
             nearest = f"[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
-            yield _candidate(f"//{step}/{texts}{nearest}", "", cost + 0.3, "label")
+            yield Candidate(f"//{step}/{texts}{nearest}", "", cost + 0.3, "label")
         if self.place.text is not None and label.position == self.place.position - 1:
-            yield _candidate(
+            yield Candidate(
                 f"//{label.holder.tag}[{says}]/following::text()[normalize-space()][1]", "", cost + 0.4, "label"
             )
 
-    def _beside_text(
-        self, element: Element, end: str, label: _Label, way: list[Element], tag: str, cost: float
-    ) -> Iterator[Candidate]:
+    def _beside_text(self, end: str, label: _Label, way: list[Element], tag: str) -> Iterator[Candidate]:
         """The label is a text of an element that also holds the value."""
-        literal = quoted(label.text)
+        cost, literal = label.cost, quoted(label.text)
         has = f"text()[normalize-space()={literal}]"
         if not way:  # both are texts of one element
             if self.place.text is not None:
-                yield _candidate(f"//{tag}/{has}/following-sibling::text()[normalize-space()][1]", "", cost, "label")
+                yield Candidate(f"//{tag}/{has}/following-sibling::text()[normalize-space()][1]", "", cost, "label")
             return
         first, rest = way[0], way[1:]
         for inner, more in _ways(rest) if len(rest) <= 3 else ():
-            yield _candidate(f"//{tag}/{has}/following-sibling::{first.tag}[1]{inner}{end}", "", cost + more, "label")
+            yield Candidate(f"//{tag}/{has}/following-sibling::{first.tag}[1]{inner}{end}", "", cost + more, "label")
             last = f"preceding-sibling::text()[normalize-space()][1][normalize-space()={literal}]"
-            yield _candidate(f"//{tag}/{first.tag}[{last}]{inner}{end}", "", cost + more, "label")
-            yield _candidate(f"//{tag}[{has}]/{first.tag}{inner}{end}", "", cost + more + 0.2, "label")
+            yield Candidate(f"//{tag}/{first.tag}[{last}]{inner}{end}", "", cost + more, "label")
+            yield Candidate(f"//{tag}[{has}]/{first.tag}{inner}{end}", "", cost + more + 0.2, "label")
             start = f"starts-with(normalize-space(),{literal})"
-            yield _candidate(f"//{tag}[{start}]/{first.tag}{inner}{end}", "", cost + more + 0.1, "label")
+            yield Candidate(f"//{tag}[{start}]/{first.tag}{inner}{end}", "", cost + more + 0.1, "label")
 
 
 class _Label(NamedTuple):
     text: str
     holder: Element
     position: int
+    cost: float
 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text.lower()))
-
-
-def _candidate(xpath: str, css: str, cost: float, family: str) -> Candidate:
-    return Candidate(xpath, css, cost, family)
 
 
 def _counted(element: Element) -> Step:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.missions.records.learning.execution import FieldRule, run_field
 from lycosa.missions.records.learning.places import PageIndex
 from lycosa.missions.records.learning.schema_text import FieldScores, write_schema
-from lycosa.missions.records.learning.selection import ValueCounts, FieldExamples, count
+from lycosa.missions.records.learning.selection import FieldExamples, ValueCounts, count
 from lycosa.parse import Doc
 
 #: So many pages teach, unless told otherwise; more add little, and the others tell how good the rules are.

@@ -52,5 +52,7 @@ def _rules(rules: tuple[str, ...]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A rule as people like to read it: in single quotes, without escapes, where TOML allows it."""
-    return f"'{text}'" if "'" not in text and '"' in text and text.isprintable() else quoted(text)
+    """A rule as people like to read it: without escapes where TOML allows it, but for what nobody would see."""
+    if "'" not in text and '"' in text and text.isprintable():
+        return f"'{text}'"
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted(text))
