@@ -199,7 +199,7 @@ class _Page:
             others = self._tree.select('h2, h3, [class*="title" i], [class*="headline" i], [class*="titul" i]')[:40]
             title = _key(self._page_title())
             return next(
-                (e for e in others if len(e.text) < 500 and 8 < len(_key(e.text)) and title.startswith(_key(e.text))),
+                (e for e in others if len(e.text) < 500 and len(_key(e.text)) > 8 and title.startswith(_key(e.text))),
                 None,
             )
         wanted = _key(self._page_title() + " " + " ".join(self._meta.get("og:title", ())[:1]))
