@@ -1,1 +1,1 @@
-"""From pages to records: what to take of a page is described once, and can be changed and repeated."""
+"""The records mission: from pages to records, by schemas whose rules people can read, change and repeat."""

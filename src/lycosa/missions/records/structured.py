@@ -155,7 +155,10 @@ def _unescaped(text: str) -> str:
 
 
 def read_json_ld(tree: Document) -> list[StructuredItem]:
-    """The things of JSON-LD; what stands in @graph or a list is a thing of its own, references to it are followed."""
+    """The things of JSON-LD; what stands in @graph or a list is a thing of its own, references to it are followed.
+
+    Things may so refer to each other in rings: `walk_items` visits each once.
+    """
     items: list[StructuredItem] = []
     for value in load_json_ld(tree):
         items += _read_nodes(value, 0)
