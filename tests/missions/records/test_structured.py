@@ -117,5 +117,9 @@ def test_hostile_data_is_bounded() -> None:
         "<div itemscope id=a itemref=a><p itemprop=x>1",
     ):
         assert isinstance(read_structured(turbohtml.parse(page), base="http://a.test/"), list)
+    many = "".join(f'<i id=r{n} itemprop=p itemscope itemref="r{(n + 1) % 50} r{(n + 2) % 50}"></i>' for n in range(50))
+    read_microdata(turbohtml.parse(f'<div itemscope itemref="r0"></div>{many}'))
+    own = '<script type="application/ld+json">{"@id": "#a", "@type": "T", "name": {"@id": "#a"}}</script>'
+    assert select_values(read_json_ld(turbohtml.parse(own)), "T/name") == ["#a"]
     ring = '<p vocab="http://v/" resource="#a"><a property="x" href="#b"></a></p><p resource="#b" vocab="http://v/">'
     assert read_rdfa(turbohtml.parse(ring + '<a property="x" href="#a"></a>'), base="http://a.test/")

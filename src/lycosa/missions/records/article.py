@@ -148,6 +148,15 @@ _ROLE = re.compile(
 )
 
 
+_LISTED = re.compile(r"[;|\n]|, |\band\b|\bund\b")
+#: Where the family name stands first, before a comma.
+_TURNED = frozenset({"citation_author", "dc.creator", "dcterms.creator", "dc:creator"})
+_PARTICLES = frozenset(("de", "del", "della", "di", "da", "dos", "das", "du", "van", "von", "der", "den", "el", "la"))
+_CONTAINERS = frozenset(
+    {"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"}
+)
+
+
 class _Page:
     """The witnesses of a page."""
 
@@ -199,7 +208,7 @@ class _Page:
             others = self._tree.select('h2, h3, [class*="title" i], [class*="headline" i], [class*="titul" i]')[:40]
             title = _key(self._page_title())
             return next(
-                (e for e in others if len(e.text) < 500 and 8 < len(_key(e.text)) and title.startswith(_key(e.text))),
+                (e for e in others if len(e.text) < 500 and len(_key(e.text)) > 8 and title.startswith(_key(e.text))),
                 None,
             )
         wanted = _key(self._page_title() + " " + " ".join(self._meta.get("og:title", ())[:1]))
@@ -357,11 +366,6 @@ class _Page:
         return find_date(text[:200], language=self.language)
 
 
-#: Where the family name stands first, before a comma.
-_TURNED = frozenset({"citation_author", "dc.creator", "dcterms.creator", "dc:creator"})
-_PARTICLES = frozenset(("de", "del", "della", "di", "da", "dos", "das", "du", "van", "von", "der", "den", "el", "la"))
-
-
 def _persons(item: StructuredItem) -> list[str]:
     """The authors of a thing that are no organisations."""
     values = item.properties.get("author") or item.properties.get("creator") or []
@@ -397,11 +401,6 @@ def _confirms(witnesses: list[str], heading: str) -> bool:
     return False
 
 
-_CONTAINERS = frozenset(
-    {"html", "body", "main", "article", "ul", "ol", "table", "form", "nav", "script", "meta", "link", "input", "img"}
-)
-
-
 def _key(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
@@ -426,6 +425,3 @@ def _names(texts: Iterable[str], *, split: bool, turned: bool = False) -> list[s
             if 1 < len(name) <= _MAX_NAME and not _NO_NAME.search(name) and len(name.split()) <= 6:
                 found.setdefault(_key(name), name)
     return list(found.values())[:_MAX_AUTHORS]
-
-
-_LISTED = re.compile(r"[;|\n]|, |\band\b|\bund\b")

@@ -18,6 +18,10 @@ from turbohtml import Document, Element, Text
 _MAX_DEPTH = 250
 _MAX_BLOCKS = 50_000
 _MAX_NAMES = 500
+#: A text of fewer characters is none.
+_LITTLE = 200
+#: So many blocks before the text, at most, the heading of the page may stand.
+_LEAD_BLOCKS = 30
 
 _PHRASING = (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb ruby s samp small span"
@@ -29,6 +33,18 @@ _WITHOUT_PROSE = (
     " object embed canvas map rp rt dialog datalist progress meter menu"
 )
 _SILENT = frozenset(_WITHOUT_PROSE.split())
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
+#: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
+#: An element named as the text's own counts as part of it, and frees what stands around it.
+_NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
+_ASIDE_TAGS = {
+    "footer": _FOREIGN,
+    "aside": _FOREIGN,
+    "form": _BESIDE,
+    "figcaption": _BESIDE,
+    "figure": _BESIDE,
+    "noscript": _BESIDE,
+}
 _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
 
@@ -53,7 +69,8 @@ _ASIDE = re.compile(
     + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
     r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
     r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
-    r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint|caption|figcaption|credit|photo-?credit|slideshow|gallery"
+    r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint"
+    r"|caption|figcaption|credit|photo-?credit|slideshow|gallery"
     r"|carousel|slider|byline|dateline|timestamp|meta|metadata|post-?meta|entry-?meta|article-?meta|infobox|toc"
     r"|table-of-contents|references|search|dialog|alert|notice" + _END,
     re.IGNORECASE,
@@ -186,19 +203,6 @@ def _grade_names(names: str) -> int:
     return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
 
 
-#: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
-#: An element named as the text's own counts as part of it, and frees what stands around it.
-_NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
-_ASIDE_TAGS = {
-    "footer": _FOREIGN,
-    "aside": _FOREIGN,
-    "form": _BESIDE,
-    "figcaption": _BESIDE,
-    "figure": _BESIDE,
-    "noscript": _BESIDE,
-}
-
-
 def _joined(value: str | list[str] | None) -> str:
     return "" if value is None else value if isinstance(value, str) else " ".join(value)
 
@@ -225,10 +229,6 @@ def read_main_text(tree: Document) -> MainText:
         box = boxes[best]
         kept = [block.text for block in blocks[box.first : box.last] if not boxes[block.box].aside]
     return MainText("\n".join(kept), boxes[best].element)
-
-
-#: A text of fewer characters is none.
-_LITTLE = 200
 
 
 def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
@@ -278,9 +278,6 @@ def _weigh(block: _Block) -> float:
     if plain >= 80 or (plain >= 35 and text.endswith(_ENDS)) or block.tag in ("p", "pre", "blockquote") and plain >= 25:
         return plain - links
     return -15.0
-
-
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
 
 
 def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
@@ -359,7 +356,3 @@ def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]
         for block in between
         if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
     ]
-
-
-#: So many blocks before the text, at most, the heading of the page may stand.
-_LEAD_BLOCKS = 30

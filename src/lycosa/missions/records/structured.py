@@ -22,6 +22,7 @@ from lycosa.missions.records import rdfa
 _MAX_SCRIPT = 4_000_000
 _MAX_ITEMS = 5000
 _MAX_DEPTH = 40
+_MAX_NAMING = 3
 _SCHEMA = re.compile(r"https?://(?:www\.)?schema\.org/|schema:")
 #: RE2, whose cost is linear: these run over megabytes that others wrote.
 _COMMENTS = re2.compile(r"(?ms)/\*.*?\*/|^\s*//[^\n]*$|<!--|-->|<!\[CDATA\[|\]\]>")
@@ -41,10 +42,10 @@ class StructuredItem(Struct):
     id: str = ""
     properties: dict[str, list[str | StructuredItem]] = field(default_factory=dict)
 
-    def texts(self, *names: str) -> list[str]:
+    def texts(self, *names: str, depth: int = 0) -> list[str]:
         """The values of the first of these properties that has any, as text; a thing stands for its name."""
         for name in names:
-            found = [_name(value) for value in self.properties.get(name, ())]
+            found = [_name(value, depth) for value in self.properties.get(name, ())]
             if any(found):
                 return [text for text in found if text]
         return []
@@ -54,8 +55,12 @@ class StructuredItem(Struct):
         return next(iter(self.texts(*names)), "")
 
 
-def _name(value: str | StructuredItem) -> str:
-    return value if isinstance(value, str) else value.text("name", "@value", "headline", "text", "url") or value.id
+def _name(value: str | StructuredItem, depth: int = 0) -> str:
+    if isinstance(value, str):
+        return value
+    # A thing may be named by itself: references make rings.
+    names = value.texts("name", "headline", "text", "url", depth=depth + 1) if depth < _MAX_NAMING else []
+    return next(iter(names), value.id)
 
 
 def read_structured(tree: Document, *, base: str = "") -> list[StructuredItem]:
@@ -150,7 +155,10 @@ def _unescaped(text: str) -> str:
 
 
 def read_json_ld(tree: Document) -> list[StructuredItem]:
-    """The things of JSON-LD; what stands in @graph or a list is a thing of its own, references to it are followed."""
+    """The things of JSON-LD; what stands in @graph or a list is a thing of its own, references to it are followed.
+
+    Things may so refer to each other in rings: `walk_items` visits each once.
+    """
     items: list[StructuredItem] = []
     for value in load_json_ld(tree):
         items += _read_nodes(value, 0)
@@ -224,41 +232,54 @@ def read_microdata(tree: Document, *, base: str = "") -> list[StructuredItem]:
     tops = [e for e in tree.select("[itemscope]") if e.attr("itemprop") is None]
     refers = tree.select_one("[itemref]") is not None
     by_id = {str(e.attr("id")): e for e in reversed(tree.select("[id]"))} if refers else {}
-    return [_read_item(e, by_id, base, set(), 0) for e in tops[:_MAX_ITEMS]]
+    reader = _MicrodataReader(by_id, base)
+    return [reader.read(e, frozenset()) for e in tops[:_MAX_ITEMS]]
 
 
-def _read_item(scope: Element, by_id: dict[str, Element], base: str, above: set[Element], depth: int) -> StructuredItem:
-    types = (scope.attr("itemtype") or "").split()
-    item = StructuredItem(syntax="microdata", types=[short_name(each) for each in types])
-    if (identity := scope.attr("itemid")) is not None:
-        item.id = _resolve(identity, base)
-    if scope in above or depth > _MAX_DEPTH:
+class _MicrodataReader:
+    """Reads items; references can multiply them, so that only so many are read of a page."""
+
+    def __init__(self, by_id: dict[str, Element], base: str) -> None:
+        self._by_id = by_id
+        self._base = base
+        self._left = _MAX_ITEMS
+
+    def read(self, scope: Element, above: frozenset[Element]) -> StructuredItem:
+        """Read an element with @itemscope, within those `above`."""
+        types = (scope.attr("itemtype") or "").split()
+        item = StructuredItem(syntax="microdata", types=[short_name(each) for each in types])
+        if (identity := scope.attr("itemid")) is not None:
+            item.id = _resolve(identity, self._base)
+        self._left -= 1
+        if scope in above or len(above) > _MAX_DEPTH or self._left < 0:
+            return item
+        above = above | {scope}
+        seen: set[Element] = {scope}
+        todo = list(reversed(self._find_roots(scope)))
+        while todo:
+            e = todo.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            names = (e.attr("itemprop") or "").split()
+            is_scope = e.attr("itemscope") is not None
+            if names:
+                value = self.read(e, above) if is_scope else _read_value(e, self._base)
+                for name in dict.fromkeys(names):
+                    item.properties.setdefault(short_name(name), []).append(value)
+            if not is_scope:
+                todo += [child for child in reversed(list(e.children)) if isinstance(child, Element)]
         return item
-    above = above | {scope}
-    roots: list[Element] = [e for e in scope.children if isinstance(e, Element)]
-    for name in (scope.attr("itemref") or "").split()[:100]:
-        if (other := by_id.get(name)) is not None:
-            # Who refers to an item that is no property means what is in it.
-            lone = other.attr("itemscope") is not None and other.attr("itemprop") is None
-            roots += [e for e in other.children if isinstance(e, Element)] if lone else [other]
-    seen: set[Element] = set()
-    todo = list(reversed(roots))
-    while todo:
-        e = todo.pop()
-        if e in seen or e is scope:
-            continue
-        seen.add(e)
-        attrs = e.attrs
-        is_scope = "itemscope" in attrs
-        if "itemprop" in attrs:
-            value: str | StructuredItem = (
-                _read_item(e, by_id, base, above, depth + 1) if is_scope else _read_value(e, base)
-            )
-            for name in dict.fromkeys((e.attr("itemprop") or "").split()):
-                item.properties.setdefault(short_name(name), []).append(value)
-        if not is_scope:
-            todo += [child for child in reversed(list(e.children)) if isinstance(child, Element)]
-    return item
+
+    def _find_roots(self, scope: Element) -> list[Element]:
+        """Where the properties of an item are looked for: in it, and in what it refers to."""
+        roots = [e for e in scope.children if isinstance(e, Element)]
+        for name in (scope.attr("itemref") or "").split()[:100]:
+            if (other := self._by_id.get(name)) is not None:
+                # Who refers to an item that is no property means what is in it.
+                is_lone = other.attr("itemscope") is not None and other.attr("itemprop") is None
+                roots += [e for e in other.children if isinstance(e, Element)] if is_lone else [other]
+        return roots
 
 
 _ADDRESSES = {
