@@ -38,6 +38,7 @@ BUILT_IN = {
     "geo": "lycosa.missions.geo.plugin:plugin",
     "xml": "lycosa.missions.xml.plugin:plugin",
     "documents": "lycosa.missions.documents.plugin:plugin",
+    "records": "lycosa.missions.records.plugin:plugin",
 }
 
 
