@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import compress
+from itertools import compress, repeat
 from operator import attrgetter, not_
 from typing import overload
 
@@ -309,7 +309,7 @@ class TaggedPage:
 
     def elem(self, name: str = "", *, inside: Piece | PieceSet | None = None) -> PieceSet:
         """All elements, or those of a name; comments are `!--`, the document type `!doctype`."""
-        found = self._remember("elem", name, lambda: PieceSet(self, self._pieces_named(name), ordered=True))
+        found = self._remember("elem", name, lambda: self._find_named(name))
         return found if inside is None else found.inside(inside)
 
     def css(self, selector: str) -> PieceSet:
@@ -351,11 +351,17 @@ class TaggedPage:
         ends = PieceSet(self, [first, last])
         return Piece(self, min(p.begin & ~1 for p in ends), max(p.end + 1 & ~1 for p in ends))
 
-    def _pieces_named(self, name: str) -> Iterator[Piece]:
-        if not self._places_of:
-            for place, known in enumerate(self.row.names):
-                self._places_of.setdefault(known, []).append(place)
-        return map(self._piece, self._places_of.get(name, ()) if name else range(len(self.row.nodes)))
+    def _find_named(self, name: str) -> PieceSet:
+        row = self.row
+        begins, ends, nodes = row.begins, row.ends, row.nodes
+        if name:
+            if not self._places_of:
+                for place, known in enumerate(row.names):
+                    self._places_of.setdefault(known, []).append(place)
+            places = self._places_of.get(name, [])
+            begins, ends = [begins[place] for place in places], [ends[place] for place in places]
+            nodes = [nodes[place] for place in places]
+        return PieceSet(self, map(Piece, repeat(self), begins, ends, nodes), ordered=True)
 
     def _piece(self, place: int) -> Piece:
         return Piece(self, self.row.begins[place], self.row.ends[place], self.row.nodes[place])
@@ -456,16 +462,17 @@ class TaggedPage:
         self.spend(1 + (last - first) // _CHARS)
         text = self.row.stream if last - first == len(self.row.stream) else self.row.stream[first:last]
         found = []
+        position = self.row.position
         for spans in find_spans(pattern, text):
-            parts = tuple(
-                (self.row.position(first + low), self.row.position(first + high - 1) + 2)
-                if low < high
-                else (begin, begin)  # a group that is empty, or took no part
-                for low, high in spans
-            )
             self.spend(_MATCH)
-            groups = tuple(Piece(self, *part) for part in parts) if len(parts) > 1 else ()
-            found.append(Piece(self, *parts[0], None, groups))
+            (low, high), *groups = spans
+            parts = tuple(
+                Piece(self, position(first + low), position(first + high - 1) + 2)
+                if low < high
+                else Piece(self, begin, begin)  # a group that is empty, or took no part
+                for low, high in (spans if groups else ())
+            )
+            found.append(Piece(self, position(first + low), position(first + high - 1) + 2, None, parts))
         return found
 
     def _sequences(self, members: Sequence[str]) -> Iterator[Piece]:
