@@ -465,15 +465,20 @@ class TaggedPage:
         position = self.row.position
         for spans in find_spans(pattern, text):
             self.spend(_MATCH)
-            (low, high), *groups = spans
-            parts = tuple(
-                Piece(self, position(first + low), position(first + high - 1) + 2)
-                if low < high
-                else Piece(self, begin, begin)  # a group that is empty, or took no part
-                for low, high in (spans if groups else ())
-            )
-            found.append(Piece(self, position(first + low), position(first + high - 1) + 2, None, parts))
+            low, high = spans[0]
+            groups = self._groups(spans, first, begin) if len(spans) > 1 else ()
+            found.append(Piece(self, position(first + low), position(first + high - 1) + 2, None, groups))
         return found
+
+    def _groups(self, spans: list[tuple[int, int]], first: int, begin: int) -> tuple[Piece, ...]:
+        """A match and its groups; one that is empty, or took no part, is nowhere."""
+        position = self.row.position
+        return tuple(
+            Piece(self, position(first + low), position(first + high - 1) + 2)
+            if low < high
+            else Piece(self, begin, begin)
+            for low, high in spans
+        )
 
     def _sequences(self, members: Sequence[str]) -> Iterator[Piece]:
         if not members:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
+from operator import ge, gt, le, lt, or_
 from typing import NamedTuple
 
 _FAR = 1 << 62
@@ -28,23 +29,31 @@ def find_equal(p: Spans, q: Spans) -> list[bool]:
 
 def find_inside(p: Spans, q: Spans) -> list[bool]:
     """Begin no earlier, end no later, and are not equal."""
-    begins = q.begins
     furthest = list(accumulate(q.ends, max, initial=-1))  # the last end among the first k
-    return [
-        furthest[bisect_left(begins, begin)] >= end or furthest[bisect_right(begins, begin)] > end
-        for begin, end in zip(*p, strict=True)
-    ]
+    lefts, rights = _ranks(p, q)
+    found = map(ge, map(furthest.__getitem__, lefts), p.ends)
+    if rights is None:
+        return list(found)
+    return list(map(or_, found, map(gt, map(furthest.__getitem__, rights), p.ends)))
 
 
 def find_contain(p: Spans, q: Spans) -> list[bool]:
     """Begin no later, end no earlier, and are not equal."""
-    begins = q.begins
     nearest = list(accumulate(reversed(q.ends), min, initial=_FAR))
     nearest.reverse()  # the first end from the k-th on
-    return [
-        nearest[bisect_right(begins, begin)] <= end or nearest[bisect_left(begins, begin)] < end
-        for begin, end in zip(*p, strict=True)
-    ]
+    lefts, rights = _ranks(p, q)
+    found = map(le, map(nearest.__getitem__, lefts if rights is None else rights), p.ends)
+    if rights is None:
+        return list(found)
+    return list(map(or_, found, map(lt, map(nearest.__getitem__, lefts), p.ends)))
+
+
+def _ranks(p: Spans, q: Spans) -> tuple[list[int], list[int] | None]:
+    """How many q begin before each p, and how many before it or with it; None when none begins with one."""
+    lefts = list(map(bisect_left, repeat(q.begins), p.begins))
+    if set(q.begins).isdisjoint(p.begins):
+        return lefts, None
+    return lefts, list(map(bisect_right, repeat(q.begins), p.begins))
 
 
 def find_before(p: Spans, q: Spans) -> list[bool]:
