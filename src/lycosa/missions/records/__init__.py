@@ -1,1 +1,1 @@
-"""The records mission: the fields of what pages show, by schemas that people write, learn from examples, or need not."""
+"""The records mission: the fields of what pages show, by schemas that people write, learn, or need not."""

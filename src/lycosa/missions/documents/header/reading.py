@@ -18,7 +18,7 @@ from lycosa.missions.documents.header.people import Institution, Named, once, re
 from lycosa.missions.documents.header.references import DOI, find_references
 from lycosa.missions.documents.header.rights import find_rights
 from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
-from lycosa.missions.documents.header.titles import Candidate, find_titles
+from lycosa.missions.documents.header.titles import TitleCandidate, find_titles
 from lycosa.missions.documents.header.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.text.layout import Layout, Line
@@ -193,7 +193,7 @@ def _evidence(line: Line | None, rule: str) -> tuple[Evidence, ...]:
     return (Evidence(source="text", rule=rule, page=line.page, box=line.box, quote=plain(line.text)[:200]),)
 
 
-def _title(one: Candidate) -> Finding:
+def _title(one: TitleCandidate) -> Finding:
     confidence = max(0.05, min(0.97, 0.35 + 0.1 * one.score))
     return Finding(
         value=one.text,

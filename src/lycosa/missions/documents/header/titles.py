@@ -34,7 +34,7 @@ _FILE_TITLE = re.compile(
 )
 
 
-class Candidate(Struct):
+class TitleCandidate(Struct):
     """Lines that may be the title."""
 
     text: str
@@ -61,12 +61,12 @@ def body_size(lines: list[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
-def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]:
+def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[TitleCandidate]:
     """Candidates, best first. `weights`: by a line's id, how probable it is of a title by the line model."""
     opening = layout.opening
     lines = [line for line in layout.lines if line.page < opening + 3 and line.size]
     body = body_size(layout.lines)
-    found: list[Candidate] = []
+    found: list[TitleCandidate] = []
     largest = {
         page: max((line.size for line in lines if line.page == page), default=0.0)
         for page in range(opening, opening + 3)
@@ -106,7 +106,7 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
             if likeness > 85:
                 score += 3.0
                 rule += ", embedded title"
-        found.append(Candidate(text, group, score, rule))
+        found.append(TitleCandidate(text, group, score, rule))
     if embedded and not any("embedded" in one.rule for one in found):
         found += _embedded_in_text(embedded, lines)
     found.sort(key=lambda one: -one.score)
@@ -116,7 +116,7 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[Candidate]
     return found[:6]
 
 
-def _prefer_first(found: list[Candidate]) -> None:
+def _prefer_first(found: list[TitleCandidate]) -> None:
     """Of two titles in the same letter, one a translation of the other, the first printed comes first."""
     best = found[0]
     for nth, other in enumerate(found[1:4], 1):
@@ -131,7 +131,7 @@ def _prefer_first(found: list[Candidate]) -> None:
             return
 
 
-def _extend(found: list[Candidate], *, cover: bool) -> None:
+def _extend(found: list[TitleCandidate], *, cover: bool) -> None:
     """Joins the best candidate with runs in the same letter just below it: covers set title and subtitle apart."""
     best = found[0]
     if not best.lines or "embedded" in best.rule:
@@ -154,7 +154,7 @@ def _extend(found: list[Candidate], *, cover: bool) -> None:
             found.remove(other)
 
 
-def _embedded_in_text(embedded: str, lines: list[Line]) -> list[Candidate]:
+def _embedded_in_text(embedded: str, lines: list[Line]) -> list[TitleCandidate]:
     """The embedded title as a candidate where the first pages print it."""
     letters = re.sub(r"[^a-z0-9]+", "", fold(embedded))
     text = ""
@@ -164,9 +164,9 @@ def _embedded_in_text(embedded: str, lines: list[Line]) -> list[Candidate]:
         text += re.sub(r"[^a-z0-9]+", "", fold(plain(line.text)))
     at = text.find(letters)
     if len(letters) < 10 or at < 0:
-        return [Candidate(embedded, [], -1.0, "embedded title")]
+        return [TitleCandidate(embedded, [], -1.0, "embedded title")]
     group = [line for line, start in zip(lines, starts, strict=True) if at - 1 <= start < at + len(letters)]
-    return [Candidate(embedded, group, 2.5, "embedded title, printed")]
+    return [TitleCandidate(embedded, group, 2.5, "embedded title, printed")]
 
 
 def _groups(lines: list[Line]) -> list[list[Line]]:
