@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
@@ -46,6 +46,16 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         raise UsageError("This is not for a terminal: name a file with -o, or a program with |.")
     else:
         yield sys.stdout.buffer
+
+
+def write_parts(output: str, parts: Iterable[bytes]) -> int:
+    """Write the parts of a file, whole or not at all, or into the pipe; returns how many there were."""
+    count = 0
+    with opened_bytes(output) as out:
+        for part in parts:
+            out.write(part)
+            count += 1
+    return count
 
 
 def report_written(output: str, said: str, *, partial: bool = False) -> None:

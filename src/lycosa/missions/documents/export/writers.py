@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,7 +17,7 @@ from lycosa.missions.documents.export.kinds import CatalogueListOptions, Catalog
 from lycosa.missions.documents.export.rows import row_of, write_rows
 from lycosa.missions.documents.graph import open_graph
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.output.destination import opened, opened_bytes
+from lycosa.output.destination import opened, write_parts
 from lycosa.output.export_folder import write_folder
 from lycosa.output.wording import counted
 
@@ -71,7 +71,7 @@ def write_dublin_core(collection: Collection, target: str, options: CatalogueOpt
     from lycosa.missions.documents.export import dublin_core
 
     with chosen(collection, options) as documents:
-        count = _write_parts(target, dublin_core.write_all(iter(documents))) - 2
+        count = write_parts(target, dublin_core.write_all(iter(documents))) - 2
     return Written(counted(count, "record"))
 
 
@@ -90,21 +90,21 @@ def write_bibtex(collection: Collection, target: str, options: CatalogueOptions)
     from lycosa.missions.documents.export.citations import list_bibtex
 
     with chosen(collection, options) as documents:
-        return Written(counted(_write_parts(target, list_bibtex(documents)), "entry"))
+        return Written(counted(write_parts(target, list_bibtex(documents)), "entry"))
 
 
 def write_ris(collection: Collection, target: str, options: CatalogueOptions) -> Written:
     from lycosa.missions.documents.export.citations import list_ris
 
     with chosen(collection, options) as documents:
-        return Written(counted(_write_parts(target, list_ris(documents)), "record"))
+        return Written(counted(write_parts(target, list_ris(documents)), "record"))
 
 
 def write_document_graph(collection: Collection, target: str, options: NoOptions) -> Written:
     from lycosa.missions.documents.export.graph_files import write_graphml
 
     with open_graph(collection) as graph:
-        _write_parts(target, write_graphml(graph))
+        write_parts(target, write_graphml(graph))
     return Written("the graph of documents, authors and affiliations")
 
 
@@ -120,15 +120,5 @@ def write_rdf(collection: Collection, target: str, options: CatalogueOptions) ->
     from lycosa.missions.documents.export.graph_files import write_turtle
 
     with chosen(collection, options) as documents:
-        _write_parts(target, write_turtle(documents))
+        write_parts(target, write_turtle(documents))
     return Written("documents, authors and affiliations")
-
-
-def _write_parts(target: str, parts: Iterable[bytes]) -> int:
-    """Write parts of a file, whole or not at all, or to a pipe; returns how many there were."""
-    count = 0
-    with opened_bytes(target) as out:
-        for part in parts:
-            out.write(part)
-            count += 1
-    return count

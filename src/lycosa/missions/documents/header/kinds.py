@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION, alternatives
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
@@ -90,23 +91,7 @@ def recognise_kind(layout: Layout) -> Finding:
     """The kind with how sure it is; "other" where nothing speaks for any."""
     opening = layout.opening
     head_lines = [line for line in layout.lines if line.page == opening]
-    scores: dict[str, float] = dict.fromkeys(
-        (
-            "article",
-            "thesis",
-            "report",
-            "proposal",
-            "poster",
-            "slides",
-            "notes",
-            "exercises",
-            "exam",
-            "cv",
-            "programme",
-            "form",
-        ),
-        0.0,
-    )
+    scores: dict[str, float] = dict.fromkeys((kind for kind in get_args(DocumentKind) if kind != "other"), 0.0)
     reasons: dict[str, str] = {}
     _score_words(layout, head_lines, scores=scores, reasons=reasons)
     _score_form(layout, head_lines, scores=scores, reasons=reasons)

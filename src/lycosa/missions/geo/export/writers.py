@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from lycosa.missions.geo.export.kinds import (
 from lycosa.missions.geo.inventory import listing
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import ServiceFilter, list_layers, list_services
-from lycosa.output.destination import opened, opened_bytes
+from lycosa.output.destination import opened, write_parts
 from lycosa.output.export_folder import write_folder
 from lycosa.output.table import write
 from lycosa.output.wording import counted
@@ -106,7 +106,7 @@ def write_footprints(collection: Collection, target: str, options: FootprintOpti
             features = geojson.service_features(_described(inventory, wanted))
         else:
             features = geojson.layer_features(list_layers(inventory, wanted))
-        count = _write_parts(target, (part.encode() for part in geojson.write_geojson(features)))
+        count = write_parts(target, (part.encode() for part in geojson.write_geojson(features)))
     return Written(counted(count - 1, "feature"))
 
 
@@ -116,7 +116,7 @@ def write_map(collection: Collection, target: str, options: InventoryOptions) ->
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
         entries = list(list_services(inventory, wanted))
-        _write_parts(target, (part.encode() for part in map_page.write_map(entries, list_layers(inventory, wanted))))
+        write_parts(target, (part.encode() for part in map_page.write_map(entries, list_layers(inventory, wanted))))
     return Written(f"a map of {counted(len(entries), 'service')}")
 
 
@@ -128,7 +128,7 @@ def write_stac(collection: Collection, target: str, options: InventoryOptions) -
         entries, layers = _described(inventory, wanted), list_layers(inventory, wanted)
         if target == "-" or target.lower().endswith((".jsonl", ".ndjson")):
             lines = (msgspec.json.encode(document) + b"\n" for document in stac.list_documents(entries, layers))
-            return Written(counted(_write_parts(target, lines), "document"))
+            return Written(counted(write_parts(target, lines), "document"))
         return Written(counted(write_folder(Path(target), stac.list_files(entries, layers), kind="stac"), "file"))
 
 
@@ -143,7 +143,7 @@ def write_iso(collection: Collection, target: str, options: IsoOptions) -> Writt
         else:
             records = iso.list_records(_described(inventory, wanted), layers)
         if target == "-" or target.lower().endswith(".xml"):
-            return Written(counted(_write_parts(target, iso.write_transaction(records)) - 3, "record"))
+            return Written(counted(write_parts(target, iso.write_transaction(records)) - 3, "record"))
         return Written(counted(write_folder(Path(target), iso.write_files(records), kind="iso"), "record"))
 
 
@@ -153,7 +153,7 @@ def write_healthcheck(collection: Collection, target: str, options: InventoryOpt
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
         entries = _described(inventory, wanted)
-        _write_parts(target, [write_list(entries)])
+        write_parts(target, [write_list(entries)])
     return Written(counted(len(entries), "service"))
 
 
@@ -175,13 +175,3 @@ def _filter(options: InventoryOptions) -> ServiceFilter:
 def _described(inventory: ServiceInventory, wanted: ServiceFilter) -> list[ServiceEntry]:
     """The services that are wanted and described themselves."""
     return [entry for entry in list_services(inventory, wanted) if entry.sources]
-
-
-def _write_parts(target: str, parts: Iterable[bytes]) -> int:
-    """Write parts of a text to a file, whole or not at all, or to a pipe; returns how many there were."""
-    count = 0
-    with opened_bytes(target) as out:
-        for part in parts:
-            out.write(part)
-            count += 1
-    return count
