@@ -64,7 +64,8 @@ class Repository:
         self._documents = documents
         self._by_identifier = {identifier_of(document): document for document in documents}
         self._name = name
-        self._contact = contact if re.fullmatch(r"[^\s@]+@[^\s@]+", contact) else "unknown@localhost.invalid"
+        address = contact.removeprefix("mailto:")
+        self._contact = address if re.fullmatch(r"[^\s@]+@[^\s@]+\.[^\s@.]+", address) else "unknown@localhost.invalid"
 
     def answer(self, arguments: list[tuple[str, str]], *, base: str) -> bytes:
         """The answer to a request with these arguments, at the address `base`."""
