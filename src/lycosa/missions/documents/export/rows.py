@@ -12,8 +12,8 @@ from lycosa.output.table import Format, write
 
 COLUMNS = (
     "url", "title", "authors", "affiliations", "emails", "language", "category", "subcategory", "abstract", "keywords",
-    "rights", "confidence", "evidence", "emails_printed", "emails_current", "contributors", "doi", "year", "wanted",
-    "permission", "format", "pages", "fetched", "linked_from", "references", "problem",
+    "rights", "confidence", "evidence", "confidences", "emails_printed", "emails_current", "contributors", "doi",
+    "year", "wanted", "permission", "format", "pages", "fetched", "linked_from", "references", "problem",
 )  # fmt: skip
 #: Columns of a table for people: those that fit.
 SHORT = ("url", "category", "title", "authors", "emails", "language", "confidence")
@@ -36,8 +36,9 @@ def row_of(document: DocumentDescription, *, permission: str = "") -> dict[str, 
         "abstract": document.abstract.value if document.abstract else "",
         "keywords": [each.value for each in document.keywords],
         "rights": [each.value for each in document.rights],
-        "confidence": _confidences(document),
+        "confidence": document.confidence,
         "evidence": _evidences(document),
+        "confidences": _confidences(document),
         "emails_printed": printed,
         "emails_current": current,
         "contributors": [f"{person.name} ({person.role})" for person in document.contributors],
@@ -60,7 +61,7 @@ def _is_printed(evidence: tuple[Evidence, ...]) -> bool:
 
 def _confidences(document: DocumentDescription) -> dict[str, Any]:
     """How sure each value is, by field; of lists one number per value."""
-    found: dict[str, Any] = {"document": document.confidence, "category": document.kind.confidence}
+    found: dict[str, Any] = {"category": document.kind.confidence}
     for name in ("title", "language", "abstract"):
         value = getattr(document, name)
         if value is not None:
@@ -108,7 +109,7 @@ def write_rows(rows: Iterator[dict[str, Any]], out: TextIO, *, form: Format, raw
 
 def _cell(value: Any) -> str | int | float | None:
     if isinstance(value, dict):
-        return str(value["document"]) if "document" in value else msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value).decode()
     if isinstance(value, list):
         texts = [item if isinstance(item, str) else _short_evidence(item) for item in value]
         return "; ".join(text.replace(";", ",") for text in texts)
