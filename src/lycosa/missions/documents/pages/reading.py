@@ -68,7 +68,9 @@ def read_page(doc: Doc) -> PageFacts:
     if owner is not None:
         people.add(owner)
     emails = _read_emails(blocks, doc.url)
-    _read_people(blocks, people, owner, doc.url)
+    reader = _PeopleReader(people, owner, doc.url)
+    for block in blocks:
+        reader.read(block)
     text = " ".join(block.text for block in blocks if not block.is_margin)
     return (
         PageFacts(
@@ -233,71 +235,97 @@ def _strip_home(text: str) -> str:
     return re.sub(r"^(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg)\.?\s+(?:(?:Dr|Dra)\.?\s+)?", "", text)
 
 
-def _read_people(blocks: list[Block], people: _People, owner: Person | None, url: str) -> None:
-    """Persons in the blocks of a page, with the addresses beside them."""
-    last: Person | None = None  # to whom an address in the next blocks may belong
-    since = 0
-    role_above: Role | None = None
-    for block in blocks:
-        emails = _emails_of(block)
-        if block.tag in ("h1", "h2", "h3", "h4", "h5", "h6", "dt"):
-            label = _LABEL.search(block.text)
-            role_above = _role_of(label) if label and len(block.text) < 60 else None
-            if role_above == "teacher" and block.tag == "h1":
-                role_above = "member"  # the page lists the staff of a place, not of a course
-        names = [name for name in _names_of(block, with_role=role_above is not None) if name.confidence >= 0.6]
-        since += 1
+#: Blocks for which the last person that was named may have the address that they hold.
+_NEAR = 3
+_SURE_NAME = 0.6
+_LISTED = frozenset({"tr", "li", "dd", "dt", "div", "p"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
+_MAX_NAMES = 50
+
+
+class _PeopleReader:
+    """Reads the blocks of a page in their order: whom they name, as what, and whose the addresses are."""
+
+    def __init__(self, people: _People, owner: Person | None, url: str) -> None:
+        self._people = people
+        self._owner = owner
+        self._url = url
+        self._role_above: Role | None = None  # what the heading above makes of people
+        self._last: Person | None = None  # whom a block named last
+        self._since = 0  # blocks since then
+
+    def read(self, block: Block) -> None:
+        """Take over what a block says of people."""
+        self._since += 1
+        if block.tag in _HEADINGS:
+            self._role_above = _role_of_heading(block)
+        emails = [email for email in _emails_of(block) if not is_impersonal(email)]
         if block.is_margin and not emails:
-            continue
-        if names and len(names) * 10 <= max(10, len(block.text)):
-            for name in names[:50]:
-                role = _role_in(block.text, name) or (role_above if block.tag not in ("h1", "h2") else None)
-                if role is None and (
-                    block.tag in ("tr", "li", "dd", "dt", "div", "p")
-                    and (_POSITION.search(block.text) or emails)
-                    and len(block.text) < 300
-                ):
-                    role = "member"
-                own = [email for email in emails if len(names) == 1 or fits_address(name.name, email) >= 0.6]
-                if len(names) == 1 and len(own) > 1:
-                    fitting = [email for email in own if fits_address(name.name, email) >= 0.5]
-                    own = fitting or own[:1] if len(own) <= 2 else fitting
-                own = [email for email in own if not is_impersonal(email)]
-                person = people.add(
-                    _person(
-                        name.name,
-                        name.confidence,
-                        url,
-                        rule=f"{block.tag}: {role or 'name'}",
-                        role=role or "other",
-                        emails=own,
-                        affiliations=find_organisations(block.text) if role in ("member", "teacher") or own else [],
-                        quote=block.text[:200],
-                        page=next((link.url for link in block.links if link.text == name.name), ""),
-                    )
-                )
-                last, since = person, 0
-        elif emails:
-            who = owner if owner is not None and (last is None or since > 3) else last if since <= 3 else owner
+            return
+        found = _names_of(block, with_role=self._role_above is not None)
+        names = [name for name in found if name.confidence >= _SURE_NAME]
+        if names and 10 * len(names) <= max(10, len(block.text)):
+            for name in names[:_MAX_NAMES]:
+                self._add_name(name, block, emails if len(names) == 1 else _fitting(name, emails, 0.6))
+        else:
             for email in emails:
-                if is_impersonal(email):
-                    continue
-                bearers = [person for person in people.everybody() if fits_address(person.name, email) >= 0.8]
-                target = bearers[0] if len(bearers) == 1 else who
-                if target is None or (owner is None and since > 3 and not bearers):
-                    continue
-                sure = min(target.confidence, 0.9) if bearers or since <= 2 or target is owner else 0.6
-                people.add(
-                    _person(
-                        target.name,
-                        sure,
-                        url,
-                        rule="address near the name",
-                        role=target.role,
-                        emails=[email],
-                        quote=block.text[:200],
-                    )
-                )
+                self._add_address(email, block)
+
+    def _add_name(self, name: FoundName, block: Block, emails: list[str]) -> None:
+        role = _role_in(block.text, name) or (self._role_above if block.tag not in ("h1", "h2") else None)
+        is_listed = block.tag in _LISTED and len(block.text) < 300
+        if role is None and is_listed and (_POSITION.search(block.text) or _emails_of(block)):
+            role = "member"
+        if len(emails) > 1:
+            emails = _fitting(name, emails, 0.5) or emails[: 1 if len(emails) == 2 else 0]
+        self._last = self._people.add(
+            _person(
+                name.name,
+                name.confidence,
+                self._url,
+                rule=f"{block.tag}: {role or 'name'}",
+                role=role or "other",
+                emails=emails,
+                affiliations=find_organisations(block.text) if role in ("member", "teacher") or emails else [],
+                quote=block.text[:200],
+                page=next((link.url for link in block.links if link.text == name.name), ""),
+            )
+        )
+        self._since = 0
+
+    def _add_address(self, email: str, block: Block) -> None:
+        """Give an address without a name to the one person whom it fits, or to whom was named last, or to the owner."""
+        bearers = [person for person in self._people.everybody() if fits_address(person.name, email) >= 0.8]
+        near = self._last if self._since <= _NEAR else None
+        target = bearers[0] if len(bearers) == 1 else near or self._owner
+        if target is None:
+            return
+        is_sure = bool(bearers) or self._since < _NEAR or target is self._owner
+        self._people.add(
+            _person(
+                target.name,
+                min(target.confidence, 0.9) if is_sure else _SURE_NAME,
+                self._url,
+                rule="address near the name",
+                role=target.role,
+                emails=[email],
+                quote=block.text[:200],
+            )
+        )
+
+
+def _fitting(name: FoundName, emails: list[str], least: float) -> list[str]:
+    return [email for email in emails if fits_address(name.name, email) >= least]
+
+
+def _role_of_heading(block: Block) -> Role | None:
+    """What a heading makes of the people below it."""
+    label = _LABEL.search(block.text)
+    if label is None or len(block.text) >= 60:
+        return None
+    role = _role_of(label)
+    # The first heading of a page that lists teachers is of a staff, not of a course.
+    return "member" if role == "teacher" and block.tag == "h1" else role
 
 
 def _names_of(block: Block, *, with_role: bool) -> list[FoundName]:
