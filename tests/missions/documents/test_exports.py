@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from pathlib import Path
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
@@ -11,14 +12,18 @@ from xml.etree import ElementTree
 import bibtexparser
 import pyoxigraph
 import pytest
+from lxml import etree
 from msgspec.structs import replace
+from sickle import Sickle
 from support.command_line import run
 
 from lycosa import Collection
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.oai import PAGE_SIZE, Repository
+from lycosa.missions.documents.oai_server import OaiServer
 
 SITE = "http://www.faculty.test"
+_OAI_SCHEMA = etree.RelaxNG(etree.parse(Path(__file__).parents[2] / "support/oai_pmh.rng"))
 OAI = "{http://www.openarchives.org/OAI/2.0/}"
 
 
@@ -137,7 +142,10 @@ def repository(collection: Path) -> Repository:
 
 
 def answer(source: Repository, query: str) -> ElementTree.Element:
-    return ElementTree.fromstring(source.answer(parse_qsl(query), base="http://x/"))
+    """The answer to a request, which must be as the protocol's schema has it."""
+    text = source.answer(parse_qsl(query), base="http://x/")
+    _OAI_SCHEMA.assertValid(etree.fromstring(text))
+    return ElementTree.fromstring(text)
 
 
 def test_harvesters_get_records(crawled: Path) -> None:
@@ -179,6 +187,24 @@ def test_long_lists_come_in_pages(crawled: Path) -> None:
         token = page.findtext(f"{OAI}resumptionToken")
         query = f"verb=ListIdentifiers&resumptionToken={token}" if token else ""
     assert seen == 280 > PAGE_SIZE
+
+
+def test_a_real_harvester_reads_it(crawled: Path) -> None:
+    """Sickle takes every record over HTTP."""
+    server = OaiServer(("127.0.0.1", 0), str(crawled), only_granted=False)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        harvester = Sickle(f"http://127.0.0.1:{server.server_address[1]}/")
+        records = list(harvester.ListRecords(metadataPrefix="oai_dc"))
+        assert len(records) == 7
+        assert {name for record in records for name in record.metadata["creator"]} >= {
+            "Casali, Ana",
+            "Ruiz Gómez, Marta",
+        }
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize(

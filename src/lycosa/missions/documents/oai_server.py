@@ -16,7 +16,9 @@ from lycosa.missions.documents.oai import Repository
 _MAX_BODY = 64 * 1024
 
 
-class _Server(ThreadingHTTPServer):
+class OaiServer(ThreadingHTTPServer):
+    """Serves one collection; its documents are read for each request."""
+
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], folder: str, *, only_granted: bool) -> None:
@@ -39,7 +41,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: OaiServer
     timeout = 30
 
     def do_GET(self) -> None:
@@ -74,7 +76,7 @@ def serve(folder: str, *, host: str, port: int, only_granted: bool) -> None:
     with Collection(folder) as collection, open_catalogue(collection):
         pass  # complaints come before the port is opened, and the first request does not wait
     try:
-        server = _Server((host, port), folder, only_granted=only_granted)
+        server = OaiServer((host, port), folder, only_granted=only_granted)
     except OSError as error:
         raise UsageError(f"{host}:{port} cannot be listened on ({error.strerror}): name another with --port.") from None
     with server:
