@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lycosa.missions.documents.formats import format_by_suffix, format_of
+from lycosa.missions.documents.text.words import fold
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -17,69 +18,16 @@ TELLING_WORDS = 0.3
 
 #: Words of links and addresses that lead to documents or to those who wrote them.
 _TELLING = frozenset(
-    [
-        "apuntes",
-        "notas",
-        "practica",
-        "practicas",
-        "ejercicios",
-        "problemas",
-        "examen",
-        "examenes",
-        "tesis",
-        "tfg",
-        "tfm",
-        "publicaciones",
-        "articulos",
-        "docencia",
-        "asignatura",
-        "asignaturas",
-        "material",
-        "materiales",
-        "investigacion",
-        "profesores",
-        "personal",
-        "docentes",
-        "departamento",
-        "docente",
-        "equipo",
-        "notes",
-        "lecture",
-        "lectures",
-        "slides",
-        "exercises",
-        "exams",
-        "exam",
-        "thesis",
-        "theses",
-        "dissertation",
-        "publications",
-        "papers",
-        "research",
-        "teaching",
-        "course",
-        "courses",
-        "staff",
-        "people",
-        "faculty",
-        "department",
-        "materials",
-        "preprints",
-        "pubs",
-        "download",
-        "artigos",
-        "publicacoes",
-        "docencia",
-        "disciplinas",
-        "aulas",
-        "listas",
-        "provas",
-        "teses",
-        "dissertacoes",
-        "professores",
-        "pesquisa",
-    ]
-)
+    {
+        "apuntes", "notas", "practica", "practicas", "ejercicios", "problemas", "examen", "examenes", "tesis", "tfg",
+        "tfm", "publicaciones", "articulos", "docencia", "asignatura", "asignaturas", "material", "materiales",
+        "investigacion", "profesores", "personal", "docentes", "departamento", "docente", "equipo", "notes",
+        "lecture", "lectures", "slides", "exercises", "exams", "exam", "thesis", "theses", "dissertation",
+        "publications", "papers", "research", "teaching", "course", "courses", "staff", "people", "faculty",
+        "department", "materials", "preprints", "pubs", "download", "artigos", "publicacoes", "disciplinas", "aulas",
+        "listas", "provas", "teses", "dissertacoes", "professores", "pesquisa",
+    }
+)  # fmt: skip
 
 
 class Documents(Quarry):
@@ -119,6 +67,4 @@ class Documents(Quarry):
 
 
 def _split(text: str) -> list[str]:
-    from lycosa.missions.documents.text.words import fold
-
     return fold(text[:500]).split()

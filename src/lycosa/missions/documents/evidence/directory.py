@@ -7,7 +7,7 @@ and Julia García) is tied to neither.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -177,10 +177,6 @@ class Directory:
         """The entry of an author of a document: the only one that fits, or a new one."""
         found = self.find(name)
         return found[0] if len(found) == 1 else self._new(name)
-
-    def with_part(self, part: str) -> Iterator[Entry]:
-        """Everybody with this word in their name."""
-        return iter(self._by_part.get(part, ()))
 
 
 def _choose(found: list[Entry], mention: Mention) -> Entry | None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.graph import list_inlinks, scratch
+from lycosa.collection.graph import list_inlinks
 from lycosa.missions.documents.model import DocumentFacts, DocumentLink, PageFacts
 
 #: Pages above a page of which the walk goes on; more of them are a menu.
@@ -121,8 +121,3 @@ def build_graph(collection: Collection, addresses: set[str], store: apsw.Connect
     graph._parents = {url: tuple(found) for url, found in parents.items()}
     graph._words = dict(words)
     return graph
-
-
-def temporary_store() -> object:
-    """A store for a graph, which is gone when it is closed."""
-    return scratch()

@@ -13,49 +13,13 @@ from lycosa.parse import Doc
 
 #: Elements that begin a block of their own; a row of a table, with all its cells, is one block.
 _BLOCKS = frozenset(
-    [
-        "p",
-        "li",
-        "tr",
-        "dt",
-        "dd",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "div",
-        "section",
-        "article",
-        "header",
-        "footer",
-        "main",
-        "aside",
-        "nav",
-        "td",
-        "th",
-        "ul",
-        "ol",
-        "dl",
-        "table",
-        "tbody",
-        "thead",
-        "address",
-        "blockquote",
-        "figure",
-        "figcaption",
-        "form",
-        "fieldset",
-        "pre",
-        "body",
-        "center",
-        "details",
-        "summary",
-        "hr",
+    {
+        "p", "li", "tr", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "div", "section", "article", "header",
+        "footer", "main", "aside", "nav", "td", "th", "ul", "ol", "dl", "table", "tbody", "thead", "address",
+        "blockquote", "figure", "figcaption", "form", "fieldset", "pre", "body", "center", "details", "summary", "hr",
         "br",
-    ]
-)
+    }
+)  # fmt: skip
 _IN_ROWS = frozenset({"td", "th", "p", "div", "br", "ul", "li"})
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SILENT = frozenset(

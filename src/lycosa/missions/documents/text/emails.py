@@ -24,22 +24,11 @@ _ENDINGS = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.
 _TOP = re.compile(r"^[a-z]{2,18}$", re.IGNORECASE)
 #: Words before which "at" is only a word: "look at example.org".
 _PROSE = frozenset(
-    [
-        "look",
-        "looking",
-        "available",
-        "hosted",
-        "held",
-        "located",
-        "found",
-        "presented",
-        "arrive",
-        "arrives",
-        "data",
-        "students",
-        "workshop",
-    ]
-)
+    {
+        "look", "looking", "available", "hosted", "held", "located", "found", "presented", "arrive", "arrives",
+        "data", "students", "workshop",
+    }
+)  # fmt: skip
 #: Addresses of nobody in particular.
 _IMPERSONAL = re.compile(
     r"^(?:info|contact|contacto|webmaster|admin|administrador|administracion|secretaria|secretary|office|support|soporte|help|ayuda"
