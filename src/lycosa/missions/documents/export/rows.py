@@ -16,7 +16,7 @@ COLUMNS = (
     "year", "wanted", "permission", "format", "pages", "fetched", "linked_from", "references", "problem",
 )  # fmt: skip
 #: Columns of a table for people: those that fit.
-SHORT = ("url", "category", "title", "authors", "emails", "language", "confidence")
+SHORT = ("title", "category", "authors", "emails", "confidence", "url")
 
 
 def row_of(document: DocumentDescription, *, permission: str = "") -> dict[str, Any]:
