@@ -29,13 +29,8 @@ _AROUND = 60  # characters of an excerpt on each side
 _WORD = re2.compile(r"[\p{L}\p{N}\p{M}]+")
 #: Scripts that are written without blanks: Thai to Khmer, kana, CJK, and what lies beyond the first plane of them.
 _UNSPACED = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x3400, 0x9FFF),
-    (0x20000, 0x3FFFF),
-)
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF), (0x20000, 0x3FFFF),
+)  # fmt: skip
 #: Words in the title tell more about a record than words in its text.
 _TITLES = frozenset(("title", "headline", "name"))
 _TITLE_WEIGHT = 3.0
@@ -163,8 +158,10 @@ def _unlisted(values: Iterable[Any], depth: int) -> Iterator[Any]:
 
 
 def _compose(text: str) -> str:
-    """The text with each accent in its letter, as patterns expect it."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    """The text with each accent in its letter, as patterns expect it, and without halves of characters."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
 
 
 def _split(text: str) -> FoldedText:
