@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import PlainMission
+from lycosa.missions.api import PlainMission, SideDatabase
 
 if TYPE_CHECKING:
+    from lycosa.collection.collection import Collection
     from lycosa.quarry import Quarry
 
 
@@ -29,6 +30,16 @@ class RecordsMission(PlainMission):
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
         }
+
+    def side_databases(self) -> Iterable[SideDatabase]:
+        return (SideDatabase("records.db"),)
+
+    def refresh(self, collection: Collection) -> Iterable[str]:
+        """Bring the records database up to date."""
+        from lycosa.missions.records.database import open_store
+
+        with open_store(collection):
+            return ()
 
 
 plugin = RecordsMission()
