@@ -83,7 +83,7 @@ def _names(missions: object) -> list[str]:
 
 
 def find_lines(text: str) -> dict[Place, int]:
-    """The line of every key, and of every item of a list, in valid TOML."""
+    """The line of every key, and of every item of a list or of a list of tables, in valid TOML."""
     lines: dict[Place, int] = {}
     walk = _Walk(lines)
     line = 1
@@ -107,7 +107,8 @@ class _Walk:
         self.lines = lines
         self.table: Place = ()
         self.key: list[str] = []
-        self.header = False
+        self.header = 0  # brackets before the name of a table
+        self.arrays: dict[Place, int] = {}  # tables that are written [[so]], and the number of the last
         self.in_key = True
         self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
         self.at: Place = ()  # path of the value that is being read
@@ -115,7 +116,7 @@ class _Walk:
 
     def end_line(self) -> None:
         if not self.open:
-            self.key, self.in_key, self.header = [], True, False
+            self.key, self.in_key, self.header = [], True, 0
 
     def word(self, word: str, line: int) -> None:
         if self.in_key:
@@ -155,12 +156,23 @@ class _Walk:
 
     def _mark_header(self, mark: str, line: int) -> None:
         if mark == "[":
-            self.header = True
+            self.header += 1
         elif self.header and self.key:
-            self.table = tuple(self.key)
+            self.table = self._find_table(several=self.header > 1)
             for n in range(1, len(self.table) + 1):
                 self.lines.setdefault(self.table[:n], line)
-            self.key, self.in_key, self.header = [], False, False
+            self.key, self.in_key, self.header = [], False, 0
+
+    def _find_table(self, *, several: bool) -> Place:
+        """The path of a table: within a list of tables it belongs to the last of them."""
+        path: Place = ()
+        for nth, name in enumerate(self.key, 1):
+            path = (*path, name)
+            if several and nth == len(self.key):
+                self.arrays[path] = self.arrays.get(path, -1) + 1
+            if path in self.arrays:
+                path = (*path, self.arrays[path])
+        return path
 
 
 def _leaves(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:

@@ -1,0 +1,69 @@
+"""Template process: a user's template in a process of its own, which the kernel ends when it takes too much.
+
+A template may loop for ever or build a text of any size; here it costs a few seconds and one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from lycosa.errors import UsageError
+from lycosa.extract.limits import MEMORY_CODE, arm, confine, explain
+from lycosa.extract.messages import Setup
+from lycosa.missions.records.reports.template_engine import TemplateFormat, render
+from lycosa.process import die_with_parent
+
+_LIMITS = Setup(quarry="", timeout_s=20.0, cpu_s=10.0, memory_bytes=1 << 30, nice=0)
+_START_S = 30.0
+
+
+class RenderJob(msgspec.Struct, frozen=True):
+    """A template with its data, on its way to the process."""
+
+    source: str
+    data: dict[str, Any]
+    form: TemplateFormat
+
+
+def render_apart(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
+    """What a template writes; what is wrong with it, or what it takes too much of, is a UsageError."""
+    job = msgspec.json.encode(RenderJob(source, dict(data), form))
+    command = [sys.executable, "-P", "-m", __name__, str(os.getpid())]
+    try:
+        done = subprocess.run(
+            command, input=job, capture_output=True, timeout=_LIMITS.timeout_s + _START_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"not done after {_LIMITS.timeout_s:g} s") from None
+    if done.returncode:
+        raise UsageError(explain(done.returncode, _LIMITS)[1])
+    good, text = msgspec.json.decode(done.stdout, type=tuple[bool, str])
+    if not good:
+        raise UsageError(text)
+    return text
+
+
+def main() -> None:
+    """The process: one template."""
+    die_with_parent(int(sys.argv[1]))
+    confine(_LIMITS)
+    arm(_LIMITS)
+    try:
+        job = msgspec.json.decode(sys.stdin.buffer.read(), type=RenderJob)
+        try:
+            answer = (True, render(job.source, job.data, job.form))
+        except UsageError as error:
+            answer = (False, str(error))
+        sys.stdout.buffer.write(msgspec.json.encode(answer))
+    except MemoryError:
+        os._exit(MEMORY_CODE)
+
+
+if __name__ == "__main__":
+    main()
