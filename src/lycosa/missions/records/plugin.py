@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import PlainMission, SideDatabase
+from lycosa.missions.api import CrawlOption, FinishedRound, PlainMission, SideDatabase
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -29,7 +29,19 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "alerts": "lycosa.missions.records.cli.alerts:alerts",
+            "outbox": "lycosa.missions.records.cli.outbox:outbox",
         }
+
+    def crawl_options(self) -> Iterable[CrawlOption]:
+        return (CrawlOption("readers", "After each round, tell readers what is new to them.", "READERS.toml"),)
+
+    def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
+        """Tell readers what they asked for."""
+        from lycosa.missions.records.alerts import round as alerts_round
+
+        readers = Path(finished.asked["readers"])
+        return alerts_round.after_round(collection, readers, finished.quiet)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return (SideDatabase("records.db"),)
