@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -35,7 +35,7 @@ _NAMESPACE = uuid.UUID("8c2b6a0e-52f1-4c35-9a55-6b1d8f1a7c10")
 #: Values and lines of a thing that are remembered, to know when it goes back and forth.
 _MAX_SEEN = 2000
 
-Hashes = array[int]
+Hashes: TypeAlias = "array[int]"
 
 
 class ShownDifference(Struct, frozen=True):

@@ -46,18 +46,18 @@ class PageWatch:
         self._log = log
         self._changed: dict[str, KnownPage] = {}
 
-    def examine(self, since: int, until: int, *, tell: bool = True) -> Iterator[AlertItem]:
-        """The news in the rounds after `since` up to `until`; without `tell` they are known and none."""
+    def examine(self, number: int, *, tell: bool = True) -> Iterator[AlertItem]:
+        """The news that a round found; without `tell` it is known and none."""
         candidates: dict[str, list[_Candidate]] = defaultdict(list)
-        for change in self._collection.changes(since, until):
+        for change in self._collection.changes(number - 1, number):
             if not self.alert.watches_page(change.url):
                 continue
-            known = self._log.page(self.alert.name, change.url)
+            known = self._changed.get(change.url) or self._log.page(self.alert.name, change.url)
             if known is not None and known.examined >= change.round:
                 continue
             if known is None:
                 known = KnownPage(
-                    examined=change.round, told=change.round if not tell or change.what == "new" else since
+                    examined=change.round, told=number if not tell or change.what == "new" else number - 1
                 )
             known.examined = change.round
             self._changed[change.url] = known

@@ -96,8 +96,8 @@ class _Watch:
             yield from self._records.settle(self._last_round)
         if self._pages is not None and self._last_round:
             # The last round is looked at again: a crawl that was interrupted may have gone on with it.
-            since = max(self._before.round - 1, 0)
-            yield from self._pages.examine(since, self._last_round, tell=not self._is_first)
+            for number in range(max(self._before.round, 1), self._last_round + 1):
+                yield from self._pages.examine(number, tell=not self._is_first)
             yield from self._pages.settle(self._last_round)
             if self._pages.too_large:
                 said = counted(self._pages.too_large, "page")
