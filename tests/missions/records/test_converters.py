@@ -46,6 +46,14 @@ def test_the_language_decides_between_two_months() -> None:
     assert convert("20 listopada 2018", "date", language="pl") == "2018-11-20"
 
 
+@pytest.mark.parametrize(
+    "text", ["1 December 2026", "Tuesday, 01 Dec 2026", "1. Dezember 2026", "1 de diciembre de 2026"]
+)
+def test_a_month_may_begin_as_a_preposition(text: str) -> None:
+    """The first letters of December are no Spanish "de"."""
+    assert convert(text, "date") == "2026-12-01"
+
+
 @pytest.mark.parametrize("text", ["9999-12-31", "31.02.2020", "0000-00-00", "99999999", "yesterday", "", "1" * 5000])
 def test_no_day_is_made_of_what_names_none(text: str) -> None:
     """Nor of years that stand for never."""
