@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import uuid
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from lycosa.missions.records.alerts.alert_log import AlertItem
-from lycosa.missions.records.alerts.telling import describe, write_fragment
+from lycosa.missions.records.alerts.telling import describe, write_differences
 from lycosa.output.atomic_file import whole_file
 from lycosa.version import __version__
 
@@ -39,7 +40,7 @@ def make_feed(name: str, items: Sequence[AlertItem], *, now: float) -> bytes:
             link = _add(entry, "link", "")
             link.set("href", _clean(item.url))
             link.set("rel", "alternate")
-        _add(entry, "content", write_fragment(item)).set("type", "html")
+        _add(entry, "content", write_differences(item) or html.escape(describe(item))).set("type", "html")
     return bytes(ET.tostring(feed, encoding="utf-8", xml_declaration=True))
 
 

@@ -32,11 +32,14 @@ class AlertRun(Struct):
 
 
 def after_round(collection: Collection, readers_path: Path, quiet: bool) -> list[str]:
-    """Tell what a round found; gives sentences for people."""
-    file = load_readers(readers_path)
-    with open_store(collection) as store:
-        run = tell_alerts(collection, store, file)
-        report = send_messages(collection, store, file)
+    """Tell what a round found; gives sentences for people. What goes wrong is one of them: the rounds go on."""
+    try:
+        file = load_readers(readers_path)
+        with open_store(collection) as store:
+            run = tell_alerts(collection, store, file)
+            report = send_messages(collection, store, file)
+    except LycosaError as problem:
+        return [f"no alerts after this round: {problem}"]
     told = [f"{counted(len(run.items), 'alert')}, {counted(report.sent, 'message')} sent"] if run.items else []
     return [*([] if quiet else told), *run.sentences, *report.sentences]
 
