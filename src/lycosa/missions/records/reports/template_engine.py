@@ -10,6 +10,7 @@ import re
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -78,13 +79,10 @@ def make_environment(form: TemplateFormat) -> jinja2.Environment:
 
 def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
     """What a template writes; what is wrong with it is a UsageError with its line."""
-    environment = make_environment(form)
     pieces: list[str] = []
     size = 0
     try:
-        code = environment.compile(source, name=_NAME, filename=_NAME)
-        template = environment.template_class.from_code(environment, code, environment.make_globals(None))
-        for piece in template.generate(**data):
+        for piece in _compile(source, form).generate(**data):
             size += len(piece)
             if size > MAX_OUTPUT:
                 raise UsageError(f"it writes more than {MAX_OUTPUT:,} characters")
@@ -100,6 +98,14 @@ def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
     return "".join(pieces)
 
 
+@lru_cache(maxsize=32)
+def _compile(source: str, form: TemplateFormat) -> jinja2.Template:
+    environment = make_environment(form)
+    code = environment.compile(source, name=_NAME, filename=_NAME)
+    return environment.template_class.from_code(environment, code, environment.make_globals(None))
+
+
+@lru_cache
 def built_in(name: str) -> str:
     """The text of a template that is built in."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
