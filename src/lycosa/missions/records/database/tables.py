@@ -26,8 +26,8 @@ _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN
 _VIEWS = """
 CREATE VIEW records AS
     SELECT record.id, record.kind, page.url, page.host, record.key, record.category, record.range, version.data,
-           version.number, record.first_at, record.changed_at, version.fetched_at, version.warc, version.offset,
-           version.rules_version, record.quarry, record.gone, version.source
+           version.number, record.first_at, record.changed_at, record.fetched_at, record.warc, record.offset,
+           record.rules_version, record.quarry, record.gone, version.source
     FROM record JOIN version ON version.id = record.version AND version.current JOIN page ON page.id = record.page;
 CREATE VIEW record_versions AS
     SELECT version.id, version.record, version.number, version.what, version.cause, version.at, version.round,
@@ -56,10 +56,12 @@ CREATE TABLE taken (
     page INTEGER, quarry TEXT, digest BLOB, version TEXT, at REAL, records INTEGER,
     PRIMARY KEY (page, quarry)
 ) WITHOUT ROWID;
+-- Where a record stands and by which rules it was found last; its versions tell where they were found first.
 CREATE TABLE record (
     id INTEGER PRIMARY KEY, page INTEGER NOT NULL, kind TEXT NOT NULL, quarry TEXT NOT NULL, key TEXT NOT NULL,
     category TEXT NOT NULL, range TEXT NOT NULL, version INTEGER NOT NULL, first_at REAL, changed_at REAL,
-    gone INTEGER NOT NULL DEFAULT 0
+    gone INTEGER NOT NULL DEFAULT 0, fetched_at REAL NOT NULL, warc TEXT NOT NULL, offset INTEGER NOT NULL,
+    rules_version TEXT NOT NULL
 );
 CREATE INDEX record_page ON record (page, kind, key);
 CREATE INDEX record_kind ON record (kind, changed_at);

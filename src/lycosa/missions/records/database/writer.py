@@ -20,15 +20,18 @@ SELECT record.id, record.kind, record.key, record.gone, version.id,
        (SELECT max(number) FROM version AS v WHERE v.record = record.id), version.data
 FROM record JOIN version ON version.id = record.version WHERE record.page = ? AND record.quarry = ?"""
 _ADD_RECORD = """
-INSERT INTO record (page, kind, quarry, key, category, range, version, first_at, changed_at)
-VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?)"""
+INSERT INTO record (page, kind, quarry, key, category, range, version, first_at, changed_at, fetched_at, warc, offset,
+                    rules_version)
+VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'version'), ?, ?, ?, ?, ?,
+        ?)"""
 _ADD_VERSION = """
 INSERT INTO version (record, number, what, cause, at, round, current, fetched_at, warc, offset, rules_version, source,
                      data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CONFIRM = """
-UPDATE version SET fetched_at = ?, warc = ?, offset = ?, rules_version = ?, data = ? WHERE id = ?"""
-_TURN = "UPDATE record SET version = ?, key = ?, category = ?, range = ?, changed_at = ?, gone = 0 WHERE id = ?"
+UPDATE record SET key = ?, category = ?, range = ?, fetched_at = ?, warc = ?, offset = ?, rules_version = ?
+WHERE id = ?"""
+_TURN = "UPDATE record SET version = ?, changed_at = ?, gone = 0 WHERE id = ?"
 
 
 class RecordOrigin(Struct, frozen=True, kw_only=True):
@@ -83,25 +86,20 @@ class VersionWriter:
         """Keep a record: as a new one, as a new version, or as a confirmation of what is known."""
         data = record.data
         category, range_ = str(data.get("@category") or ""), str(data.get("@range") or "")
+        place = (origin.fetched_at, origin.warc, origin.offset, origin.rules_version)
         if before is None:
-            row = (origin.page, record.kind, origin.quarry, record.key, category, range_, origin.at, origin.at)
+            row = (origin.page, record.kind, origin.quarry, record.key, category, range_, origin.at, origin.at, *place)
             self._database.execute(_ADD_RECORD, row)
-            number = self._database.last_insert_rowid()
-            version = self._add_version(origin, number, 1, "new", record.text)
-            self._database.execute("UPDATE record SET version = ? WHERE id = ?", (version, number))
+            self._add_version(origin, self._database.last_insert_rowid(), 1, "new", record.text)
             return
-        if not before.gone and (before.text == record.text or not compare_fields(before.data, data)):
-            place = (origin.fetched_at, origin.warc, origin.offset, origin.rules_version, record.text, before.version)
-            self._database.execute(_CONFIRM, place)
-            self._database.execute(
-                "UPDATE record SET key = ?, category = ?, range = ? WHERE id = ?",
-                (record.key, category, range_, before.id),
-            )
-            return
-        what: What = "back" if before.gone else "changed"
-        self._database.execute("UPDATE version SET current = 0 WHERE id = ?", (before.version,))
-        version = self._add_version(origin, before.id, before.number + 1, what, record.text)
-        self._database.execute(_TURN, (version, record.key, category, range_, origin.at, before.id))
+        if before.gone or (before.text != record.text and compare_fields(before.data, data)):
+            what: What = "back" if before.gone else "changed"
+            self._database.execute("UPDATE version SET current = 0 WHERE id = ?", (before.version,))
+            version = self._add_version(origin, before.id, before.number + 1, what, record.text)
+            self._database.execute(_TURN, (version, origin.at, before.id))
+        elif before.text != record.text:  # what the mission says of it
+            self._database.execute("UPDATE version SET data = ? WHERE id = ?", (record.text, before.version))
+        self._database.execute(_CONFIRM, (record.key, category, range_, *place, before.id))
 
     def remove(self, origin: RecordOrigin, record: KnownRecord) -> None:
         """Note that a record is there no more."""
