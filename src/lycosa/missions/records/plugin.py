@@ -29,6 +29,9 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "digest": "lycosa.missions.records.cli.digest:digest",
+            "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
+            "records-report": "lycosa.missions.records.cli.records_report:records_report",
         }
 
     def side_databases(self) -> Iterable[SideDatabase]:

@@ -1,11 +1,11 @@
 """Settings of alerts, the tables [[alerts]] of a readers file: what is watched, when that is news, who is told.
 
-    [[alerts]]
-    name = "prices"
-    kind = "album"
-    fields = ["price"]
-    by = "5 %"
-    readers = ["Ana"]
+[[alerts]]
+name = "prices"
+kind = "album"
+fields = ["price"]
+by = "5 %"
+readers = ["Ana"]
 """
 
 from __future__ import annotations

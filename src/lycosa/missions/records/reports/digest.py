@@ -245,10 +245,9 @@ class DigestStore:
         before = versions.get(number)
         if before is None or before.data is None:
             return ()
+        moments = (before.fetched_at or before.at, record.fetched_at or record.changed_at)
         return tuple(
-            change
-            for change in compare_fields(before.data, record.data)
-            if differs_in_meaning(change, before_at=before.fetched_at or before.at, after_at=record.fetched_at)
+            change for change in compare_fields(before.data, record.data) if differs_in_meaning(change, moments=moments)
         )
 
 

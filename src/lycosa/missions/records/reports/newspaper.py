@@ -22,7 +22,7 @@ from lycosa.missions.records.reports.record_view import date_of, title_of, view_
 from lycosa.missions.records.reports.template_engine import built_in, render
 
 #: Articles of a section that the front page shows.
-_ON_FRONT = 7
+_ON_FRONT = 6
 #: An article is half as new after so many days.
 _HALF_LIFE_DAYS = 3.0
 _MAX_SECTIONS = 40
@@ -182,4 +182,6 @@ class Newspaper:
             for article in self._articles[:_MAX_FEED]
         ]
         name = self._digests.feed_id(self._reader.name)
-        return write_feed(entries, id=entry_id("newspaper", name, ""), title=self._title, updated=self._now, author="lycosa")
+        return write_feed(
+            entries, id=entry_id("newspaper", name, ""), title=self._title, updated=self._now, author="lycosa"
+        )

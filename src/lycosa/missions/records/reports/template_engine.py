@@ -89,7 +89,7 @@ def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
             pieces.append(piece)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"line {error.lineno}: {error.message}") from None
-    except UsageError:
+    except (UsageError, MemoryError):
         raise
     except Exception as error:  # whatever an expression of a user comes to
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _NAME]
