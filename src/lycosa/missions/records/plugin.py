@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import PlainMission, SideDatabase
+from lycosa.missions.api import CrawlOption, FinishedRound, PlainMission, SideDatabase
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -32,7 +32,21 @@ class RecordsMission(PlainMission):
             "digest": "lycosa.missions.records.cli.digest:digest",
             "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
             "records-report": "lycosa.missions.records.cli.records_report:records_report",
+            "alerts": "lycosa.missions.records.cli.alerts:alerts",
+            "outbox": "lycosa.missions.records.cli.outbox:outbox",
         }
+
+    def crawl_options(self) -> Iterable[CrawlOption]:
+        return (CrawlOption("readers", "After each round, tell readers what is new to them.", "READERS.toml"),)
+
+    def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
+        """Tell readers what they asked for."""
+        from lycosa.missions.records.alerts import round as alerts
+        from lycosa.missions.records.reports import round as digests
+
+        readers = Path(finished.asked["readers"])
+        yield from digests.after_round(collection, readers, finished.quiet)
+        yield from alerts.after_round(collection, readers, finished.quiet)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return (SideDatabase("records.db"),)
