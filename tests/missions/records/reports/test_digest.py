@@ -108,6 +108,32 @@ def test_a_reader_without_interests_gets_everything(tmp_path: Path) -> None:
         assert titles(DigestStore(store).make(Reader(name="Bo"))) == [("Everything", ["A", "B"])]
 
 
+FLOOD = (
+    "La Confederación Hidrográfica del Ebro mantiene el aviso en Novillas, donde el río alcanzó los 7,82 metros a las"
+    " cuatro de la madrugada. El alcalde, Abel Vera, pidió calma a los 540 vecinos.\n"
+    "El delegado Fernando Beltrán visitó la mota de Pradilla, reforzada con 3.200 toneladas de escollera en 2015."
+)
+
+
+def test_records_of_one_story_stand_together(tmp_path: Path) -> None:
+    """By story, several media make one group; by interest, each tells which others there are."""
+    records = [
+        make_article(1, "El Ebro alcanza 7,82 metros en Novillas", text=FLOOD),
+        make_article(2, "Novillas: el Ebro, en 7,82 metros", host="other.example", text=f"{FLOOD}\nSigue el aviso."),
+        make_article(3, "El río Gállego baja", text="Nada que ver con lo demás, solo un río tranquilo en Zuera."),
+    ]
+    with filled_store(tmp_path / "c", *records) as store:
+        by_story = DigestStore(store).make(replace(ANA, group="story"))
+        by_interest = DigestStore(store).make(ANA).as_data()
+    assert [(len(group.items), group.hosts, bool(group.title)) for group in by_story.groups] == [
+        (2, 2, True),
+        (1, 1, False),
+    ]
+    related = {item["title"]: [other["host"] for other in item["related"]] for item in by_interest["items"]}
+    assert related["El Ebro alcanza 7,82 metros en Novillas"] == ["other.example"]
+    assert related["El río Gállego baja"] == []
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -29,7 +29,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 #: Characters that a template may write.
 MAX_OUTPUT = 64 << 20
 _MAX_BARS = 500
-_NAME = "template"
+_NAME = "<template>"  # as Jinja calls a template that is no file
 #: Control characters, halves of characters, and those that turn the direction of the text around them.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~!&])|^(\s*)([-+=]|\d+[.)])(?=\s|$)", re.MULTILINE)
@@ -100,9 +100,7 @@ def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
 
 @lru_cache(maxsize=32)
 def _compile(source: str, form: TemplateFormat) -> jinja2.Template:
-    environment = make_environment(form)
-    code = environment.compile(source, name=_NAME, filename=_NAME)
-    return environment.template_class.from_code(environment, code, environment.make_globals(None))
+    return make_environment(form).from_string(source)
 
 
 @lru_cache

@@ -24,7 +24,7 @@ _CPU_S = 10.0
 _START_S = 30.0
 
 
-class RenderJob(msgspec.Struct, frozen=True):
+class TemplateJob(msgspec.Struct, frozen=True):
     """A template with its data, on its way to the process."""
 
     source: str
@@ -38,7 +38,7 @@ def _limits(cpu_s: float) -> Setup:
 
 def render_apart(source: str, data: Mapping[str, Any], form: TemplateFormat, *, cpu_s: float = _CPU_S) -> str:
     """What a template writes; what is wrong with it, or what it takes too much of, is a UsageError."""
-    job = msgspec.json.encode(RenderJob(source, dict(data), form))
+    job = msgspec.json.encode(TemplateJob(source, dict(data), form))
     limits = _limits(cpu_s)
     command = [sys.executable, "-P", "-m", __name__, str(os.getpid()), str(cpu_s)]
     try:
@@ -60,7 +60,7 @@ def main() -> None:
     confine(limits)
     arm(limits)
     try:
-        job = msgspec.json.decode(sys.stdin.buffer.read(), type=RenderJob)
+        job = msgspec.json.decode(sys.stdin.buffer.read(), type=TemplateJob)
         try:
             answer = (True, render(job.source, job.data, job.form))
         except UsageError as error:
