@@ -29,6 +29,9 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "digest": "lycosa.missions.records.cli.digest:digest",
+            "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
+            "records-report": "lycosa.missions.records.cli.records_report:records_report",
             "alerts": "lycosa.missions.records.cli.alerts:alerts",
             "outbox": "lycosa.missions.records.cli.outbox:outbox",
         }
@@ -38,10 +41,12 @@ class RecordsMission(PlainMission):
 
     def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
         """Tell readers what they asked for."""
-        from lycosa.missions.records.alerts import round as alerts_round
+        from lycosa.missions.records.alerts import round as alerts
+        from lycosa.missions.records.reports import round as digests
 
         readers = Path(finished.asked["readers"])
-        return alerts_round.after_round(collection, readers, finished.quiet)
+        yield from digests.after_round(collection, readers, finished.quiet)
+        yield from alerts.after_round(collection, readers, finished.quiet)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return (SideDatabase("records.db"),)

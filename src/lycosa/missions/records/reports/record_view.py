@@ -78,6 +78,8 @@ def show_value(value: Any) -> str:
     if isinstance(value, dict):
         if {"amount", "currency"} >= value.keys() and "amount" in value:
             return f"{value['amount']} {value.get('currency') or ''}".strip()
+        if len(value) == 1:
+            return show_value(next(iter(value.values())))
         return _cut("; ".join(f"{name}: {show_value(inner)}" for name, inner in list(value.items())[:20]), MAX_VALUE)
     if isinstance(value, list | tuple):
         return _cut(", ".join(show_value(inner) for inner in value[:20]), MAX_VALUE)

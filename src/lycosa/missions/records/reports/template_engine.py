@@ -10,6 +10,7 @@ import re
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 #: Characters that a template may write.
 MAX_OUTPUT = 64 << 20
 _MAX_BARS = 500
-_NAME = "template"
+_NAME = "<template>"  # as Jinja calls a template that is no file
 #: Control characters, halves of characters, and those that turn the direction of the text around them.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~!&])|^(\s*)([-+=]|\d+[.)])(?=\s|$)", re.MULTILINE)
@@ -78,20 +79,17 @@ def make_environment(form: TemplateFormat) -> jinja2.Environment:
 
 def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
     """What a template writes; what is wrong with it is a UsageError with its line."""
-    environment = make_environment(form)
     pieces: list[str] = []
     size = 0
     try:
-        code = environment.compile(source, name=_NAME, filename=_NAME)
-        template = environment.template_class.from_code(environment, code, environment.make_globals(None))
-        for piece in template.generate(**data):
+        for piece in _compile(source, form).generate(**data):
             size += len(piece)
             if size > MAX_OUTPUT:
                 raise UsageError(f"it writes more than {MAX_OUTPUT:,} characters")
             pieces.append(piece)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"line {error.lineno}: {error.message}") from None
-    except UsageError:
+    except (UsageError, MemoryError):
         raise
     except Exception as error:  # whatever an expression of a user comes to
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _NAME]
@@ -100,6 +98,12 @@ def render(source: str, data: Mapping[str, Any], form: TemplateFormat) -> str:
     return "".join(pieces)
 
 
+@lru_cache(maxsize=32)
+def _compile(source: str, form: TemplateFormat) -> jinja2.Template:
+    return make_environment(form).from_string(source)
+
+
+@lru_cache
 def built_in(name: str) -> str:
     """The text of a template that is built in."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
