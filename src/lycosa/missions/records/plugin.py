@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import PlainMission, SideDatabase
+from lycosa.missions.api import Export, PlainMission, SideDatabase
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -29,7 +29,13 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "import-records": "lycosa.missions.records.cli.import_records:import_records",
         }
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.database.exports import EXPORTS
+
+        return EXPORTS
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return (SideDatabase("records.db"),)
