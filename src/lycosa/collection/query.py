@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -30,12 +30,23 @@ class QueryResult(NamedTuple):
 
 
 def select(
-    folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0
+    folder: str | os.PathLike[str],
+    sql: str,
+    values: Sequence[Value] = (),
+    *,
+    seconds: float = 0.0,
+    beside: Mapping[str, Path] | None = None,
 ) -> QueryResult:
-    """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
+    """Run one statement over a collection; more than `seconds` (0: any time) end it with an error.
+
+    `beside` has databases of missions by the name before their tables.
+    """
     connection = database.connect(folder)
     if "analysis." in sql and (analysis := Path(folder) / ANALYSIS).exists():
         connection.execute("ATTACH ? AS analysis", (str(analysis),))  # what `lycosa analyse` left
+    for name, path in (beside or {}).items():
+        with _translated(connection, seconds):
+            connection.execute(f"ATTACH ? AS {name}", (str(path),))
     database.guard(connection, seconds=seconds)
     cursor = connection.cursor()
     try:

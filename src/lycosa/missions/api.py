@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from msgspec import Struct
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
     from lycosa.output.html_page import Section
+    from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
 __all__ = [
+    "ChangesAsked",
     "CrawlOption",
     "Export",
     "FinishedRound",
@@ -50,6 +52,18 @@ class SideDatabase(Struct, frozen=True):
     #: "package.module:function" of (into, source, *, name) -> notes, which brings its rows into another collection, as
     #: often as it is called; empty: it stays behind.
     merge: str = ""
+    #: The name before its tables in `lycosa query`; empty: they cannot be asked.
+    query_name: str = ""
+    #: "package.module:function" of (collection), which brings it up to date before it is asked.
+    prepare: str = ""
+
+
+class ChangesAsked(Struct, frozen=True):
+    """Which changes of records are to be told; empty: those of the last round, extraction or import."""
+
+    since: str = ""  # the number of a round, or a time
+    until: int | None = None
+    host: str = ""
 
 
 class CrawlOption(Struct, frozen=True):
@@ -129,6 +143,14 @@ class MissionPlugin(Protocol):
     def side_databases(self) -> Iterable[SideDatabase]:
         """What it keeps beside the database of the crawl."""
 
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        """Write what became of records, for `lycosa changes --records`; False: it keeps no versions of them."""
+
+    def query_languages(self) -> Mapping[str, str]:
+        """Languages for its records in `lycosa query`: the name ("xpath"), and "package.module:function" of
+        (collection, query, *, seconds) -> names of the columns, and rows.
+        """
+
     def crawl_options(self) -> Iterable[CrawlOption]:
         """What may be asked for after each round of a crawl."""
 
@@ -173,6 +195,12 @@ class PlainMission:
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return ()
+
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        return False
+
+    def query_languages(self) -> Mapping[str, str]:
+        return {}
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return ()

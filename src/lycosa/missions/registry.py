@@ -171,6 +171,26 @@ def graph_of(collection: Collection) -> Iterator[PropertyGraph]:
     yield web_graph(collection)
 
 
+def databases_to_query(collection: Collection, sql: str) -> dict[str, Path]:
+    """The databases of missions that a statement names, brought up to date, by the name before their tables."""
+    found = {}
+    databases: Iterator[SideDatabase] = gather(lambda plugin: plugin.side_databases(), every())
+    for database in databases:
+        if database.query_name and f"{database.query_name}." in sql:
+            if database.prepare:
+                load_attribute(database.prepare, what="database")(collection)
+            found[database.query_name] = collection.path / database.name
+    return found
+
+
+def query_language(name: str) -> Any:
+    """The function that answers queries over records in a language."""
+    for plugin in every():
+        if name in (languages := plugin.query_languages()):
+            return load_attribute(languages[name], what="query language")
+    raise UsageError(f"No mission that is installed can be asked in {name}.")
+
+
 def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     """Bring what missions keep beside a collection into another one; the sentences for people."""
     notes: list[str] = []

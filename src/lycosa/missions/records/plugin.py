@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from lycosa.missions.api import Export, PlainMission, SideDatabase
+from lycosa.missions.api import ChangesAsked, Export, PlainMission, SideDatabase
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
+    from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
 
@@ -29,6 +30,7 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "index-field": "lycosa.missions.records.cli.index_field:index_field",
             "import-records": "lycosa.missions.records.cli.import_records:import_records",
         }
 
@@ -38,7 +40,23 @@ class RecordsMission(PlainMission):
         return EXPORTS
 
     def side_databases(self) -> Iterable[SideDatabase]:
-        return (SideDatabase("records.db"),)
+        database = SideDatabase(
+            "records.db",
+            merge="lycosa.missions.records.database.merge:merge_records",
+            query_name="stored",
+            prepare="lycosa.missions.records.plugin:prepare_records",
+        )
+        return (database,)
+
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        from lycosa.missions.records.record_changes import write_record_changes
+
+        write_record_changes(collection, asked, out, form)
+        return True
+
+    def query_languages(self) -> Mapping[str, str]:
+        queries = "lycosa.missions.records.database.xml_queries"
+        return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
 
     def refresh(self, collection: Collection) -> Iterable[str]:
         """Bring the records database up to date."""
@@ -46,6 +64,11 @@ class RecordsMission(PlainMission):
 
         with open_store(collection):
             return ()
+
+
+def prepare_records(collection: Collection) -> None:
+    """Bring the records database up to date."""
+    plugin.refresh(collection)
 
 
 plugin = RecordsMission()

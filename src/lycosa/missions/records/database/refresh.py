@@ -25,10 +25,10 @@ _BATCH = 5000
 
 #: Whatever a crawl or an extraction does changes one of these.
 _STATE = """
-SELECT (SELECT max(id) FROM crawl.record), (SELECT count(*) FROM crawl.extracted),
-       (SELECT max(at) FROM crawl.extracted), (SELECT total(at) FROM crawl.extracted),
-       (SELECT total(count) FROM crawl.figure),
-       (SELECT count(*) FROM crawl.visit), (SELECT max(round) FROM crawl.round)"""
+SELECT group_concat(concat_ws(' ', quarry, version, outcome, count, records, at, sum), '; '),
+       (SELECT total(count) FROM crawl.figure), (SELECT count(*) FROM crawl.visit), (SELECT max(round) FROM crawl.round)
+FROM (SELECT quarry, version, outcome, count(*) AS count, sum(records) AS records, max(at) AS at, total(at) AS sum
+      FROM crawl.extracted GROUP BY quarry, version, outcome)"""
 
 #: Contents and what quarries made of them.
 _MINED = """
