@@ -13,6 +13,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_table import hunting
 from lycosa.config.settings import Mission
 from lycosa.errors import Partial, UsageError
+from lycosa.missions import registry
 from lycosa.output.destination import check_ending, check_place, opened, report_written
 
 
@@ -66,10 +67,15 @@ def extract(
         with opened(output or "-", "jsonl") as (out, _):
             tallies = extract_files(files, mission, options, out=out)
     else:
+        sentences = registry.refresh(folder)
         tallies = extract_collection(folder, mission, options, files=files)
+        sentences += registry.refresh(folder)
     if not quiet:
         lines = [printable(line) for tally in tallies for line in tally.lines]
         click.echo("\n".join(lines), err=alone or output == "-")
+        if not alone:
+            for sentence in sentences:
+                click.echo(f"lycosa: {sentence}", err=True)
     if output and not alone:
         _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
     if any(tally.ended_by for tally in tallies):
