@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.api import PlainMission
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from lycosa.config.mission_table import Place
     from lycosa.quarry import Quarry
 
 
@@ -18,6 +21,21 @@ class RecordsMission(PlainMission):
     name = "records"
     summary = "the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language"
     defaults = Path(__file__).with_name("records.toml")
+
+    def own_settings(self) -> type[Struct]:
+        from lycosa.missions.records.settings import RecordsSettings
+
+        return RecordsSettings
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        from lycosa.missions.records.description import complete_description
+
+        return complete_description(settings, folder)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        from lycosa.missions.records.description import check_description
+
+        return check_description(settings)
 
     def quarry(self) -> Quarry:
         from lycosa.missions.records.quarry import Articles
