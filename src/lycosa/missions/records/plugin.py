@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.missions.api import PlainMission
+from lycosa.missions.api import Export, PlainMission
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -41,6 +41,11 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.quarry import Articles
 
         return Articles()
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.download_cache import CACHE
+
+        return (CACHE,)
 
     def verbs(self) -> Mapping[str, str]:
         return {
