@@ -38,7 +38,7 @@ _RANGE_KEYS = ("name", "match", "islands", "mode", "category")
 _CATEGORY_KEYS = ("links", "paging", "schema")
 
 
-class Description:
+class SiteDescription:
     """Where to go, and what to take there."""
 
     def __init__(self, navigation: Navigation, schemas: Mapping[str, Schema], *, version: str) -> None:
@@ -90,7 +90,7 @@ def is_described(settings: Mapping[str, Any]) -> bool:
     return any(settings.get(key) for key in ("ranges", "schemas"))
 
 
-def read_description(settings: Mapping[str, Any]) -> Description:
+def read_description(settings: Mapping[str, Any]) -> SiteDescription:
     """The description that tables give; UsageError says what is wrong with them."""
     reader = _DescriptionReader(settings)
     description = reader.read()
@@ -144,7 +144,7 @@ class _DescriptionReader:
         self._settings = settings
         self.problems: list[tuple[Place, str]] = []
 
-    def read(self) -> Description | None:
+    def read(self) -> SiteDescription | None:
         """The description; None where there are problems."""
         schemas = self._read_schemas()
         categories = self._read_categories(schemas)
@@ -165,7 +165,7 @@ class _DescriptionReader:
         except UsageError as problem:
             self._complain(("ranges",), str(problem).removesuffix("."))
             return None
-        return Description(navigation, schemas, version=digest[:12])
+        return SiteDescription(navigation, schemas, version=digest[:12])
 
     def _complain(self, place: Place, said: str) -> None:
         self.problems.append((place, said))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lycosa.missions.records.article import read_article
-from lycosa.missions.records.description import Description, is_described, read_description
+from lycosa.missions.records.description import SiteDescription, is_described, read_description
 from lycosa.missions.records.schema import FoundRecord, Schema
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
@@ -37,7 +37,7 @@ class DescribedPages(Quarry):
 
     name = "records"
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: SiteDescription) -> None:
         self._description = description
         self._navigation = description.navigation
         self.version = description.version

@@ -20,7 +20,7 @@ from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.config.settings import Mission
-    from lycosa.missions.records.description import Description
+    from lycosa.missions.records.description import SiteDescription
     from lycosa.missions.records.schema import FieldValue, Schema, SchemaField
     from lycosa.parse import Doc
 
@@ -49,7 +49,7 @@ class TriedSchemas(NamedTuple):
     """What is tried: one schema, or the description of a mission, whose ranges choose one."""
 
     schema: Schema | None
-    description: Description | None
+    description: SiteDescription | None
 
     def choose(self, url: str) -> list[Schema]:
         """The schemas for a page."""
