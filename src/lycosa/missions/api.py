@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from msgspec import Struct
 
+from lycosa.config.mission_table import Place
 from lycosa.export.definition import Export, NoOptions, Written
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
@@ -113,8 +115,19 @@ class MissionPlugin(Protocol):
     def own_settings(self) -> type[Struct] | None:
         """Its own settings, which stand in the table [NAME] of a mission file: a frozen struct with a default for each.
 
-        The text under each field is its meaning. `lycosa.config.mission_settings.read_own` reads them of a mission.
+        The text under each field is its meaning. A field may be a whole table (dict[str, Any]) or a list of tables
+        (tuple[dict[str, Any], …]), which is kept as it was given, for `check_settings` to check.
+        `lycosa.config.mission_settings.read_own` reads them of a mission.
         """
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        """Its own settings, with what they name in files of this folder put into them: a collection keeps them whole.
+
+        It is asked before `check_settings`; UsageError says what is wrong with a file.
+        """
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """What is wrong with its own settings beyond their types: the place, as ("ranges", 2, "match"), and why."""
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         """The settings in a file of a form of its own, as the tables of a mission file; None where it is none."""
@@ -151,6 +164,13 @@ class MissionPlugin(Protocol):
         (collection, query, *, seconds) -> names of the columns, and rows.
         """
 
+    def refresh(self, collection: Collection) -> Iterable[str]:
+        """Bring what it keeps beside the database of the crawl up to date; gives sentences for people.
+
+        It is asked before records are replaced (an extraction, a crawl that goes on), after an extraction, and after
+        each round of a crawl before `after_round`. It must do no harm to be asked twice.
+        """
+
     def crawl_options(self) -> Iterable[CrawlOption]:
         """What may be asked for after each round of a crawl."""
 
@@ -168,6 +188,12 @@ class PlainMission:
 
     def own_settings(self) -> type[Struct] | None:
         return None
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        return settings
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        return ()
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None
@@ -201,6 +227,9 @@ class PlainMission:
 
     def query_languages(self) -> Mapping[str, str]:
         return {}
+
+    def refresh(self, collection: Collection) -> Iterable[str]:
+        return ()
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return ()

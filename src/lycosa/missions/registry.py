@@ -7,6 +7,7 @@ no command but its own.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lycosa.config import mission_table
-from lycosa.errors import UsageError
+from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.api import MissionPlugin, PlainMission, SideDatabase, brings
 
 if TYPE_CHECKING:
@@ -201,6 +202,21 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     return notes
 
 
+def refresh(folder: str | os.PathLike[str]) -> list[str]:
+    """Let the missions of a collection bring up to date what they keep beside it; the sentences for people."""
+    from lycosa.collection.collection import Collection
+
+    if not (Path(folder) / "crawl.db").exists():
+        return []
+    try:
+        with Collection(folder) as collection:
+            plugins = [find(name) for name in collection.mission.missions if Registry().has(name)]
+            keeping = [plugin for plugin in plugins if brings(plugin, "refresh")]
+            return list(gather(lambda plugin: plugin.refresh(collection), keeping))
+    except LycosaError:  # damaged, or of another version: what opens it next says so, and repairs it
+        return []
+
+
 class Registry:
     """The registry as `lycosa.config.mission_table` knows it, for the packages that may not import missions."""
 
@@ -215,6 +231,12 @@ class Registry:
 
     def own_settings(self, name: str) -> type[Struct] | None:
         return find(name).own_settings() if self.has(name) else None
+
+    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        return find(name).complete_settings(settings, folder)
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[mission_table.Place, str]]:
+        return find(name).check_settings(settings)
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         readers = (plugin for plugin in ours() if brings(plugin, "read_settings"))

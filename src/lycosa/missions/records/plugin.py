@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lycosa.missions.api import ChangesAsked, Export, PlainMission, SideDatabase
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from lycosa.collection.collection import Collection
+    from lycosa.config.mission_table import Place
     from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
@@ -21,6 +24,21 @@ class RecordsMission(PlainMission):
     summary = "the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language"
     defaults = Path(__file__).with_name("records.toml")
 
+    def own_settings(self) -> type[Struct]:
+        from lycosa.missions.records.settings import RecordsSettings
+
+        return RecordsSettings
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        from lycosa.missions.records.description import complete_description
+
+        return complete_description(settings, folder)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        from lycosa.missions.records.description import check_description
+
+        return check_description(settings)
+
     def quarry(self) -> Quarry:
         from lycosa.missions.records.quarry import Articles
 
@@ -31,20 +49,22 @@ class RecordsMission(PlainMission):
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
             "index-field": "lycosa.missions.records.cli.index_field:index_field",
+            "health": "lycosa.missions.records.cli.health:health",
             "import-records": "lycosa.missions.records.cli.import_records:import_records",
         }
 
     def exports(self) -> Iterable[Export]:
-        from lycosa.missions.records.database.exports import EXPORTS
+        from lycosa.missions.records.database.exports import RECORDS_XML
+        from lycosa.missions.records.download_cache import CACHE
 
-        return EXPORTS
+        return (CACHE, RECORDS_XML)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         database = SideDatabase(
             "records.db",
             merge="lycosa.missions.records.database.merge:merge_records",
             query_name="stored",
-            prepare="lycosa.missions.records.plugin:prepare_records",
+            prepare="lycosa.missions.records.health:refresh_and_watch",
         )
         return (database,)
 
@@ -59,16 +79,10 @@ class RecordsMission(PlainMission):
         return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
 
     def refresh(self, collection: Collection) -> Iterable[str]:
-        """Bring the records database up to date."""
-        from lycosa.missions.records.database import open_store
+        """Bring the records database up to date, and tell where fields are found no more."""
+        from lycosa.missions.records.health import refresh_and_watch
 
-        with open_store(collection):
-            return ()
-
-
-def prepare_records(collection: Collection) -> None:
-    """Bring the records database up to date."""
-    plugin.refresh(collection)
+        return refresh_and_watch(collection)
 
 
 plugin = RecordsMission()

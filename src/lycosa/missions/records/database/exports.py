@@ -22,14 +22,12 @@ class RecordXmlOptions(Struct, frozen=True):
     host: Host = ""
 
 
-EXPORTS = (
-    Export(
-        name="records-xml",
-        summary="the records as XML, which `lycosa import-records` reads without loss",
-        writer="lycosa.missions.records.database.exports:write_xml",
-        options=RecordXmlOptions,
-        endings=("xml",),
-    ),
+RECORDS_XML = Export(
+    name="records-xml",
+    summary="the records as XML, which `lycosa import-records` reads without loss",
+    writer="lycosa.missions.records.database.exports:write_xml",
+    options=RecordXmlOptions,
+    endings=("xml",),
 )
 
 
