@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lycosa.missions.api import ChangesAsked, Export, PlainMission, SideDatabase
+from lycosa.missions.api import ChangesAsked, Export, PlainMission, Report, SideDatabase
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -58,6 +58,11 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.download_cache import CACHE
 
         return (CACHE, RECORDS_XML)
+
+    def report(self, collection: Collection) -> Report:
+        from lycosa.missions.records.report import make_report
+
+        return make_report(collection)
 
     def side_databases(self) -> Iterable[SideDatabase]:
         database = SideDatabase(

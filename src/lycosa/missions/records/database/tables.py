@@ -76,8 +76,8 @@ CREATE INDEX version_record ON version (record, number);
 CREATE INDEX version_round ON version (round);
 -- The mission's rules, by the version that they have.
 CREATE TABLE description (version TEXT PRIMARY KEY, at REAL, tables TEXT NOT NULL) WITHOUT ROWID;
--- On how many pages of a range records were looked for, by round and rules, and on how many a field was found; of a page
--- with several records, the part of them that has it.
+-- On how many pages of a range records were looked for, by round and rules, and on how many a field was found; of a
+-- page with several records, the part of them that has it.
 CREATE TABLE health (
     round INTEGER, rules_version TEXT, kind TEXT, area TEXT, pages INTEGER, at REAL,
     PRIMARY KEY (round, rules_version, kind, area)
