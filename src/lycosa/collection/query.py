@@ -88,7 +88,16 @@ def _names(connection: apsw.Connection) -> str:
     """What can stand after FROM."""
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     names = f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
-    return f"{names}; {_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+    beside = "".join(_describe_attached(connection))
+    return f"{names}; {beside}{_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+
+
+def _describe_attached(connection: apsw.Connection) -> Iterator[str]:
+    """The views of databases that missions brought."""
+    for name in connection.db_names():
+        if name not in ("main", "temp", "analysis"):
+            views = connection.execute(f"SELECT name FROM {name}.sqlite_schema WHERE type = 'view' ORDER BY name")
+            yield f"{name}: {', '.join(view for (view,) in views)}; "
 
 
 def _describe_analysis(path: Path) -> str:

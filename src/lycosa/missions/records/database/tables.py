@@ -28,7 +28,8 @@ CREATE VIEW known_records AS
     SELECT record.id, record.kind, page.url, page.host, record.key, record.category, record.range, version.data,
            version.number, record.first_at, record.changed_at, record.fetched_at, record.warc, record.offset,
            record.rules_version, record.quarry, record.gone, version.source
-    FROM record JOIN version ON version.id = record.version AND version.current JOIN page ON page.id = record.page;
+    FROM record JOIN page ON page.id = record.page
+    JOIN version ON version.id = record.version AND version.record = record.id AND version.current;
 CREATE VIEW records AS SELECT * FROM known_records WHERE NOT gone;
 CREATE VIEW record_versions AS
     SELECT version.id, version.record, version.number, version.what, version.cause, version.at, version.round,
