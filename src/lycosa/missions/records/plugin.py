@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lycosa.errors import LycosaError
 from lycosa.missions.api import ChangesAsked, CrawlOption, Export, FinishedRound, PlainMission, Report, SideDatabase
 
 if TYPE_CHECKING:
@@ -73,13 +74,18 @@ class RecordsMission(PlainMission):
         return (CrawlOption("readers", "After each round, tell readers what is new to them.", "READERS.toml"),)
 
     def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
-        """Tell readers what they asked for."""
+        """Tell readers what they asked for. What goes wrong is a sentence: the rounds of a crawl go on."""
         from lycosa.missions.records.alerts import round as alerts
         from lycosa.missions.records.reports import round as digests
 
         readers = Path(finished.asked["readers"])
-        yield from digests.after_round(collection, readers, finished.quiet)
-        yield from alerts.after_round(collection, readers, finished.quiet)
+        problems: dict[str, None] = {}
+        for tell in (digests.after_round, alerts.after_round):
+            try:
+                yield from tell(collection, readers, finished.quiet)
+            except LycosaError as problem:
+                problems[f"readers are not told after this round: {problem}"] = None
+        yield from problems
 
     def side_databases(self) -> Iterable[SideDatabase]:
         database = SideDatabase(
