@@ -46,6 +46,7 @@ class MissionOption(click.Option):
         )
         self.mission = mission
         self.option_name = option.name
+        self.check = option.check
 
 
 def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
@@ -109,6 +110,8 @@ def crawl(
     for option in click.get_current_context().command.params:
         if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
             given.setdefault(option.mission, {})[option.option_name] = "" if value is True else str(value)
+            if option.check:
+                registry.load_attribute(option.check, what="check")(str(value))
     loaded, seed_words = load_command_line(words, options)
     mission, written = choose_seeds(loaded, seed_words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:

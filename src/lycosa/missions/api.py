@@ -74,6 +74,8 @@ class CrawlOption(Struct, frozen=True):
     name: str  # "check-services"
     summary: str
     metavar: str = ""  # of its value; empty: it has none
+    #: "package.module:function" of (value), which refuses a wrong one before the crawl begins.
+    check: str = ""
 
 
 class FinishedRound(Struct, frozen=True):

@@ -7,6 +7,7 @@ they stand. What a record holds never raises.
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
@@ -27,6 +28,8 @@ _MAX_DEPTH = 6
 _SHOWN_WORDS = 5
 _AROUND = 60  # characters of an excerpt on each side
 _WORD = re2.compile(r"[\p{L}\p{N}\p{M}]+")
+#: The same for scripts whose letters need no marks beside them, three times as fast.
+_PLAIN_WORD = re.compile(r"[^\W_]+")
 #: Scripts that are written without blanks: Thai to Khmer, kana, CJK, and what lies beyond the first plane of them.
 _UNSPACED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF), (0x20000, 0x3FFFF),
@@ -121,12 +124,12 @@ class RecordTexts:
             return [getattr(self.record, field)]
         return [value["amount"] if isinstance(value, dict) and "amount" in value else value for value in found]
 
-    def has_letters(self, field: str, text: str, words: str) -> bool:
+    def may_hold(self, field: str, text: str, words: str) -> bool:
         """Whether a field may hold a term: a quick answer, as most do not."""
         if field not in self._folded:
             self._folded[field] = fold(text)
         folded = self._folded[field]
-        return all(word in folded for word in words.split())
+        return all(_stands_alone(word, folded) for word in words.split())
 
     def split(self, field: str, text: str) -> FoldedText:
         """The words of a field."""
@@ -157,6 +160,21 @@ def _unlisted(values: Iterable[Any], depth: int) -> Iterator[Any]:
             yield value
 
 
+def _stands_alone(word: str, folded: str) -> bool:
+    """Whether a word is somewhere in a text without another letter beside it."""
+    if _has_no_blanks(word) or not word.isascii():
+        return word in folded
+    at = folded.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (folded[at - 1 : at].isalnum() and folded[at - 1 : at].isascii()) and not (
+            folded[end : end + 1].isalnum() and folded[end : end + 1].isascii()
+        ):
+            return True
+        at = folded.find(word, at + 1)
+    return False
+
+
 def _compose(text: str) -> str:
     """The text with each accent in its letter, as patterns expect it, and without halves of characters."""
     if text.isascii():
@@ -167,11 +185,16 @@ def _compose(text: str) -> str:
 def _split(text: str) -> FoldedText:
     words: list[str] = []
     spans: list[tuple[int, int]] = []
-    for match in _WORD.finditer(text):
+    pattern = _PLAIN_WORD if text.isascii() or not _has_marks(text) else _WORD
+    for match in pattern.finditer(text):
         if folded := fold(match[0]):
             words.append(folded.replace(" ", ""))
             spans.append(match.span())
     return FoldedText(f" {' '.join(words)} ", spans)
+
+
+def _has_marks(text: str) -> bool:
+    return any(unicodedata.category(mark)[0] == "M" for mark in set(text))
 
 
 @lru_cache(maxsize=10_000)
@@ -198,7 +221,7 @@ class TermCondition(Struct, frozen=True, tag="terms"):
             words: dict[str, None] = {}
             for term in self.terms:
                 wanted = fold_term(term)
-                if not wanted or not texts.has_letters(field, text, wanted):
+                if not wanted or not texts.may_hold(field, text, wanted):
                     continue
                 here = list(_find_words(wanted, texts.split(field, text)))
                 for begin, end in here[:1]:

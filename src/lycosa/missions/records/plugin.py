@@ -71,7 +71,14 @@ class RecordsMission(PlainMission):
         return make_report(collection)
 
     def crawl_options(self) -> Iterable[CrawlOption]:
-        return (CrawlOption("readers", "After each round, tell readers what is new to them.", "READERS.toml"),)
+        return [
+            CrawlOption(
+                "readers",
+                "After each round, tell readers what is new to them.",
+                metavar="READERS.toml",
+                check="lycosa.missions.records.reports.round:check_readers",
+            )
+        ]
 
     def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
         """Tell readers what they asked for. What goes wrong is a sentence: the rounds of a crawl go on."""

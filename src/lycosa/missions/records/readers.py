@@ -66,7 +66,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     name: str
     mail: str = ""
     interests: tuple[Interest, ...] = ()  # none: everything
-    report: str = "digest"  # a built-in one, or a FILE.toml
+    report: str = "digest"  # a built-in one, or a FILE.toml; "none": alerts only
     group: Literal["interest", "story"] = "interest"
     limit: int = 50  # records that a digest shows
     since: date | None = None  # nothing that was found before
@@ -201,7 +201,7 @@ def _read_reader(file: ReadersFile, table: dict[str, Any], path: Place, reading:
         raise file.wrong((*path, "limit"), f"found {limit!r:.40}; allowed: 1 to {MAX_ITEMS:,} records")
     report = table.get("report", "digest")
     if not isinstance(report, str) or not report.strip():
-        raise file.wrong((*path, "report"), f"found {report!r:.40}; allowed: digest, or a FILE.toml")
+        raise file.wrong((*path, "report"), f"found {report!r:.40}; allowed: digest, a FILE.toml, or none")
     since = table.get("since")
     if isinstance(since, datetime):
         since = since.date()

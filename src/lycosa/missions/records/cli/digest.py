@@ -66,7 +66,9 @@ def digest(
     from lycosa.missions.records.reports.report_file import load_report
 
     readers_file = load_readers(file)
-    readers = choose_readers(readers_file, names)
+    readers = [reader for reader in choose_readers(readers_file, names) if reader.report != "none"]
+    if not readers:
+        raise UsageError(f'{file}: none of these readers gets digests (report = "none"); name another with --reader.')
     start = None if since is None else read_time(since)
     if output is None and len(forms) > 1:
         raise UsageError("Several formats are files: name a folder for them with -o.")

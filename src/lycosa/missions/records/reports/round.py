@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
+from lycosa.missions.records.alerts.settings import read_alerts
 from lycosa.missions.records.database import open_store
 from lycosa.missions.records.delivery import Message, Outbox
 from lycosa.missions.records.readers import ReadersFile, load_readers
@@ -16,10 +17,21 @@ from lycosa.missions.records.reports.report_file import load_report
 from lycosa.output.wording import counted
 
 
+def check_readers(path: str) -> None:
+    """Refuse a readers file by which nothing could be told after a round."""
+    file = load_readers(path)
+    for reader in file.readers:
+        if reader.report != "none":
+            load_report(reader.report, beside=file.path)
+    read_alerts(file)
+    if any(reader.mail for reader in file.readers):
+        refuse_without_server(file)
+
+
 def after_round(collection: Collection, readers_path: Path, quiet: bool) -> list[str]:
     """Mail every reader what a round found for them; gives sentences for people."""
     file = load_readers(readers_path)
-    readers = [reader for reader in file.readers if reader.mail]
+    readers = [reader for reader in file.readers if reader.mail and reader.report != "none"]
     if not readers:
         return []
     refuse_without_server(file)
