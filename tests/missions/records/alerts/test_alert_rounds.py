@@ -12,6 +12,10 @@ from support.crawl_runs import FAST
 from support.loopback import Reply, Web, html
 from support.mail_servers import Mailbox, mail_server
 
+from lycosa import Collection
+from lycosa.missions.api import FinishedRound
+from lycosa.missions.records.plugin import plugin
+
 READERS = """
 [mail]
 host = "127.0.0.1"
@@ -153,7 +157,15 @@ def test_what_changes_on_all_pages_at_once_is_their_frame(web: Web, tmp_path: Pa
         assert "Thing 2" not in told
 
 
-def test_a_broken_readers_file_does_not_end_the_rounds(site: ChangingSite, web: Web, tmp_path: Path) -> None:
-    """The crawl goes on; what is wrong is said with its line."""
+def test_a_readers_file_that_breaks_meanwhile_does_not_end_the_rounds(
+    site: ChangingSite, web: Web, tmp_path: Path
+) -> None:
+    """A wrong file is refused before a crawl; one that somebody breaks later is a sentence, with its line."""
+    write_readers(tmp_path, 25)
+    crawl(web, tmp_path, "http://valley.test/")
     (tmp_path / "readers.toml").write_text("[mail]\nhost = 3\n")
-    assert "readers.toml:2" in crawl(web, tmp_path, "http://valley.test/")
+    with Collection(tmp_path / "c") as collection:
+        finished = FinishedRound(collection.mission, {"readers": str(tmp_path / "readers.toml")})
+        (said,) = plugin.after_round(collection, finished)
+    assert said.startswith("readers are not told after this round: ")
+    assert "readers.toml:2: mail.host: found 3" in said
