@@ -121,11 +121,18 @@ _NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4}|
 _NAME = r"([^\s\d.,/;:()|-]{2,20}(?:_\d+)?)"
 _GLUE = r"[\s.,/-]{0,4}"
 _DAY_FIRST = re.compile(
-    rf"{_DAY}(?:st|nd|rd|th|er|o|a|°|η|ης|го|-го)?{_GLUE}(?:(?:de|del|of|d['’])\s{{0,2}})?{_NAME}"
+    rf"{_DAY}(?:st|nd|rd|th|er|o|a|°|η|ης|го|-го)?{_GLUE}(?:(?:de|del|of)\s{{1,2}}|d['’]\s{{0,2}})?{_NAME}"
     rf"{_GLUE}(?:(?:de|del|do|of|nam)\s{{1,2}})?{_YEAR}"
 )
 _MONTH_FIRST = re.compile(rf"{_NAME}[\s.-]{{1,3}}(\d{{1,2}})(?:st|nd|rd|th)?[\s.,/-]{{1,4}}{_YEAR}")
 _YEAR_FIRST = re.compile(rf"(?<!\d)(\d{{4}}){_GLUE}(?:(?:m|g|ko)\b)?{_GLUE}{_NAME}\s{{0,2}}(\d{{1,2}})(?!\d)")
+#: The same without a year.
+_DAY_AND_MONTH = re.compile(
+    r"(?<![\d.,])(?P<day>\d{1,2})(?:st|nd|rd|th|er|o|°)?[\s.]{1,2}(?:(?:de|del|of)\s)?(?P<name>[^\s\d.,/;:()|-]{3,20})"
+)
+_MONTH_AND_DAY = re.compile(
+    r"(?<![^\W\d_])(?P<name>[^\s\d.,/;:()|-]{3,20})[\s.]{1,2}(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\d.,]\d|\d)"
+)
 
 _DAY_FIRST_ENGLISH = ("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za", "en-sg", "en-ng", "en-ke")
 
@@ -136,13 +143,7 @@ def find_date(text: str, *, language: str = "", american: bool | None = None) ->
     `american` says whether 3/4/2020 is in March; by default it is where the language is English and the parts are
     divided by slashes.
     """
-    text = text[:_MAX_CHARS]
-    if text.isascii():
-        text = text.lower()
-    else:
-        text = _fold(text)
-        for name, joined in _JOINED:
-            text = text.replace(name, joined)
+    text = fold_text(text[:_MAX_CHARS])
     spoken = language.lower()[:2]
     if american is None:
         american = spoken == "en" and language.lower()[:5] not in _DAY_FIRST_ENGLISH
@@ -154,6 +155,42 @@ def find_date(text: str, *, language: str = "", american: bool | None = None) ->
                 first, at = day, match.start()
                 break
     return first
+
+
+def fold_text(text: str) -> str:
+    """A text in the form in which dates are found: lower case, without accents, months of several words as one."""
+    if text.isascii():
+        return text.lower()
+    text = _fold(text)
+    for name, joined in _JOINED:
+        text = text.replace(name, joined)
+    return text
+
+
+def list_days(text: str, year: int) -> list[tuple[int, int, frozenset[datetime.date]]]:
+    """Every day that a folded text names: where it begins and ends, and what it may be, as 3/4/2020 is two days.
+
+    A day without a year is one of `year`, the year before and the year after.
+    """
+    found: dict[tuple[int, int], set[datetime.date]] = {}
+    for pattern, read in _READERS:
+        for match in pattern.finditer(text):
+            days = {day for american in (False, True) if (day := read(match, "", american)) is not None}
+            if days:
+                found.setdefault(match.span(), set()).update(days)
+    for pattern in (_DAY_AND_MONTH, _MONTH_AND_DAY):
+        for match in pattern.finditer(text):
+            month = _month(match["name"], "")
+            days = {
+                day for y in (year - 1, year, year + 1) if (day := make_date(y, month, int(match["day"]))) is not None
+            }
+            if month and days:
+                found.setdefault(match.span(), set()).update(days)
+    spans: list[tuple[int, int, frozenset[datetime.date]]] = []
+    for (start, end), days in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])):
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end, frozenset(days)))
+    return spans
 
 
 def make_date(year: int, month: int, day: int) -> datetime.date | None:

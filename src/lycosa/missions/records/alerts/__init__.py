@@ -1,0 +1,1 @@
+"""Alerts: readers are told, once, when a record or a page changes in meaning."""

@@ -1,0 +1,96 @@
+"""The verb `outbox`: messages to readers that wait or were given up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.errors import UsageError
+from lycosa.output.destination import opened
+from lycosa.output.wording import counted
+
+if TYPE_CHECKING:
+    from lycosa.missions.records.delivery import QueuedMessage
+
+_COLUMNS = ("number", "state", "channel", "to", "subject", "queued", "tries", "next", "reason")
+
+
+@click.command(short_help="Show, send or drop messages that wait for delivery.")
+@click.argument("numbers", nargs=-1, type=int, metavar="[NUMBER…]")
+@collection_option
+@click.option("--all", "everything", is_flag=True, help="Show those that were sent or dropped, too.")
+@click.option("--retry", is_flag=True, help="Have them tried at the next sending, also those that were given up.")
+@click.option("--drop", is_flag=True, help="Never send them.")
+@click.option("--send", metavar="READERS.toml", help="Send what is due, by the mail server of this file.")
+@format_option
+@output_option
+def outbox(
+    numbers: tuple[int, ...],
+    collection: str,
+    everything: bool,
+    retry: bool,
+    drop: bool,
+    send: str | None,
+    form: str | None,
+    output: str,
+) -> None:
+    """Show the messages to readers that wait or were given up, and why; or try them again, or drop them.
+
+    \b
+    lycosa outbox
+    lycosa outbox --retry --send readers.toml
+    lycosa outbox --drop 3 4
+    """
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.records.alerts.round import send_messages
+    from lycosa.missions.records.database import open_store
+    from lycosa.missions.records.delivery import Outbox
+    from lycosa.missions.records.readers import load_readers
+    from lycosa.output.table import printable, write
+
+    if retry and drop:
+        raise UsageError("--retry and --drop say the contrary: give one of them.")
+    if numbers and not (retry or drop):
+        raise UsageError("Numbers go with --retry or --drop: without these, all messages are shown.")
+    readers = load_readers(send) if send is not None else None
+    with Collection(collection) as source, open_store(source, refresh=False) as store:
+        box = Outbox(store)
+        chosen = numbers or None
+        if retry:
+            click.echo(f"lycosa: {counted(box.retry(chosen), 'message')} to be tried again", err=True)
+        elif drop:
+            click.echo(f"lycosa: {counted(box.drop(chosen), 'message')} dropped", err=True)
+        if readers is not None:
+            report = send_messages(source, store, readers)
+            click.echo(f"lycosa: {counted(report.sent, 'message')} sent", err=True)
+            for sentence in report.sentences:
+                click.echo(f"lycosa: {printable(sentence)}", err=True)
+        if retry or drop or readers is not None:
+            return
+        queued = box.messages() if everything else box.messages("waiting", "given up")
+        with opened(output, form) as (out, chosen_format):
+            write((_row(each) for each in queued), _COLUMNS, out, form=chosen_format)
+
+
+def _row(queued: QueuedMessage) -> tuple[str | int, ...]:
+    from lycosa.missions.records.delivery.outbox import hide_secrets
+
+    message = queued.message
+    return (
+        queued.number,
+        queued.state,
+        message.channel,
+        hide_secrets(message.to),
+        message.subject,
+        _time(queued.queued_at),
+        queued.tries,
+        _time(queued.due_at) if queued.state == "waiting" and queued.due_at else "",
+        queued.reason,
+    )
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

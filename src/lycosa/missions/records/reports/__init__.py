@@ -1,0 +1,1 @@
+"""Reports: templates over queries and selections of records; digests, newspapers and statistics are such."""

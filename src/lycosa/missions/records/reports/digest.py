@@ -1,0 +1,289 @@
+"""Digest: what is new or changed for a reader since the last one, by interest or story, the best first.
+
+Tables of records.db keep what each reader got: a record comes once, and again only when it changed in meaning. A
+digest that is only shown changes nothing there.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, time
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from lycosa import clock
+from lycosa.missions.records.database import FieldChange, RecordStore, StoredRecord
+from lycosa.missions.records.database.model import compare_fields
+from lycosa.missions.records.interests import InterestMatch, match_interests
+from lycosa.missions.records.readers import Reader
+from lycosa.missions.records.reports.meaning import differs_in_meaning
+from lycosa.missions.records.reports.record_view import show_value, view_record
+from lycosa.missions.records.reports.story_groups import StoryGroups
+
+#: What a reader without interests gets is all of one group.
+EVERYTHING = "Everything"
+_TABLES = """
+-- Each reader's last digest: its number, and the last change of a record that it knew.
+CREATE TABLE digest_reader (
+    reader TEXT PRIMARY KEY, feed TEXT NOT NULL, issue INTEGER NOT NULL DEFAULT 0,
+    last_change INTEGER NOT NULL DEFAULT 0, at REAL NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+-- What each reader got: the version of a record, when it came first and when last.
+CREATE TABLE digest_delivered (
+    reader TEXT, record INTEGER, number INTEGER NOT NULL, issue INTEGER NOT NULL, published REAL NOT NULL,
+    updated REAL NOT NULL, interests TEXT NOT NULL, PRIMARY KEY (reader, record)
+) WITHOUT ROWID;
+CREATE INDEX digest_updated ON digest_delivered (reader, updated);
+"""
+_SHOWN_CHANGES = 8
+#: Records of one digest that are held; the rest is counted.
+_MAX_HELD = 20_000
+
+
+class DigestItem(Struct, kw_only=True):
+    """A record in a digest, and why it is there."""
+
+    record: StoredRecord
+    what: str  # new, changed
+    matches: list[InterestMatch]
+    changes: tuple[FieldChange, ...] = ()
+    story: int = 0  # 0: of none that is known
+
+    @property
+    def score(self) -> float:
+        """How well it meets the reader's interests, all together."""
+        return sum(match.score for match in self.matches)
+
+    @property
+    def interests(self) -> list[str]:
+        return [match.interest for match in self.matches]
+
+    @property
+    def why(self) -> list[str]:
+        return [match.told() for match in self.matches]
+
+
+class DigestGroup(Struct, kw_only=True):
+    """A part of a digest: the records of an interest, or of a story."""
+
+    title: str
+    items: list[DigestItem] = field(default_factory=list)
+    more: int = 0  # that are not shown
+    hosts: int = 0  # that tell a story
+
+
+class Digest(Struct, kw_only=True):
+    """What is new for a reader."""
+
+    reader: Reader
+    issue: int
+    made_at: float
+    since: float  # when the last one was made; 0: there was none
+    last_change: int
+    groups: list[DigestGroup]
+    items: list[DigestItem]  # all, those that are not shown as well
+    related: dict[int, list[StoredRecord]] = field(default_factory=dict)  # by record: others of its story
+
+    @property
+    def total(self) -> int:
+        return len(self.items)
+
+    @property
+    def more(self) -> int:
+        return sum(group.more for group in self.groups)
+
+    def as_data(self) -> dict[str, Any]:
+        """The digest as templates see it."""
+        groups = [
+            {
+                "title": group.title,
+                "items": [self.view(item) for item in group.items],
+                "more": group.more,
+                "hosts": group.hosts,
+            }
+            for group in self.groups
+        ]
+        return {
+            "reader": {"name": self.reader.name},
+            "groups": groups,
+            "items": [item for group in groups for item in group["items"]],  # type: ignore[attr-defined]
+            "total": self.total,
+            "new": sum(item.what == "new" for item in self.items),
+            "more": self.more,
+        }
+
+    def view(self, item: DigestItem) -> dict[str, Any]:
+        """An item as templates see it."""
+        related = [other for other in self.related.get(item.record.id, ()) if other.id != item.record.id]
+        return {
+            **view_record(item.record),
+            "what": item.what,
+            "why": item.why,
+            "interests": item.interests,
+            "excerpt": next((found.excerpt for match in item.matches for found in match.evidence if found.excerpt), ""),
+            "changes": [
+                {"field": change.name, "before": show_value(change.before), "after": show_value(change.after)}
+                for change in item.changes[:_SHOWN_CHANGES]
+            ],
+            "related": [view_record(other) for other in related[:5]],
+            "related_more": max(0, len(related) - 5),
+        }
+
+
+class DigestStore:
+    """What readers got, in records.db."""
+
+    def __init__(self, store: RecordStore) -> None:
+        self.store = store
+        store.ensure("digest", 1, _TABLES)
+
+    def make(self, reader: Reader, *, since: float | None = None, now: float | None = None) -> Digest:
+        """The digest of a reader; `since`: of all that is newer than that time, whatever was delivered."""
+        issue, last, last_at = self._read_state(reader.name)
+        upto = self.store.last_change()
+        begin = 0.0 if reader.since is None else datetime.combine(reader.since, time(), UTC).timestamp()
+        stories = StoryGroups(self.store)
+        items = list(self._find_items(reader, after=0 if since is not None else last, since=since, begin=begin))
+        for item in items:
+            item.story = stories.story_of(item.record.id)
+        items.sort(key=lambda item: (-item.score, -item.record.changed_at, item.record.id))
+        groups = list(_group(reader, items, stories))
+        _cut(groups, reader.limit)
+        shown = [item for group in groups for item in group.items]
+        return Digest(
+            reader=reader,
+            issue=issue + 1,
+            made_at=clock.now() if now is None else now,
+            since=last_at if since is None else since,
+            last_change=upto,
+            groups=groups,
+            items=items,
+            related={item.record.id: stories.records_of(item.story) for item in shown if item.story},
+        )
+
+    def deliver(self, digest: Digest) -> None:
+        """Remember a digest as delivered; call it within the transaction that queues its mail."""
+        name = digest.reader.name
+        self.store.connection.execute(
+            """UPDATE digest_reader SET issue = ?, last_change = max(last_change, ?), at = ? WHERE reader = ?""",
+            (digest.issue, digest.last_change, digest.made_at, name),
+        )
+        for item in digest.items:
+            record = item.record
+            self.store.connection.execute(
+                """INSERT INTO digest_delivered VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE
+                   SET number = ?3, issue = ?4, updated = ?6, interests = ?7""",
+                (
+                    name,
+                    record.id,
+                    record.number,
+                    digest.issue,
+                    record.first_at,
+                    record.changed_at,
+                    msgspec.json.encode(item.interests).decode(),
+                ),
+            )
+
+    def feed_id(self, reader: str) -> str:
+        """The name of a reader's feed, the same for ever."""
+        self._read_state(reader)
+        return str(self.store.connection.execute("SELECT feed FROM digest_reader WHERE reader = ?", (reader,)).get)
+
+    def delivered(self, reader: str, *, limit: int) -> Iterator[tuple[StoredRecord, float, float, list[str]]]:
+        """The records that a reader got last: when each was found first, when it changed, for which interests."""
+        rows = self.store.rows(
+            """SELECT record, published, updated, interests FROM digest_delivered WHERE reader = ?
+               ORDER BY updated DESC, record DESC LIMIT ?""",
+            (reader, limit),
+        )
+        for number, published, updated, interests in rows:
+            if (record := self.store.record(number)) is not None:
+                yield record, published, updated, msgspec.json.decode(interests, type=list[str])
+
+    def _read_state(self, reader: str) -> tuple[int, int, float]:
+        connection = self.store.connection
+        sql = "SELECT issue, last_change, at FROM digest_reader WHERE reader = ?"
+        row = connection.execute(sql, (reader,)).fetchone()
+        if row is None:
+            with self.store.transaction():
+                connection.execute(
+                    "INSERT OR IGNORE INTO digest_reader (reader, feed) VALUES (?, ?)", (reader, uuid.uuid4().urn)
+                )
+            return 0, 0, 0.0
+        return row[0], row[1], row[2]
+
+    def _find_items(self, reader: Reader, *, after: int, since: float | None, begin: float) -> Iterator[DigestItem]:
+        sql = "SELECT record, number FROM digest_delivered WHERE reader = ?"
+        had: Mapping[int, int] = dict(self.store.rows(sql, (reader.name,)))
+        sql = """SELECT record, max(cause <> 'rules' OR what = 'new') FROM record_versions WHERE id > ? AND at > ?
+                 GROUP BY record ORDER BY max(id) DESC"""
+        held = 0
+        for number, changed in self.store.rows(sql, (after, -1.0 if since is None else since)):
+            if held >= _MAX_HELD:
+                return
+            record = self.store.record(number)
+            if record is None or record.gone or record.changed_at < begin:
+                continue
+            changes: tuple[FieldChange, ...] = ()
+            what = "new"
+            if number in had and since is None:
+                what = "changed"
+                changes = self._compare(record, had[number]) if changed else ()
+                if not changes:
+                    continue
+            matches = match_interests(reader.interests, record)
+            if matches or not reader.interests:
+                held += 1
+                yield DigestItem(record=record, what=what, matches=matches, changes=changes)
+
+    def _compare(self, record: StoredRecord, number: int) -> tuple[FieldChange, ...]:
+        """The fields that mean something else than in the version that the reader had."""
+        versions = {version.number: version for version in self.store.versions(record.id)}
+        before = versions.get(number)
+        if before is None or before.data is None:
+            return ()
+        moments = (before.fetched_at or before.at, record.fetched_at or record.changed_at)
+        return tuple(
+            change for change in compare_fields(before.data, record.data) if differs_in_meaning(change, moments=moments)
+        )
+
+
+def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) -> Iterator[DigestGroup]:
+    """The items under their best interests, in the order of the reader's file, or under their stories, best first."""
+    groups: dict[object, DigestGroup] = {}
+    if reader.group == "interest":
+        groups = {interest.name: DigestGroup(title=interest.name) for interest in reader.interests}
+    for item in items:
+        if reader.group == "story" and item.story:
+            key: object = item.story
+            title = stories.title_of(item.story)
+        elif reader.group == "story":
+            key, title = f"record {item.record.id}", ""
+        else:
+            key = title = item.matches[0].interest if item.matches else EVERYTHING
+        group = groups.setdefault(key, DigestGroup(title=title))
+        group.items.append(item)
+    for group in groups.values():
+        if group.items:
+            group.hosts = len({item.record.host for item in group.items})
+            yield group
+
+
+def _cut(groups: list[DigestGroup], limit: int) -> None:
+    """Leave so many items in all: the groups take turns, so that none is crowded out by another."""
+    left, places = limit, [0] * len(groups)
+    while left > 0:
+        taken = False
+        for nth, group in enumerate(groups):
+            if places[nth] < len(group.items) and left > 0:
+                places[nth] += 1
+                left -= 1
+                taken = True
+        if not taken:
+            break
+    for group, place in zip(groups, places, strict=True):
+        group.more = len(group.items) - place
+        del group.items[place:]

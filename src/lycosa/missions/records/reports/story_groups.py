@@ -1,0 +1,33 @@
+"""Story groups: which of the records of a digest tell the same story, and which others tell it, too."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from lycosa.missions.records.database import RecordStore, StoredRecord
+from lycosa.missions.records.stories import Story, read_story, refresh_stories
+
+
+class StoryGroups:
+    """The stories of a collection by their records, each read when it is asked for."""
+
+    def __init__(self, store: RecordStore) -> None:
+        refresh_stories(store)
+        self._read = lru_cache(maxsize=2000)(lambda number: read_story(store, number))
+        sql = """SELECT record, story FROM story_member
+                 WHERE story IN (SELECT story FROM story_member GROUP BY story HAVING count(*) > 1)"""
+        self._by_record: dict[int, int] = dict(store.rows(sql))
+
+    def story_of(self, record: int) -> int:
+        """The number of the story of a record; 0: no other tells it."""
+        return self._by_record.get(record, 0)
+
+    def title_of(self, number: int) -> str:
+        """What a story is called."""
+        story: Story | None = self._read(number)
+        return story.title if story else ""
+
+    def records_of(self, number: int) -> list[StoredRecord]:
+        """The records that tell a story, without those that are gone."""
+        story: Story | None = self._read(number)
+        return [record for record in story.records if not record.gone] if story else []

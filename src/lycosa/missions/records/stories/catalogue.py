@@ -1,0 +1,194 @@
+"""Stories of a collection: the records of each, its media, and for each member why it is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.missions.records.database import RecordStore, StoredRecord
+from lycosa.missions.records.stories.features import FeatureKind, TextFeatures, kind_of, read_features
+from lycosa.missions.records.stories.frequencies import FeatureFrequencies
+from lycosa.missions.records.stories.refresh import load_frequencies
+from lycosa.missions.records.stories.roles import read_roles
+from lycosa.missions.records.stories.tables import Reason, ensure_tables
+
+#: Members whose features tell what a story is about, and words that do.
+_ASKED = 6
+_TERMS = 8
+_MOST_SHARED = 12
+
+_GROUPS = """
+SELECT story, min(published_at) AS first_at, max(published_at), count(*), count(DISTINCT host)
+FROM story_member GROUP BY story HAVING count(DISTINCT host) >= ? AND max(came_at) >= ?
+ORDER BY max(published_at) DESC, story"""
+
+
+class Story(Struct, frozen=True):
+    """The records that tell the same story, or describe the same thing, the first published first."""
+
+    id: int  # of its first record; it stays when others join
+    title: str
+    first_at: float
+    last_at: float
+    records: tuple[StoredRecord, ...]
+    hosts: tuple[str, ...]
+    terms: tuple[str, ...]  # names and words that most of its records share
+    published: tuple[float, ...]  # of each record
+
+
+class StorySummary(Struct, frozen=True):
+    """A story in a list, without its records."""
+
+    id: int
+    first_at: float
+    last_at: float
+    records: int
+    hosts: int
+
+
+class SharedTerm(Struct, frozen=True):
+    """Something that two texts have in common, and what it weighs."""
+
+    text: str
+    kind: str
+    weight: float
+
+
+class MemberReason(Struct, frozen=True):
+    """Why a record is in its story; the first member has no other that it is like."""
+
+    record: StoredRecord
+    published_at: float
+    like: StoredRecord | None
+    reason: Reason
+    shared: tuple[SharedTerm, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        if self.like is None:
+            return "the first of the story"
+        why = self.reason
+        parts = [f"shares {', '.join(_without_scheme(key) for key in why.keys)}" if why.keys else ""]
+        if why.copied >= 0.3:
+            parts.append(f"{why.copied:.0%} of its word runs are the same")
+        if self.shared:
+            parts.append("shares " + ", ".join(f"{term.text} ({term.weight:.1f})" for term in self.shared[:6]))
+        if not why.keys:
+            parts.append({0: "the same day", 1: "a day apart"}.get(why.days, f"{why.days} days apart"))
+        return f"like {self.like.host}: " + "; ".join(part for part in parts if part)
+
+
+def list_stories(store: RecordStore, *, since: float = 0.0, least_hosts: int = 1) -> Iterator[StorySummary]:
+    """The stories with a record that came since a time, on so many hosts; those of the last days first."""
+    if ensure_tables(store):
+        for row in store.rows(_GROUPS, (least_hosts, since)):
+            yield StorySummary(*row)
+
+
+def stories(store: RecordStore, *, since: float = 0.0, least_hosts: int = 1) -> Iterator[Story]:
+    """The same stories with their records."""
+    for summary in list(list_stories(store, since=since, least_hosts=least_hosts)):
+        if found := read_story(store, summary.id):
+            yield found
+
+
+def read_story(store: RecordStore, number: int) -> Story | None:
+    """One story, or None."""
+    if not ensure_tables(store):
+        return None
+    sql = "SELECT record, published_at FROM story_member WHERE story = ?"
+    published = dict(store.rows(sql, (number,)))
+    where = "id IN (SELECT record FROM story_member WHERE story = ?)"
+    records = list(store.records(gone=True, where=where, values=(number,)))
+    if not records:
+        return None
+    records.sort(key=lambda record: (published[record.id], record.first_at, record.id))
+    times = tuple(published[record.id] for record in records)
+    return Story(
+        id=number,
+        title=title_of(records),
+        first_at=times[0],
+        last_at=times[-1],
+        records=tuple(records),
+        hosts=tuple(dict.fromkeys(record.host for record in records)),
+        terms=_common_terms(records) if len(records) > 1 else (),
+        published=times,
+    )
+
+
+def story_of(store: RecordStore, record: int) -> int:
+    """The number of the story of a record; 0: it has none yet."""
+    if not ensure_tables(store):
+        return 0
+    return int(store.connection.execute("SELECT story FROM story_member WHERE record = ?", (record,)).get or 0)
+
+
+def explain_story(store: RecordStore, story: Story) -> list[MemberReason]:
+    """For each member of a story why it is there."""
+    rows = store.rows("SELECT record, like, why FROM story_member WHERE story = ?", (story.id,))
+    reasons = {record: (like, msgspec.json.decode(why, type=Reason)) for record, like, why in rows}
+    by_id = {record.id: record for record in story.records}
+    frequencies = load_frequencies(store)
+    found = []
+    for record, published in zip(story.records, story.published, strict=True):
+        like, reason = reasons[record.id]
+        other = by_id.get(like)
+        shared = share_terms(record, other, frequencies) if other and not reason.keys else ()
+        found.append(MemberReason(record, published, other, reason, shared))
+    return found
+
+
+def share_terms(record: StoredRecord, other: StoredRecord, frequencies: FeatureFrequencies) -> tuple[SharedTerm, ...]:
+    """What the texts of two records have in common, the heaviest first."""
+    mine, theirs = (read_features(read_roles(each.data)) for each in (record, other))
+    shared = [number for number in mine.counts if number in theirs.counts]
+    weights = frequencies.weigh(shared, language=mine.language, host=record.host)
+    ranked = sorted(zip(weights, shared, strict=True), key=lambda pair: (-pair[0], mine.written[pair[1]]))
+    return tuple(
+        SharedTerm(mine.written[number], kind_of(number).name.lower(), round(weight, 2))
+        for weight, number in _without_parts(ranked, mine)[:_MOST_SHARED]
+        if weight > 0
+    )
+
+
+def title_of(records: Sequence[StoredRecord]) -> str:
+    """The title of the first record that has one; else an address."""
+    titles = (read_roles(record.data).title for record in records)
+    return next((" ".join(title.split()) for title in titles if title.strip()), records[0].url)
+
+
+def _without_parts(ranked: list[tuple[float, int]], features: TextFeatures) -> list[tuple[float, int]]:
+    """The features without the single words of names that are there as pairs."""
+    pairs = {
+        word
+        for _, number in ranked
+        if kind_of(number) is FeatureKind.PAIR
+        for word in features.written[number].split(" ")
+    }
+    return [
+        (weight, number)
+        for weight, number in ranked
+        if kind_of(number) is not FeatureKind.NAME or features.written[number] not in pairs
+    ]
+
+
+def _common_terms(records: Sequence[StoredRecord]) -> tuple[str, ...]:
+    """Names, numbers, then words that most of the first members have."""
+    counts: Counter[tuple[bool, str]] = Counter()
+    asked = records[:_ASKED]
+    for record in asked:
+        features = read_features(read_roles(record.data))
+        kept = _without_parts([(0.0, number) for number in features.counts], features)
+        counts.update((not number & 3, features.written[number]) for _, number in kept)
+    least = max(2, (len(asked) + 1) // 2)
+    often = [(is_word, -count, text) for (is_word, text), count in counts.items() if count >= least]
+    return tuple(text for _, _, text in sorted(often)[:_TERMS])
+
+
+def _without_scheme(key: str) -> str:
+    scheme, _, rest = key.partition(":")
+    return f"{scheme.upper()} {rest}" if scheme in ("isbn", "ean", "issn", "doi") else rest.replace(":", ", ")
