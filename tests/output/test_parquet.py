@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from arro3.core import Table
 from arro3.io import read_parquet
+from support.command_line import run
+from support.make_collection import make_collection
 
 from lycosa.output import parquet
 from lycosa.output.parquet import write_parquet
-from support.command_line import run
-from support.make_collection import make_collection
 
 
 def read(source: Path | io.BytesIO) -> Table:
