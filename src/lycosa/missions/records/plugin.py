@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import PlainMission
+from lycosa.missions.api import Export, PlainMission
 
 if TYPE_CHECKING:
     from lycosa.quarry import Quarry
@@ -23,6 +23,11 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.quarry import Articles
 
         return Articles()
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.corpus.options import EXPORTS
+
+        return EXPORTS
 
     def verbs(self) -> Mapping[str, str]:
         return {
