@@ -16,8 +16,9 @@ from support.make_collection import make_collection
 from support.pdf import make_pdf
 
 from lycosa import Collection
-from lycosa.missions.records.corpus.page_reader import ReadPage
+from lycosa.missions.records.corpus.page_reader import ReadPage, read_page
 from lycosa.missions.records.corpus.scratch import Scratch
+from lycosa.parse import read
 from lycosa.text.fingerprint import make_fingerprint
 
 SPANISH = (
@@ -248,3 +249,11 @@ def test_near_duplicates_of_near_duplicates_share_a_portion(tmp_path: Path) -> N
     scratch.divide({"train": 34.0, "valid": 33.0, "test": 33.0})
     assert len({document.portion for _, document in scratch.documents()}) == 1
     scratch.close()
+
+
+def test_control_characters_of_a_page_are_no_text() -> None:
+    """They would end lines of vertical text, or move a terminal's cursor."""
+    body = "<p>one \x1b[31mtwo \x7fthree \u202efour</p>".encode()
+    found = read_page(read("http://a.test/", {"content-type": "text/html; charset=utf-8"}, body))
+    assert found is not None
+    assert (found.text, found.markdown) == ("one [31mtwo three four", "one \\[31mtwo three four")

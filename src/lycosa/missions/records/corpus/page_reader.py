@@ -20,6 +20,8 @@ from lycosa.text.fingerprint import make_fingerprint
 MAX_TEXT = 5_000_000
 _MAX_LICENCE = 500
 _ENDS = (".", "!", "?", "…", ":", "。", "！", "？", "”", "»", '"')
+#: What ends a line for some readers and not for others, or moves a terminal's cursor.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _SILENT = "script, style, template, nav, svg, math, iframe, form, button, select, noscript, audio, video, object"
 _MARKDOWN = Markdown(images=Markdown.Images(mode="ignore"), links=Markdown.Links(skip_internal=True))
@@ -67,6 +69,7 @@ def read_page(doc: Doc) -> ReadPage | None:
         page = ReadPage("\n".join(line for part in parts if (line := " ".join(part.split()))), title=doc.title)
     else:
         return None
+    page.text, page.markdown, page.title = (_CONTROL.sub("", part) for part in (page.text, page.markdown, page.title))
     if not page.text:
         return None
     page.language = find_language(page.text, page.language or doc.language)
