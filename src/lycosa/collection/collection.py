@@ -129,6 +129,11 @@ class Page:
         return os.path.basename(self._warc), self._offset, self._length
 
     @property
+    def digest(self) -> str:
+        """The SHA-1 of its body, as hexadecimal digits."""
+        return self._digest.hex()
+
+    @property
     def holder(self) -> tuple[str, int, int] | None:
         """Where the record stands that holds its bytes, if that is another one."""
         place = self._source._holder_place(self._digest)

@@ -37,6 +37,7 @@ class Article(Struct):
     date: str = ""  # ISO 8601, the day
     language: str = ""
     element: Element | None = None  # where the text stands
+    left_out: tuple[Element, ...] = ()  # what stands there beside it
 
 
 def read_article(tree: Document, *, url: str = "", language: str = "", today: datetime.date | None = None) -> Article:
@@ -54,6 +55,7 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
         date=page.find_date(found.element),
         language=page.language,
         element=found.element,
+        left_out=found.left_out,
     )
 
 

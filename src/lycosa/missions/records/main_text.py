@@ -8,6 +8,8 @@ container around it adds enough, and then what weighs against it inside is dropp
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -117,6 +119,7 @@ class MainText(NamedTuple):
 
     text: str
     element: Element | None
+    left_out: tuple[Element, ...] = ()  # the elements within that are no part of the text
 
 
 class _Reader:
@@ -222,13 +225,27 @@ def read_main_text(tree: Document) -> MainText:
     _judge_asides(blocks, boxes)
     _sum_up(blocks, boxes)
     best = _choose(boxes)
-    kept = _clean(best, blocks, boxes)
+    places = _clean(best, blocks, boxes)
+    kept = [*_find_lead(boxes[best].first, blocks, boxes), *(blocks[place].text for place in places)]
     if sum(map(len, kept)) < _LITTLE:
         # A list, a catalogue, a front page: whatever stands in its main part.
         best = next((place for place, box in enumerate(boxes) if box.element.tag == "main" and not box.aside), 0)
         box = boxes[best]
-        kept = [block.text for block in blocks[box.first : box.last] if not boxes[block.box].aside]
-    return MainText("\n".join(kept), boxes[best].element)
+        places = [place for place in range(box.first, box.last) if not boxes[blocks[place].box].aside]
+        kept = [blocks[place].text for place in places]
+    return MainText("\n".join(kept), boxes[best].element, tuple(_find_left_out(best, places, boxes)))
+
+
+def _find_left_out(best: int, places: list[int], boxes: list[_Box]) -> Iterator[Element]:
+    """The outermost elements of a box in which no block of the text stands."""
+    at = best + 1
+    while at < boxes[best].end:
+        box = boxes[at]
+        if box.first < box.last and bisect_left(places, box.first) == bisect_left(places, box.last):
+            yield box.element
+            at = box.end
+        else:
+            at += 1
 
 
 def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
@@ -322,10 +339,10 @@ def _choose(boxes: list[_Box]) -> int:
     return best
 
 
-def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
-    """The blocks of a box without what does not belong to the text."""
+def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[int]:
+    """The places of the blocks of a box, without what does not belong to the text."""
     top = boxes[best]
-    kept = _find_lead(top.first, blocks, boxes)
+    kept: list[int] = []
     dropped: set[int] = set()
     for place in range(best + 1, len(boxes)):
         box = boxes[place]
@@ -333,12 +350,13 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
             break
         if box.parent in dropped or (box.weight < -60 and box.prose < 80 and box.links > 0.4 * box.chars):
             dropped.add(place)
-    for block in blocks[top.first : top.last]:
+    for place in range(top.first, top.last):
+        block = blocks[place]
         if block.box in dropped or boxes[block.box].aside:
             continue
         if block.weight < 0 and block.links > 0.5 * len(block.text):
             continue
-        kept.append(block.text)
+        kept.append(place)
     return kept
 
 

@@ -60,10 +60,11 @@ class RecordsMission(PlainMission):
         }
 
     def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.corpus.options import EXPORTS
         from lycosa.missions.records.database.exports import RECORDS_XML
         from lycosa.missions.records.download_cache import CACHE
 
-        return (CACHE, RECORDS_XML)
+        return (CACHE, RECORDS_XML, *EXPORTS)
 
     def report(self, collection: Collection) -> Report:
         from lycosa.missions.records.report import make_report

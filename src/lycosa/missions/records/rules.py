@@ -22,6 +22,7 @@ from lycosa.missions.records.algebra import Piece, PieceSet, parse_expression
 from lycosa.missions.records.algebra.expression import take_of
 from lycosa.missions.records.algebra.page import WorkExceeded
 from lycosa.missions.records.source_places import SourceMap, SourcePlace
+from lycosa.missions.records.xpath_guard import XPathGuard
 from lycosa.parse import Doc
 
 MAX_RULE = 4000
@@ -121,6 +122,17 @@ def parse_rule(source: str, *, nested: bool = False) -> Rule:
     return _LANGUAGES[language](source, expression)
 
 
+def find_css(root: Node, selector: str, *, most: int = MAX_FOUND) -> list[RuleMatch]:
+    """The elements that a selector takes."""
+    return [RuleMatch(node=element) for element in root.select(selector)[:most]]
+
+
+def find_xpath(root: Node, path: turbohtml.XPath, *, most: int = MAX_FOUND) -> list[RuleMatch]:
+    """The nodes that a path leads to, or its text."""
+    found = path(root)
+    return [_as_found(one) for one in (found[:most] if isinstance(found, list) else [found])]
+
+
 def _read_css(source: str, selector: str) -> Rule:
     try:
         turbohtml.parse("").select(selector)
@@ -132,24 +144,31 @@ def _read_css(source: str, selector: str) -> Rule:
             inside = scope.source.page.css(selector).inside(scope.piece)
             return [RuleMatch(piece=piece) for piece in inside[:MAX_FOUND]]
         root = scope.node or (scope.piece.node if scope.piece else None) or scope.doc.tree
-        return [] if root is None else [RuleMatch(node=e) for e in root.select(selector)[:MAX_FOUND]]
+        return [] if root is None else find_css(root, selector)
 
     return Rule(source, find)
 
 
+def compile_xpath(expression: str) -> turbohtml.XPath:
+    """A path that was read; ValueError says what is wrong with it."""
+    path = turbohtml.XPath(expression, smart_strings=True)
+    path(turbohtml.parse(""))
+    return path
+
+
 def _read_xpath(source: str, expression: str) -> Rule:
     try:
-        path = turbohtml.XPath(expression, smart_strings=True)
-        path(turbohtml.parse(""))
+        path = compile_xpath(expression)
     except ValueError as error:
         raise UsageError(f'The rule "{source[:200]}" is no XPath: {error}.') from None
+    guard = XPathGuard(expression)
 
     def find(scope: RuleScope) -> list[RuleMatch]:
         root = scope.node or (scope.piece.node if scope.piece else None) or scope.doc.tree
-        if root is None:
+        if root is None or scope.doc.tree is None:
             return []
-        found = path(root)
-        return [_as_found(one) for one in (found[:MAX_FOUND] if isinstance(found, list) else [found])]
+        guard.check(root, scope.doc.tree, scope.shared)
+        return find_xpath(root, path)
 
     return Rule(source, find)
 

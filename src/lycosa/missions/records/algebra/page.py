@@ -5,6 +5,7 @@ element's piece runs from its first tag to its last; a piece without a name, suc
 to gap. So two searches for the same word give equal pieces, and no search changes the page.
 
 Making a page costs one walk over its tree; elements, text and matches are remembered, as rules ask for the same ones.
+Operators work on positions alone: the pieces themselves are made when somebody looks at them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import compress, repeat
+from itertools import accumulate, chain, compress, repeat
 from operator import attrgetter, not_
 from typing import overload
 
@@ -21,8 +22,8 @@ from turbohtml import Document, Element, Node
 
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.records.algebra import relations, tag_row
-from lycosa.missions.records.algebra.patterns import find_spans
-from lycosa.missions.records.algebra.relations import Spans
+from lycosa.missions.records.algebra.patterns import find_spans, is_plain
+from lycosa.missions.records.algebra.relations import Chosen, Spans
 from lycosa.missions.records.algebra.tag_row import TagRow
 from lycosa.parse import Doc
 
@@ -85,31 +86,50 @@ class Piece(Struct, frozen=True, eq=False):
 class PieceSet(Sequence[Piece]):
     """Pieces of one page in their order, by begin, then by end, no two equal."""
 
-    __slots__ = ("_spans", "page", "pieces")
+    __slots__ = ("_nodes", "_pieces", "_spans", "page")
 
     def __init__(self, page: TaggedPage, pieces: Iterable[Piece] = (), *, ordered: bool = False) -> None:
         """`ordered` says that the pieces already are in order, without equal ones."""
         self.page = page
-        self.pieces = list(pieces)
+        self._nodes: Sequence[Node | None] = ()
         self._spans: Spans | None = None
+        found = list(pieces)
         if not ordered:
-            if not {page}.issuperset(map(_PAGE, self.pieces)):
+            if not {page}.issuperset(map(_PAGE, found)):
                 raise UsageError("A piece set holds pieces of one page; these are of several.")
-            self.pieces.reverse()  # of equal ones the first stays
-            found = dict(zip(map(_ORDER, self.pieces), self.pieces, strict=True))
-            self.pieces = [found[span] for span in sorted(found)]
+            found.reverse()  # of equal ones the first stays
+            by_span = dict(zip(map(_ORDER, found), found, strict=True))
+            found = [by_span[span] for span in sorted(by_span)]
+        self._pieces: list[Piece] | None = found
+
+    @classmethod
+    def of_spans(cls, page: TaggedPage, spans: Spans, nodes: Sequence[Node | None]) -> PieceSet:
+        """The pieces at these positions, which are in order, each with its node or None."""
+        made = cls.__new__(cls)
+        made.page, made._spans, made._nodes, made._pieces = page, spans, nodes, None
+        return made
+
+    @property
+    def pieces(self) -> list[Piece]:
+        if self._pieces is None:
+            spans = self.spans
+            self._pieces = list(map(Piece, repeat(self.page), spans.begins, spans.ends, self._nodes))
+        return self._pieces
 
     def __len__(self) -> int:
-        return len(self.pieces)
+        return len(self._nodes) if self._pieces is None else len(self._pieces)
 
     @overload
     def __getitem__(self, place: int) -> Piece: ...
     @overload
     def __getitem__(self, place: slice) -> PieceSet: ...
     def __getitem__(self, place: int | slice) -> Piece | PieceSet:
-        if isinstance(place, slice):
-            return self._of(sorted(self.pieces[place], key=_ORDER))
-        return self.pieces[place]
+        if isinstance(place, int):
+            return self.pieces[place]
+        if self._pieces is None and (place.step or 1) > 0:
+            begins, ends = self.spans.begins[place], self.spans.ends[place]
+            return PieceSet.of_spans(self.page, Spans(begins, ends, named=self.spans.named), self._nodes[place])
+        return self._of(sorted(self.pieces[place], key=_ORDER))
 
     def __iter__(self) -> Iterator[Piece]:
         return iter(self.pieces)
@@ -136,9 +156,24 @@ class PieceSet(Sequence[Piece]):
 
     def __add__(self, other: Piece | PieceSet) -> PieceSet:
         """Both; of equal pieces the one of the left set."""
-        there = set(zip(*self.spans, strict=True))
-        others = [piece for piece in self._operand(other) if (piece.begin, piece.end) not in there]
+        added = self._operand(other)
+        if not len(added):
+            return self
+        if self._pieces is None and added._pieces is None and self.spans.named and added.spans.named:
+            return self._merge(added)
+        there = set(self.spans.pairs())
+        others = [piece for piece in added if (piece.begin, piece.end) not in there]
         return self._of(sorted([*self.pieces, *others], key=_ORDER)) if others else self
+
+    def _merge(self, other: PieceSet) -> PieceSet:
+        """Both, where all are elements: each begins at a place of its own."""
+        nodes = dict(zip(chain(other.spans.begins, self.spans.begins), chain(other._nodes, self._nodes), strict=True))
+        ends = dict(
+            zip(chain(other.spans.begins, self.spans.begins), chain(other.spans.ends, self.spans.ends), strict=True)
+        )
+        begins = sorted(nodes)
+        spans = Spans(begins, list(map(ends.__getitem__, begins)), named=True)
+        return PieceSet.of_spans(self.page, spans, list(map(nodes.__getitem__, begins)))
 
     def __sub__(self, other: Piece | PieceSet) -> PieceSet:
         """Those without an equal piece in the other set."""
@@ -179,6 +214,8 @@ class PieceSet(Sequence[Piece]):
     def without(self, other: Piece | PieceSet) -> PieceSet:
         """What is left when the others are cut out: the piece itself where none is in it, else each stretch left."""
         lows, highs = self._operand(other)._regions()
+        if not lows:
+            return self
         left: list[Piece] = []
         inner: list[tuple[int, int]] = []
         for piece in self.pieces:
@@ -262,13 +299,24 @@ class PieceSet(Sequence[Piece]):
         return self._of([other]) if isinstance(other, Piece) else other
 
     def _related(
-        self, relation: Callable[[Spans, Spans], list[bool]], other: Piece | PieceSet, *, negate: bool
+        self, relation: Callable[[Spans, Spans], Chosen], other: Piece | PieceSet, *, negate: bool
     ) -> PieceSet:
-        chosen: Iterable[bool] = relation(self.spans, self._operand(other).spans)
-        return self._of(list(compress(self.pieces, map(not_, chosen) if negate else chosen)))
+        against = self._operand(other)
+        if not len(against):
+            return self if negate else self._of([])
+        found = relation(self.spans, against.spans)
+        chosen: Chosen = list(map(not_, found)) if negate else found
+        spans = self.spans.choose(chosen)
+        if self._pieces is None:
+            return PieceSet.of_spans(self.page, spans, list(compress(self._nodes, chosen)))
+        made = self._of(list(compress(self._pieces, chosen)))
+        made._spans = spans
+        return made
 
     def _regions(self) -> tuple[list[int], list[int]]:
         """Where the covered regions begin and end; those without width cut nothing."""
+        if not len(self):
+            return [], []
         regions = [piece for piece in self.flatten().pieces if piece.begin < piece.end]
         return list(map(_BEGIN, regions)), list(map(_END, regions))
 
@@ -292,7 +340,6 @@ class TaggedPage:
         self.tree = source if isinstance(source, Document) else source.tree
         self.row = TagRow(self.tree)
         self.work_left = _NO_BOUND
-        self._places_of: dict[str, list[int]] = {}
         self._places: dict[Node, int] | None = None
         self._found: dict[tuple[str, str], PieceSet] = {}
 
@@ -322,6 +369,8 @@ class TaggedPage:
     def pat(self, pattern: str, *, inside: Piece | PieceSet | None = None) -> PieceSet:
         """The matches of a regular expression in the text, which may run across tags; with groups as parts."""
         if inside is None:
+            if is_plain(pattern):
+                return self._remember("pat", pattern, lambda: self._match_text(pattern))
             return self._remember("pat", pattern, lambda: PieceSet(self, self._match(pattern, 0, self.row.length)))
         scope = self._scope(inside)
         return PieceSet(self, [found for p in scope for found in self._match(pattern, p.begin, p.end)])
@@ -353,15 +402,11 @@ class TaggedPage:
 
     def _find_named(self, name: str) -> PieceSet:
         row = self.row
-        begins, ends, nodes = row.begins, row.ends, row.nodes
-        if name:
-            if not self._places_of:
-                for place, known in enumerate(row.names):
-                    self._places_of.setdefault(known, []).append(place)
-            places = self._places_of.get(name, [])
-            begins, ends = [begins[place] for place in places], [ends[place] for place in places]
-            nodes = [nodes[place] for place in places]
-        return PieceSet(self, map(Piece, repeat(self), begins, ends, nodes), ordered=True)
+        if not name:
+            return PieceSet.of_spans(self, Spans(row.begins, row.ends, named=True), row.nodes)
+        places = row.places.get(name, ())
+        spans = Spans(list(map(row.begins.__getitem__, places)), list(map(row.ends.__getitem__, places)), named=True)
+        return PieceSet.of_spans(self, spans, list(map(row.nodes.__getitem__, places)))
 
     def _piece(self, place: int) -> Piece:
         return Piece(self, self.row.begins[place], self.row.ends[place], self.row.nodes[place])
@@ -469,6 +514,15 @@ class TaggedPage:
             groups = self._groups(spans, first, begin) if len(spans) > 1 else ()
             found.append(Piece(self, position(first + low), position(first + high - 1) + 2, None, groups))
         return found
+
+    def _match_text(self, words: str) -> PieceSet:
+        """The places of a text on the whole page: the case of most patterns, without a piece for each match."""
+        stream, size = self.row.stream, len(words)
+        self.spend(1 + len(stream) // _CHARS + _MATCH * stream.count(words))
+        *between, _ = map(len, stream.split(words))
+        lows = [low + size * before for before, low in enumerate(accumulate(between))]
+        spans = self.row.find_positions(lows, size)
+        return PieceSet.of_spans(self, Spans(*spans), [None] * len(lows))
 
     def _groups(self, spans: list[tuple[int, int]], first: int, begin: int) -> tuple[Piece, ...]:
         """A match and its groups; one that is empty, or took no part, is nowhere."""

@@ -15,9 +15,14 @@ MAX_PATTERN = 2000
 _SIGNS = frozenset("\\.^$*+?{}[]|()")
 
 
+def is_plain(pattern: str) -> bool:
+    """Whether an expression is a text to be found as it is."""
+    return bool(pattern) and not _SIGNS.intersection(pattern)
+
+
 def find_spans(pattern: str, text: str) -> Iterator[list[tuple[int, int]]]:
     """Where each match that is not empty, and each of its groups, begins and ends."""
-    if not _SIGNS.intersection(pattern):
+    if is_plain(pattern):
         at = text.find(pattern)
         while at >= 0:
             yield [(at, at + len(pattern))]

@@ -1,98 +1,162 @@
 """The relations between pieces, over whole sets at once: for each p of P, whether some q of Q stands to it as named.
 
 A set is two lists, where its pieces begin and where they end, in the order of the set: by begin, then by end, no two
-equal. Every function costs O(n log n) whatever the pieces are; those that nest, as elements do, are the fast case.
+equal. Every function costs O(n log n) whatever the pieces are; sets of elements, which nest and of which no two begin
+at one place, and sets in which no piece shares a position with another are the fast cases.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from itertools import accumulate, repeat
-from operator import ge, gt, le, lt, or_
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, compress, islice, repeat
+from operator import eq, ge, gt, le, lt, or_
 
 _FAR = 1 << 62
+#: So many times more pieces than others are many.
+_MANY = 4
 
 
-class Spans(NamedTuple):
-    """Where the pieces of a set begin and end."""
+class Spans:
+    """Where the pieces of a set begin and end; `named` says that all of them are elements."""
 
-    begins: Sequence[int]
-    ends: Sequence[int]
+    __slots__ = ("_flat", "begins", "ends", "named")
+
+    def __init__(
+        self, begins: Sequence[int], ends: Sequence[int], *, named: bool = False, flat: bool | None = None
+    ) -> None:
+        self.begins = begins
+        self.ends = ends
+        self.named = named
+        self._flat = flat
+
+    @property
+    def flat(self) -> bool:
+        """Whether no piece shares a position with another."""
+        if self._flat is None:
+            self._flat = all(map(lt, self.ends, islice(self.begins, 1, None)))
+        return self._flat
+
+    def choose(self, chosen: Sequence[int]) -> Spans:
+        """Those that are chosen; what is flat stays so."""
+        begins, ends = list(compress(self.begins, chosen)), list(compress(self.ends, chosen))
+        return Spans(begins, ends, named=self.named, flat=self._flat or None)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        return zip(self.begins, self.ends, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spans) and self.begins == other.begins and self.ends == other.ends
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def find_equal(p: Spans, q: Spans) -> list[bool]:
-    there = set(zip(*q, strict=True))
-    return [span in there for span in zip(*p, strict=True)]
+#: For each p whether it is chosen: something that is true or false.
+Chosen = Sequence[int]
 
 
-def find_inside(p: Spans, q: Spans) -> list[bool]:
+def find_equal(p: Spans, q: Spans) -> Chosen:
+    there = set(q.pairs())
+    return list(map(there.__contains__, p.pairs()))
+
+
+def find_inside(p: Spans, q: Spans) -> Chosen:
     """Begin no earlier, end no later, and are not equal."""
-    furthest = list(accumulate(q.ends, max, initial=-1))  # the last end among the first k
-    lefts, rights = _ranks(p, q)
+    if p.named and q.named and _MANY * len(q.begins) < len(p.begins):
+        return _find_inside_few(p, q)
+    # The last end among the first k.
+    furthest = [-1, *q.ends] if q.flat else list(accumulate(q.ends, max, initial=-1))
+    lefts = list(map(bisect_left, repeat(q.begins), p.begins))
     found = map(ge, map(furthest.__getitem__, lefts), p.ends)
-    if rights is None:
+    if (p.named and q.named) or set(q.begins).isdisjoint(p.begins):  # what begins with an element is that element
         return list(found)
+    rights = map(bisect_right, repeat(q.begins), p.begins)
     return list(map(or_, found, map(gt, map(furthest.__getitem__, rights), p.ends)))
 
 
-def find_contain(p: Spans, q: Spans) -> list[bool]:
+def _find_inside_few(p: Spans, q: Spans) -> Chosen:
+    """The same for elements inside few others: those inside one follow each other."""
+    found = bytearray(len(p.begins))
+    begins, reached = p.begins, -1
+    for begin, end in q.pairs():
+        if begin > reached:  # else it is inside the one before
+            first = bisect_right(begins, begin)
+            behind = bisect_left(begins, end, first)
+            found[first:behind] = b"\1" * (behind - first)
+            reached = end
+    return found
+
+
+def find_contain(p: Spans, q: Spans) -> Chosen:
     """Begin no later, end no earlier, and are not equal."""
+    if p.flat and len(q.begins) < len(p.begins):
+        return _find_contain_few(p, q)
     nearest = list(accumulate(reversed(q.ends), min, initial=_FAR))
     nearest.reverse()  # the first end from the k-th on
-    lefts, rights = _ranks(p, q)
-    found = map(le, map(nearest.__getitem__, lefts if rights is None else rights), p.ends)
-    if rights is None:
+    rights = list(map(bisect_right, repeat(q.begins), p.begins))
+    found = map(le, map(nearest.__getitem__, rights), p.ends)
+    if (p.named and q.named) or set(q.begins).isdisjoint(p.begins):
         return list(found)
+    lefts = map(bisect_left, repeat(q.begins), p.begins)
     return list(map(or_, found, map(lt, map(nearest.__getitem__, lefts), p.ends)))
 
 
-def _ranks(p: Spans, q: Spans) -> tuple[list[int], list[int] | None]:
-    """How many q begin before each p, and how many before it or with it; None when none begins with one."""
-    lefts = list(map(bisect_left, repeat(q.begins), p.begins))
-    if set(q.begins).isdisjoint(p.begins):
-        return lefts, None
-    return lefts, list(map(bisect_right, repeat(q.begins), p.begins))
+def _find_contain_few(p: Spans, q: Spans) -> Chosen:
+    """The same where at most one p contains a q, the last that begins before it or with it, and the q are few."""
+    found = bytearray(len(p.begins) + 1)
+    ends = [-1, *p.ends]
+    places = list(map(bisect_right, repeat(p.begins), q.begins))
+    lasts = list(map(ends.__getitem__, places))
+    for place in compress(places, map(gt, lasts, q.ends)):
+        found[place] = 1
+    if any(map(eq, lasts, q.ends)):
+        for place, begin, end in zip(places, q.begins, q.ends, strict=True):
+            if ends[place] == end and p.begins[place - 1] < begin:
+                found[place] = 1
+    return found[1:]
 
 
-def find_before(p: Spans, q: Spans) -> list[bool]:
+def find_before(p: Spans, q: Spans) -> Chosen:
     """End before some q begins: the one that begins last decides."""
     last = q.begins[-1] if q.begins else -1
-    return [end < last for end in p.ends]
+    return list(map(last.__gt__, p.ends))
 
 
-def find_after(p: Spans, q: Spans) -> list[bool]:
+def find_after(p: Spans, q: Spans) -> Chosen:
     """Begin after some q has ended: the one that ends first decides."""
     first = min(q.ends, default=_FAR)
-    return [begin > first for begin in p.begins]
+    found = bytearray(len(p.begins))
+    place = bisect_right(p.begins, first)
+    found[place:] = b"\1" * (len(found) - place)
+    return found
 
 
-def find_overlap(p: Spans, q: Spans) -> list[bool]:
+def find_overlap(p: Spans, q: Spans) -> Chosen:
     """Share a position, nested or not, and are not equal."""
     ends = sorted(q.ends)
-    begins, there = q.begins, set(zip(*q, strict=True))
-    return [
-        bisect_right(begins, end) - bisect_left(ends, begin) > ((begin, end) in there)
-        for begin, end in zip(*p, strict=True)
-    ]
+    begins, there = q.begins, set(q.pairs())
+    return [bisect_right(begins, end) - bisect_left(ends, begin) > ((begin, end) in there) for begin, end in p.pairs()]
 
 
-def find_directly_before(p: Spans, q: Spans) -> list[bool]:
+def find_directly_before(p: Spans, q: Spans) -> Chosen:
     """End last of all P before some q."""
     ends = sorted(p.ends)
-    chosen = {ends[place - 1] for begin in q.begins if (place := bisect_left(ends, begin))}
-    return [end in chosen for end in p.ends]
+    chosen = {ends[place - 1] for place in set(map(bisect_left, repeat(ends), q.begins)) if place}
+    return list(map(chosen.__contains__, p.ends))
 
 
-def find_directly_after(p: Spans, q: Spans) -> list[bool]:
+def find_directly_after(p: Spans, q: Spans) -> Chosen:
     """Come first of all P after some q, in the order of the set."""
-    chosen = {bisect_right(p.begins, end) for end in q.ends}
-    return [place in chosen for place in range(len(p.begins))]
+    found = bytearray(len(p.begins) + 1)
+    for place in map(bisect_right, repeat(p.begins), q.ends):
+        found[place] = 1
+    return found[:-1]
 
 
-def find_directly_inside(p: Spans, q: Spans) -> list[bool]:
+def find_directly_inside(p: Spans, q: Spans) -> Chosen:
     """Are inside some q with no other of P between: it would be inside that q, and p inside it."""
+    if p.flat:
+        return find_inside(p, q)
     found = [False] * len(p.begins)
     around: list[tuple[int, int, bool]] = []  # what is open: begin, end, whether it is of Q
     for begin, end, kind, place in _outer_first(p, q, 0, 1):
@@ -108,8 +172,10 @@ def find_directly_inside(p: Spans, q: Spans) -> list[bool]:
     return found
 
 
-def find_directly_contain(p: Spans, q: Spans) -> list[bool]:
+def find_directly_contain(p: Spans, q: Spans) -> Chosen:
     """Contain some q with no other of P between: it would contain that q, and p contain it."""
+    if p.flat:
+        return find_contain(p, q)
     found = [False] * len(p.begins)
     around: list[tuple[int, int]] = []  # what is open of P: end, place
     for begin, end, kind, place in _outer_first(p, q, 1, 0):
@@ -126,8 +192,8 @@ def find_directly_contain(p: Spans, q: Spans) -> list[bool]:
 
 def _outer_first(p: Spans, q: Spans, of_p: int, of_q: int) -> list[tuple[int, int, int, int]]:
     """Begin, end, kind and place of all pieces, each before those inside it; equal ones by their kind."""
-    both = [(begin, -end, of_p, place) for place, (begin, end) in enumerate(zip(*p, strict=True))]
-    both += [(begin, -end, of_q, place) for place, (begin, end) in enumerate(zip(*q, strict=True))]
+    both = [(begin, -end, of_p, place) for place, (begin, end) in enumerate(p.pairs())]
+    both += [(begin, -end, of_q, place) for place, (begin, end) in enumerate(q.pairs())]
     both.sort()
     return [(begin, -end, kind, place) for begin, end, kind, place in both]
 

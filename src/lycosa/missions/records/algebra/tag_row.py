@@ -7,6 +7,8 @@ document type and the like are one. The numbers stand in flat lists in the order
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from itertools import repeat
 from typing import NamedTuple
 
 from turbohtml import Comment, Doctype, Document, DocumentFragment, Element, Node, ProcessingInstruction, Text
@@ -34,6 +36,7 @@ class TagRow:
     def __init__(self, tree: Document | None) -> None:
         self.nodes: list[Node] = []  # of every named piece, in order
         self.names: list[str] = []
+        self.places: dict[str, list[int]] = defaultdict(list)  # of the nodes of each name
         self.parents: list[int] = []  # the place of the element around each; -1: none
         self.begins: list[int] = []
         self.ends: list[int] = []
@@ -47,7 +50,7 @@ class TagRow:
     def _walk(self, tree: Document, texts: list[str]) -> int:
         """Number tags and characters; returns the gap behind the last one."""
         nodes, names, parents, begins, ends = self.nodes, self.names, self.parents, self.begins, self.ends
-        runs, offsets = self._runs, self._offsets
+        runs, offsets, places = self._runs, self._offsets, self.places
         at = size = 0
         text_end = -1
         left, around = [len(tree) + 1], [-1]  # what is open: how many children are still to come, and its place
@@ -74,6 +77,7 @@ class TagRow:
                 nodes.append(node)
                 at += 2
                 names.append(name := node.tag if kind is Element else OTHER_NAMES.get(kind, CDATA))  # type: ignore[attr-defined]
+                places[name].append(len(nodes) - 1)
                 if count := len(node):
                     ends.append(0)
                     left.append(count)
@@ -104,6 +108,17 @@ class TagRow:
         """The gap before a character."""
         place = bisect_right(self._offsets, offset, hi=len(self._runs)) - 1
         return self._runs[place] + 2 * (offset - self._offsets[place])
+
+    def find_positions(self, offsets: list[int], size: int) -> tuple[list[int], list[int]]:
+        """The gaps before and behind texts of one size that begin at these characters."""
+        runs, starts = self._runs, self._offsets
+        places = list(map(bisect_right, repeat(starts), offsets, repeat(0), repeat(len(runs))))
+        begins = [runs[place - 1] + 2 * (at - starts[place - 1]) for place, at in zip(places, offsets, strict=True)]
+        ends = [
+            begin + 2 * size if at + size <= starts[place] else self.position(at + size - 1) + 2
+            for place, at, begin in zip(places, offsets, begins, strict=True)
+        ]
+        return begins, ends
 
     def runs_between(self, begin: int, end: int) -> list[tuple[int, int]]:
         """The runs of text between two positions, cut there."""

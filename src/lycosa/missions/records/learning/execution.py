@@ -1,11 +1,15 @@
-"""What learned rules give on a page: the part of the schema language that they use."""
+"""What learned rules give on a page, as those of schemas give it."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import turbohtml
 from msgspec import Struct
-from turbohtml import Document, Element
+from turbohtml import Document
 
 from lycosa.missions.records.learning.places import fold
+from lycosa.missions.records.rules import find_css, find_xpath
 
 #: A rule that gives more than this on a page is no rule for a field.
 MAX_VALUES = 200
@@ -23,15 +27,17 @@ def run(rule: str, tree: Document) -> list[str]:
     """The different values that a rule (`css:…` or `xpath:…`) gives on a page, in its order, folded; [] if it fails."""
     language, _, expression = rule.partition(":")
     try:
-        found = tree.select(expression) if language == "css" else tree.xpath(expression)
+        if language == "css":
+            found = find_css(tree, expression, most=MAX_VALUES)
+        else:
+            found = find_xpath(tree, _compile(expression), most=MAX_VALUES)
     except (ValueError, TypeError):
         return []
-    values: dict[str, None] = {}
-    for match in found[:MAX_VALUES] if isinstance(found, list) else ():
-        text = fold((match.text if isinstance(match, Element) else str(match))[:_MAX_TEXT])
-        if text:
-            values[text] = None
-    return list(values)
+    texts = (fold((match.take("text") or "")[:_MAX_TEXT]) for match in found)
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+_compile = lru_cache(maxsize=4096)(turbohtml.XPath)
 
 
 def run_field(rule: FieldRule, tree: Document) -> list[str]:

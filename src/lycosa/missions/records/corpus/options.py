@@ -1,0 +1,64 @@
+"""The options of the exports for corpora."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from lycosa.export.definition import Export, Host, Kind
+
+CorpusForm = Literal["jsonl", "parquet", "vertical", "markdown", "text"]
+
+
+class CorpusOptions(Struct, frozen=True):
+    """Which texts become a corpus, and how it is written."""
+
+    format: Annotated[
+        CorpusForm | None,
+        Meta(description="Of a corpus, default: the file's suffix, else jsonl; markdown and text are files."),
+    ] = None
+    host: Host = ""
+    language: Annotated[str, Meta(description="Only texts in these: es,en.", extra={"metavar": "CODES"})] = ""
+    least_words: Annotated[
+        int | None, Meta(description="Leave out texts of fewer words (default: 50).", extra={"metavar": "N"})
+    ] = None
+    split: Annotated[
+        Literal["none", "site", "date"] | None, Meta(description="A file for each site, or for each month.")
+    ] = None
+    portions: Annotated[
+        str,
+        Meta(
+            description="Shares of train, valid and test, which have no site in common: 90,5,5.",
+            extra={"metavar": "N,N,N"},
+        ),
+    ] = ""
+    keep_duplicates: Annotated[bool, Meta(description="Keep texts that others repeat, or nearly.")] = False
+
+
+class LabelledOptions(Struct, frozen=True):
+    """Which pages are written with the values of their records."""
+
+    host: Host = ""
+    kind: Kind = ""
+    most: Annotated[int | None, Meta(description="At most so many pages of a host.", extra={"metavar": "N"})] = None
+
+
+EXPORTS = (
+    Export(
+        name="corpus",
+        summary="the clean text of the pages with its metadata, each text once",
+        writer="lycosa.missions.records.corpus.export:write_corpus",
+        options=CorpusOptions,
+        endings=("jsonl", "parquet", "vert", "vertical"),
+        folder=True,
+    ),
+    Export(
+        name="labelled-pages",
+        summary="pages with the values of their records and their places, for training extractors",
+        writer="lycosa.missions.records.corpus.labelled_pages:write_labelled_pages",
+        options=LabelledOptions,
+        folder=True,
+        pipe=False,
+    ),
+)

@@ -1,0 +1,137 @@
+"""The page reader: what a corpus takes of one page. Worker processes run it as a quarry, as any page may be hostile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, to_builtins
+from turbohtml import Document, Markdown
+
+from lycosa import urls
+from lycosa.missions.records.article import Article, read_article
+from lycosa.missions.records.corpus.languages import find_language
+from lycosa.missions.records.structured import read_json_ld, walk_items
+from lycosa.model import Record
+from lycosa.parse import Doc
+from lycosa.quarry import Quarry
+from lycosa.text.fingerprint import make_fingerprint
+
+MAX_TEXT = 5_000_000
+_MAX_LICENCE = 500
+_ENDS = (".", "!", "?", "…", ":", "。", "！", "？", "”", "»", '"')
+#: What ends a line for some readers and not for others, or moves a terminal's cursor.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_SILENT = "script, style, template, nav, svg, math, iframe, form, button, select, noscript, audio, video, object"
+_MARKDOWN = Markdown(images=Markdown.Images(mode="ignore"), links=Markdown.Links(skip_internal=True))
+_LICENCES = 'a[rel~="license" i], link[rel~="license" i]'
+_LICENCE_META = (
+    'meta[name="dcterms.license" i], meta[name="dc.rights" i], meta[name="dcterms.rights" i], meta[name="copyright" i]'
+)
+#: What a page says of its licence has one of these words in its source.
+_TOLD = re.compile(rb"licen[sc]e|dc(?:terms)?\.rights", re.IGNORECASE)
+
+
+class ReadPage(Struct):
+    """What was read of a page: its text, a paragraph a line, and what is said of it."""
+
+    text: str
+    markdown: str = ""  # of its blocks; empty where the text is all there is
+    title: str = ""
+    authors: list[str] = []
+    date: str = ""
+    language: str = ""
+    licence: str = ""
+    runs: list[int] = []  # its fingerprint
+
+
+class CorpusPages(Quarry):
+    """The quarry of a corpus: the text of every page that has one."""
+
+    name = "corpus"
+    version = "1"
+
+    def extract(self, doc: Doc) -> Iterable[Record]:
+        found = read_page(doc)
+        if found is not None:
+            yield Record("page", to_builtins(found))
+
+
+def read_page(doc: Doc) -> ReadPage | None:
+    """The text of a page and its metadata; None for what has no text."""
+    if doc.tree is not None:
+        page = _read_html(doc, doc.tree)
+    elif doc.kind == "pdf":
+        page = ReadPage("\n".join(join_lines(doc.text[:MAX_TEXT])), title=doc.title)
+    elif doc.kind == "text":
+        parts = _BLANK_LINES.split(doc.text[:MAX_TEXT])
+        page = ReadPage("\n".join(line for part in parts if (line := " ".join(part.split()))), title=doc.title)
+    else:
+        return None
+    page.text, page.markdown, page.title = (_CONTROL.sub("", part) for part in (page.text, page.markdown, page.title))
+    if not page.text:
+        return None
+    page.language = find_language(page.text, page.language or doc.language)
+    page.runs = list(make_fingerprint(page.text))
+    return page
+
+
+def _read_html(doc: Doc, tree: Document) -> ReadPage:
+    article = read_article(tree, url=doc.url, language=doc.language)
+    licence = _find_licence(doc, tree) if _TOLD.search(doc.body) else ""
+    return ReadPage(
+        text=article.text[:MAX_TEXT],
+        markdown=_write_markdown(article, doc.base),
+        title=article.title or doc.title,
+        authors=article.authors,
+        date=article.date,
+        language=article.language,
+        licence=licence,
+    )
+
+
+def join_lines(text: str) -> Iterator[str]:
+    """The paragraphs of a text whose lines were cut to a width, as in a PDF."""
+    parts: list[str] = []
+    for line in text.splitlines():
+        words = " ".join(line.split())
+        if words:
+            parts.append(words)
+        if parts and (not words or words.endswith(_ENDS)):
+            yield " ".join(parts)
+            parts = []
+    if parts:
+        yield " ".join(parts)
+
+
+def _write_markdown(article: Article, base: str) -> str:
+    """The element of the text as Markdown, without what stands beside the text; the tree is not the same afterwards."""
+    element = article.element
+    if element is None:
+        return ""
+    for other in (*article.left_out, *element.select(_SILENT)):
+        other.extract()
+    for link in element.select("a[href]"):
+        address = urls.normalise(link.attr("href") or "", base)
+        if address is None:
+            link.unwrap()
+        else:
+            link.attrs["href"] = address
+    written = element.to_markdown(_MARKDOWN).strip()
+    # A text that is not of this element, but of the page's structured data, is written as it is.
+    return written if 2 * len(written) > len(article.text) else ""
+
+
+def _find_licence(doc: Doc, tree: Document) -> str:
+    """The licence that a page names: its address, else its words."""
+    for element in tree.select(_LICENCES)[:5]:
+        if (address := urls.normalise(element.attr("href") or "", doc.base)) is not None:
+            return address[:_MAX_LICENCE]
+    for item in walk_items(read_json_ld(tree)):
+        if said := next((text for text in item.texts("license") if text.strip()), ""):
+            return " ".join(said.split())[:_MAX_LICENCE]
+    for element in tree.select(_LICENCE_META)[:5]:
+        if words := (element.attr("content") or "").split():
+            return " ".join(words)[:_MAX_LICENCE]
+    return ""
