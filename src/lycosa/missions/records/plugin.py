@@ -29,17 +29,21 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "stories": "lycosa.missions.records.cli.stories:stories",
+            "impact": "lycosa.missions.records.cli.impact:impact",
         }
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return (SideDatabase("records.db"),)
 
     def refresh(self, collection: Collection) -> Iterable[str]:
-        """Bring the records database up to date."""
+        """Bring the records database up to date, and the stories in it."""
         from lycosa.missions.records.database import open_store
+        from lycosa.missions.records.stories import refresh_stories
 
-        with open_store(collection):
-            return ()
+        with open_store(collection) as store:
+            refresh_stories(store)
+        return ()
 
 
 plugin = RecordsMission()

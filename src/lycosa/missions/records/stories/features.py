@@ -16,7 +16,7 @@ from functools import lru_cache
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from lycosa.missions.records.stories.roles import Roles
+from lycosa.missions.records.stories.roles import UNSPACED, Roles
 from lycosa.text import terms
 from lycosa.text.stopwords import STOP_WORDS
 
@@ -63,7 +63,6 @@ _BEGINNING = re.compile(r"(?:^|[.!?:;…»”\"\n¿¡(\[«“‘—–•|-])\s*
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,\u00a0\u202f]*\d(?![\w])|(?<![\w.,])\d(?=[ \u00a0]?%)")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _BLANK = re.compile(r"[ \u00a0]")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 
 
 def read_features(roles: Roles) -> TextFeatures:
@@ -128,7 +127,7 @@ def _all_features(
         if number := _plain_number(found):
             yield FeatureKind.NUMBER, number
     if not text.isascii():
-        for run in _UNSPACED.findall(text):
+        for run in UNSPACED.findall(text):
             yield from ((plain, run[at : at + 2]) for at in range(len(run) - 1))
 
 
