@@ -19,61 +19,18 @@ import resource
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from lycosa.missions.records.database import NewRecord, open_store
 from lycosa.missions.records.stories import refresh_stories
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.story_scores import StoryScores, ToldArticle, score_stories, world_articles  # noqa: E402
+
 PAPERS, DAYS, WORDS, NAMES, PLACES = 60, 365, 12_000, 4_000, 1_500
 SYLLABLES = [a + b for a in "bdfglmnprstvk" for b in ("a", "e", "i", "o", "u", "an", "er", "il")]
-
-
-class ToldArticle(NamedTuple):
-    """An article and the event that it tells of."""
-
-    url: str
-    data: dict[str, Any]
-    event: str
-
-
-class StoryScores(NamedTuple):
-    """How well articles were put together."""
-
-    precision: float
-    recall: float
-    b_cubed_precision: float
-    b_cubed_recall: float
-
-    @property
-    def f(self) -> float:
-        return 2 * self.precision * self.recall / ((self.precision + self.recall) or 1)
-
-    @property
-    def b_cubed_f(self) -> float:
-        both = self.b_cubed_precision + self.b_cubed_recall
-        return 2 * self.b_cubed_precision * self.b_cubed_recall / (both or 1)
-
-
-def score(events: dict[str, str], stories: dict[str, int]) -> StoryScores:
-    """Compare stories with events, both by URL."""
-
-    def pairs(counts: Counter[Any]) -> int:
-        return sum(count * (count - 1) // 2 for count in counts.values())
-
-    both = Counter((events[url], stories[url]) for url in events)
-    by_event, by_story = Counter(events.values()), Counter(stories[url] for url in events)
-    right = pairs(both)
-    total = len(events)
-    return StoryScores(
-        right / (pairs(by_story) or 1),
-        right / (pairs(by_event) or 1),
-        sum(n * n / by_story[story] for (_, story), n in both.items()) / total,
-        sum(n * n / by_event[event] for (event, _), n in both.items()) / total,
-    )
 
 
 def make_articles(count: int, seed: int = 7) -> Iterator[ToldArticle]:
@@ -117,28 +74,6 @@ def make_articles(count: int, seed: int = 7) -> Iterator[ToldArticle]:
             made += 1
 
 
-def world_articles(seed: int, shared: Path) -> Iterator[ToldArticle]:
-    """The articles of the synthetic web, as its truth has them at the end."""
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(shared / "world"))
-    from webworld.news import NewsSite  # type: ignore[import-not-found]
-    from webworld.universe import World  # type: ignore[import-not-found]
-
-    for site in World(seed).sites.values():
-        if not isinstance(site, NewsSite):
-            continue
-        for page in (page for section in site.items for page in section):
-            gold = site.fields(page, 720)
-            names = ("title", "authors", "date", "place", "section", "language")
-            text = "\n".join([gold["abstract"], *gold["body"]])
-            event = gold["event"]
-            yield ToldArticle(
-                gold["url"],
-                {**{name: gold[name] for name in names}, "text": text},
-                gold["url"] if event is None else f"event {event}",
-            )
-
-
 def measure(articles: list[ToldArticle]) -> tuple[float, StoryScores]:
     """CPU seconds and scores."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as store:
@@ -148,7 +83,7 @@ def measure(articles: list[ToldArticle]) -> tuple[float, StoryScores]:
         seconds = time.process_time() - began
         sql = "SELECT url, story FROM story_member JOIN records ON records.id = record"
         stories = dict(store.connection.execute(sql))
-    return seconds, score({each.url: each.event for each in articles}, stories)
+    return seconds, score_stories({each.url: each.event for each in articles}, stories)
 
 
 def main() -> None:
@@ -159,7 +94,7 @@ def main() -> None:
     print(f"{'':>10}{'articles':>10}{'seconds':>9}{'ms each':>9}{'peak MB':>9}{'P':>8}{'R':>8}{'F':>8}{'B3 F':>8}")
     shared = Path(os.environ.get("LYCOSA_SHARED", "../shared"))
     if given.world is not None:
-        runs = [(f"world {seed}", lambda seed=seed: world_articles(seed, shared)) for seed in given.world]
+        runs = [(f"world {seed}", lambda seed=seed: world_articles(shared / "world", seed)) for seed in given.world]
     else:
         sizes = [size for size in (1_000, 10_000) if size < given.articles]
         runs = [("made up", lambda size=size: make_articles(size)) for size in (*sizes, given.articles)]

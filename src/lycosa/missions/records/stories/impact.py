@@ -20,6 +20,7 @@ from lycosa.text.terms import fold
 _MOST_STORIES = 500
 _LONG_SPAN = 60  # days, from which on weeks are counted
 _LONGER_SPAN = 420  # and months
+_LONGEST_SPAN = 1_800  # and years
 
 
 class ImpactArticle(Struct, frozen=True):
@@ -171,9 +172,8 @@ def _count_over_time(days: Sequence[str]) -> tuple[str, tuple[tuple[str, int], .
     """How many fall on each day, week or month between the first and the last, the empty ones too."""
     dates = [datetime.date.fromisoformat(day) for day in days]
     span = (dates[-1] - dates[0]).days
-    step = "day" if span <= _LONG_SPAN else "week" if span <= _LONGER_SPAN else "month"
-    if span > 60 * _LONGER_SPAN // 14:
-        step = "year"
+    limits = ((_LONG_SPAN, "day"), (_LONGER_SPAN, "week"), (_LONGEST_SPAN, "month"))
+    step = next((step for limit, step in limits if span <= limit), "year")
     counts = Counter(_begin_of(date, step) for date in dates)
     bins, date = [], _begin_of(dates[0], step)
     while date <= dates[-1]:
