@@ -58,9 +58,11 @@ class FeatureFrequencies:
         everywhere, on_host, salt = self._everywhere, self._on_host, hash_text(host)
         for feature in features:
             place = (feature * _MIX & _MASK) >> 42
-            everywhere[place] = min(everywhere[place] + 1, _MOST)
+            if (count := everywhere[place]) < _MOST:
+                everywhere[place] = count + 1
             place = ((feature ^ salt << 20) * _MIX & _MASK) >> 42
-            on_host[place] = min(on_host[place] + 1, _MOST)
+            if (count := on_host[place]) < _MOST:
+                on_host[place] = count + 1
 
     def weigh(self, features: Iterable[int], *, language: str, host: str) -> list[float]:
         """What each feature weighs: the logarithm of how rare it is, on its host or everywhere, whichever is less."""
