@@ -103,7 +103,7 @@ def _all_features(roles: Roles, text: str, language: str) -> Iterator[tuple[Feat
     named: set[str] = set()
     authors = [frozenset(terms.fold(person).split()) for person in roles.people]
     for words in (*names, *_title_names(roles.title, language, names) * _TITLE_COUNTS, *_place_names(roles.place)):
-        named.update(words)
+        named.update(words, (_stem(word.encode()) for word in words))
         if any(author.issuperset(words) for author in authors):
             continue
         yield from ((FeatureKind.NAME, word, 1) for word in words)

@@ -55,7 +55,7 @@ class ComparedText(Struct, frozen=True):
     names_length: float = 0.0
 
 
-class Likeness(Struct, frozen=True):
+class TextLikeness(Struct, frozen=True):
     """How much two texts resemble each other; 1 and more is the same story."""
 
     score: float
@@ -98,12 +98,12 @@ def make_text(
     )
 
 
-def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> Likeness:
+def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> TextLikeness:
     """Compare two texts; `weights` are those of `mine` by feature."""
     days = abs(mine.day - other.day)
     same_host = mine.host == other.host
     if same_host and mine.title == other.title and days:
-        return Likeness(0.0, days=days)  # the column of every day
+        return TextLikeness(0.0, days=days)  # the column of every day
     everything = of_names = weight_of_names = 0.0
     lone = pairs = numbers = 0
     within: list[tuple[float, float]] = []  # shared names that are part of longer ones in both texts
@@ -145,7 +145,7 @@ def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) 
     elif shared == 1 and weight_of_names >= _ONE_NAME and mine.language == other.language:
         score = max(score, min(words / _WORDS_COSINE, names / _NAMES_COSINE))
     score /= (1 + _PER_DAY * days) * (_SAME_HOST if same_host and copied < _WHOLE_COPY else 1.0)
-    return Likeness(score, words, names, shared, copied, days)
+    return TextLikeness(score, words, names, shared, copied, days)
 
 
 def _shared_runs(mine: Sequence[int], other: Sequence[int]) -> float:
