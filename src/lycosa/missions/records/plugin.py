@@ -57,6 +57,8 @@ class RecordsMission(PlainMission):
             "index-field": "lycosa.missions.records.cli.index_field:index_field",
             "health": "lycosa.missions.records.cli.health:health",
             "import-records": "lycosa.missions.records.cli.import_records:import_records",
+            "stories": "lycosa.missions.records.cli.stories:stories",
+            "impact": "lycosa.missions.records.cli.impact:impact",
         }
 
     def exports(self) -> Iterable[Export]:
@@ -115,10 +117,16 @@ class RecordsMission(PlainMission):
         return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
 
     def refresh(self, collection: Collection) -> Iterable[str]:
-        """Bring the records database up to date, and tell where fields are found no more."""
+        """Bring the records database and its stories up to date, and tell where fields are found no more."""
+        from lycosa.missions.records.database import open_store
         from lycosa.missions.records.health import refresh_and_watch
+        from lycosa.missions.records.stories import refresh_stories
 
-        return refresh_and_watch(collection)
+        sentences = refresh_and_watch(collection)
+        with open_store(collection, refresh=False) as store:
+            if not store.connection.readonly("main"):
+                refresh_stories(store)
+        return sentences
 
 
 plugin = RecordsMission()
