@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lycosa.config.setting_docs import own_table
 from lycosa.missions.records.description import SiteDescription, check_description, read_description
 from lycosa.parse import Doc, read
 
@@ -119,3 +121,9 @@ def test_nonsense_is_told_and_never_raised(wrong: Any) -> None:
         problems = check_description({key: wrong})
         assert all(isinstance(said, str) and place[0] == key for place, said in problems)
         assert problems or (key, wrong) == ("ranges", {"a": 3})
+
+
+def test_the_settings_are_documented() -> None:
+    """The table of docs/records.md is the one that the struct makes."""
+    root = Path(__file__).resolve().parents[3]
+    assert own_table("records") in (root / "docs/records.md").read_text(encoding="utf-8")
