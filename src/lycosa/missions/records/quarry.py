@@ -91,6 +91,8 @@ def read_record(doc: Doc) -> dict[str, Any] | None:
 def _as_data(schema: Schema, record: FoundRecord) -> dict[str, Any]:
     """A record as it is stored: its fields, and the numbers of the rules that gave them where it was not the first."""
     data = record.as_dict()
+    if schema.key:
+        data["@key"] = [data.get(name) for name in schema.key]
     numbers = {
         field.name: number
         for field in schema.fields
