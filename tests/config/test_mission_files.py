@@ -198,6 +198,11 @@ x = 1
 ]
 [[rows]]
 v = 1.5
+[[rows]]
+v = [{ w = 1 },
+  { w = 2 }]
+[rows.inner]
+x = 1
 '''
     lines = find_lines(text)
     assert lines["a", "b c", "d"] == 2
@@ -206,7 +211,10 @@ v = 1.5
     assert [lines["t", "k1", n] for n in range(3)] == [7, 8, 10]
     assert lines["t", "k1", 1, 1] == 9
     assert lines["t", "k1", 2, "x", "y"] == 10
+    assert lines[("rows",)] == lines["rows", 0] == 12
     assert lines["rows", 0, "v"] == 13
+    assert lines["rows", 1, "v", 1, "w"] == 16
+    assert lines["rows", 1, "inner", "x"] == 18
 
 
 @pytest.mark.parametrize(
