@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lycosa.intake.guarded_quarry import GuardedQuarry
 from lycosa.model import Link, Record
 from lycosa.parse import Doc, read
-from lycosa.quarry import Quarry, QuarryUnion, has_extract, overrides, parts_of
+from lycosa.quarry import Quarry, QuarryUnion, has_extract, overrides, parts_of, url_judge
 
 DOC = read("http://a.test/", {"content-type": "text/html"}, b"<p>soup and stew")
 
@@ -118,3 +119,46 @@ def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
     assert guarded.score(Link("/stew"), DOC) == 0.7
     assert guarded.errors == 3
     assert (tmp_path / "logs/errors.log").read_text().count("ValueError: burnt") == 2
+
+
+class Fenced(Quarry):
+    """Goes only where its letter is."""
+
+    letter = "a"
+
+    def configured(self, settings: Mapping[str, Any]) -> Quarry:
+        fenced = Fenced()
+        fenced.letter = str(settings["letter"])
+        return fenced
+
+    def chosen_links(self, doc: Doc) -> list[Link]:
+        return [Link(f"/{self.letter}")]
+
+    def refuses(self, url: str) -> str:
+        return "" if self.letter in url else f"no {self.letter}"
+
+    def describe_url(self, url: str) -> str:
+        return f"it has {url.count(self.letter)}"
+
+
+def test_a_union_goes_where_any_of_them_goes() -> None:
+    """An address is refused where all refuse it; links are followed that one of them chooses."""
+    union = QuarryUnion([Fenced(), Fenced().configured({"letter": "b"})])
+    assert (union.refuses("/a"), union.refuses("/b"), union.refuses("/c")) == ("", "", "no a; no b")
+    assert [link.href for link in union.chosen_links(DOC) or ()] == ["/a", "/b"]
+    assert union.describe_url("/a") == "Fenced: it has 1; Fenced: it has 0"
+    assert url_judge(union) is union
+    wider = QuarryUnion([Fenced(), Stew()])
+    assert wider.refuses("/c") == ""
+    assert wider.chosen_links(DOC) is None
+    assert url_judge(Stew()) is None
+
+
+def test_what_says_where_to_go_is_guarded(tmp_path: Path) -> None:
+    """One that raises refuses nothing and chooses everything, and only those that have ranges are asked."""
+    guarded = GuardedQuarry(Fenced().configured({"letter": "a"}), log=tmp_path / "errors.log", max_links=10)
+    assert guarded.url_judge is guarded
+    assert guarded.refuses("/b") == "no a"
+    guarded.quarry.letter = None  # type: ignore[attr-defined]
+    assert (guarded.refuses("/b"), guarded.describe_url("/b"), guarded.errors) == ("", "", 2)
+    assert GuardedQuarry(Stew(), log=tmp_path / "errors.log", max_links=10).url_judge is None

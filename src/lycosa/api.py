@@ -111,7 +111,7 @@ def crawl(
     options = CrawlOptions(
         recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=found.written
     )
-    registry.refresh(collection)
+    registry.refresh(loaded, collection)
     report = run(seeded, options, after=lambda report: _finish_round(seeded, report))
     if report.ended_by == "interrupt":
         raise KeyboardInterrupt  # the calling program is to end as well
@@ -137,7 +137,7 @@ def _check_seeds(seeds: str | Iterable[str]) -> list[str]:
 
 def _finish_round(mission: Mission, report: CrawlReport) -> None:
     if report.exit_code in (0, 5):
-        registry.refresh(mission.keep.collection)
+        registry.refresh(mission, mission.keep.collection)
     if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
         write_requested_exports(mission)
 

@@ -16,7 +16,7 @@ from lycosa.parse import read
 
 pytestmark = pytest.mark.acceptance
 
-MISSION = Path(__file__).resolve().parents[2] / "examples" / "press_world.toml"
+MISSION = Path(__file__).with_name("press_world.toml")
 FIELDS = ("title", "authors", "date", "place", "abstract", "body", "section")
 HOURS = 48
 #: Crawl-delays of a second are for another test.

@@ -164,7 +164,7 @@ def _finish_round(
 
 def _refresh(mission: Mission, *, quiet: bool) -> None:
     """Let missions bring up to date what they keep beside the collection."""
-    for sentence in registry.refresh(mission.keep.collection):
+    for sentence in registry.refresh(mission, mission.keep.collection):
         if not quiet:
             click.echo(f"lycosa: {sentence}", err=True)
 

@@ -78,11 +78,11 @@ def extract(
         with opened(output or "-", "jsonl") as (out, _):
             tallies = extract_files(files, mission, options, out=out)
     else:
-        sentences = registry.refresh(folder)
+        sentences = registry.refresh(mission, folder)
         if named is not None and (folder / "crawl.db").exists():
             replace_text(folder / "lycosa.toml", to_toml(mission))
         tallies = extract_collection(folder, mission, options, files=files)
-        sentences += registry.refresh(folder)
+        sentences += registry.refresh(mission, folder)
     if not quiet:
         lines = [printable(line) for tally in tallies for line in tally.lines]
         click.echo("\n".join(lines), err=alone or output == "-")

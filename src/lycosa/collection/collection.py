@@ -330,7 +330,7 @@ class Collection:
         """The mission that made it, as the crawl last ran it."""
         file = self.path / "lycosa.toml"
         if file.is_file():
-            return load(file).mission
+            return load(file, check_own=False).mission
         return load(text=str(self._value("SELECT value FROM meta WHERE key = 'mission'") or "")).mission
 
     @cached_property

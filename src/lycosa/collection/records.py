@@ -101,12 +101,15 @@ def list_records(source: apsw.Connection, wanted: RecordFilter) -> Iterator[Reco
 def write_records(
     folder: str | os.PathLike[str], out: TextIO, wanted: RecordFilter, *, form: Format, raw: bool = False
 ) -> int:
-    """Write the records and return how many there were; in lines of JSON as they are, else one column per key."""
+    """Write the records and return how many there were; in lines of JSON as they are, else one column per key.
+
+    Keys that begin with @ tell where a record comes from, and are no columns.
+    """
     source = database.connect(folder)
     try:
         if form == "jsonl":
             return _write_lines(source, out, wanted)
-        keys = [str(key) for (key,) in database.rows(source, *_filtered(_KEYS, wanted))]
+        keys = [str(key) for (key,) in database.rows(source, *_filtered(_KEYS, wanted)) if str(key)[:1] != "@"]
         return _write_columns(source, out, wanted, keys=keys, form=form, raw=raw)
     finally:
         source.close()

@@ -100,10 +100,12 @@ def load(
     overrides: Mapping[str, object] | None = None,
     sets: Sequence[str] = (),
     text: str = "",
+    check_own: bool = True,
 ) -> LoadedMission:
     """The mission that file, environment and command line give; None in `overrides` is an option not given.
 
-    `text` stands for a file, as `to_toml` wrote it.
+    `text` stands for a file, as `to_toml` wrote it. `check_own`: missions check what they bring themselves, which may
+    take their rules; who only looks at a collection need not.
     """
     given: list[GivenValue] = []
     problems: list[Problem] = []
@@ -140,7 +142,7 @@ def load(
         tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
         origin["missions"] = origin["quarry"]
     tree["own"] = {name: tree.pop(name) for name in [*tree] if own_fields(name)}
-    if not text:  # what a collection holds was checked before it was written
+    if check_own and not text:  # what a collection holds was checked before it was written
         _refuse(_settle_own(tree["own"], sources, file.parent if file is not None else FilePath()))
     try:
         return LoadedMission(convert(tree, Mission), origin)

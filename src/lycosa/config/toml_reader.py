@@ -12,7 +12,6 @@ from typing import Any
 from lycosa.config.fields import (
     GivenValue,
     Path,
-    Place,
     Problem,
     dotted,
     field_at,
@@ -21,6 +20,7 @@ from lycosa.config.fields import (
     unknown_key,
     unknown_part,
 )
+from lycosa.config.fields import Place as Place
 from lycosa.config.mission_table import known
 
 _TOKEN = re.compile(
@@ -89,7 +89,7 @@ def _names(missions: object) -> list[str]:
 
 
 def find_lines(text: str) -> dict[Place, int]:
-    """The line of every key, and of every item of a list, in valid TOML."""
+    """The line of every key, and of every item of a list or of a list of tables, in valid TOML."""
     lines: dict[Place, int] = {}
     walk = _Walk(lines)
     line = 1
@@ -113,8 +113,8 @@ class _Walk:
         self.lines = lines
         self.table: Place = ()
         self.key: list[str] = []
-        self.header = 0  # brackets of the header that is being read
-        self.tables: dict[Place, int] = {}  # lists of tables, with the number of the last one in each
+        self.header = 0  # brackets before the name of a table
+        self.arrays: dict[Place, int] = {}  # tables that are written [[so]], and the number of the last
         self.in_key = True
         self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
         self.at: Place = ()  # path of the value that is being read
@@ -164,22 +164,21 @@ class _Walk:
         if mark == "[":
             self.header += 1
         elif self.header and self.key:
-            self.table = self._find_table(self.key, is_item=self.header > 1)
+            self.table = self._find_table(several=self.header > 1)
             for n in range(1, len(self.table) + 1):
                 self.lines.setdefault(self.table[:n], line)
             self.key, self.in_key, self.header = [], False, 0
 
-    def _find_table(self, key: list[str], *, is_item: bool) -> Place:
-        """The place of a table by its header: of [[lists]] the next item, and below one the last."""
-        place: Place = ()
-        for part in key[:-1]:
-            place = (*place, part)
-            if place in self.tables:
-                place = (*place, self.tables[place])
-        place = (*place, key[-1])
-        if is_item:
-            self.tables[place] = self.tables.get(place, -1) + 1
-        return (*place, self.tables[place]) if place in self.tables else place
+    def _find_table(self, *, several: bool) -> Place:
+        """The path of a table: within a list of tables it belongs to the last of them."""
+        path: Place = ()
+        for nth, name in enumerate(self.key, 1):
+            path = (*path, name)
+            if several and nth == len(self.key):
+                self.arrays[path] = self.arrays.get(path, -1) + 1
+            if path in self.arrays:
+                path = (*path, self.arrays[path])
+        return path
 
 
 def _leaves(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:

@@ -55,8 +55,8 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 #: Beyond it a JSON reader and SQLite's 64-bit columns no longer agree on the number.
 _LARGEST = 2**53
-#: Bounds of a table whose content is a mission's own: worker processes get it with their command line.
-_TABLE_CHARS = 100_000
+#: Bounds of a table whose content is a mission's own.
+_TABLE_CHARS = 10_000_000
 _TABLE_DEPTH = 20
 
 

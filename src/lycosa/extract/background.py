@@ -24,6 +24,7 @@ from msgspec import Struct
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
+from lycosa.extract.handover import handed_over, take_over
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_in_steps
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool, undisturbed
@@ -54,10 +55,11 @@ class BackgroundExtraction:
     def __init__(self, folder: Path, orders: Sequence[QuarryOrder], *, workers: int) -> None:
         (folder / "logs").mkdir(exist_ok=True)
         command = [sys.executable, "-P", "-m", __name__, str(folder), str(workers)]
-        with open(folder / "logs" / "extract.log", "ab") as log, undisturbed():
+        log_file = folder / "logs" / "extract.log"
+        with open(log_file, "ab") as log, handed_over(orders) as handed, undisturbed():
             self._process = subprocess.Popen(
-                [*command, msgspec.json.encode(orders).decode()],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                [*command, str(handed)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, pass_fds=[handed],
             )  # fmt: skip
 
     def finish(self, crawl_ended_by: str, output: TextIO, *, quiet: bool) -> list[Tally]:
@@ -156,7 +158,7 @@ class _Orders:
 def main() -> None:
     """The process: extracts until the crawl has ended and nothing is left."""
     folder, workers = Path(sys.argv[1]), int(sys.argv[2])
-    wanted = msgspec.json.decode(sys.argv[3], type=list[QuarryOrder])
+    wanted = take_over(int(sys.argv[3]), list[QuarryOrder])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawl decides
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb", buffering=0)

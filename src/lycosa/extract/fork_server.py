@@ -22,6 +22,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from lycosa.errors import UsageError
+from lycosa.extract.handover import take_over
 from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted, frame
 from lycosa.extract.quarry_loader import load_configured
 from lycosa.extract.worker import Extract, serve
@@ -43,13 +44,16 @@ def load_named(setup: Setup) -> Quarry:
 
 
 def run(arguments: list[str], make: Make[T], load: Load[T]) -> None:
-    """The life of a fork server; the arguments are a socket's number, a Setup and, the second time, what is Ready.
+    """The life of a fork server; the arguments are the numbers of a socket and of a file with a Setup.
+
+    The second time what is Ready follows them.
 
     What is loaded has a name and a version; it is a quarry, or an analyzer.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool decides
     sock = socket.socket(fileno=int(arguments[0]))
-    setup = msgspec.json.decode(arguments[1], type=Setup)
+    handed = int(arguments[1])
+    setup = take_over(handed, Setup)
     os.dup2(2, 1)  # what a quarry prints must not get between the records
     quarry = None
     if len(arguments) == 2:
@@ -62,6 +66,7 @@ def run(arguments: list[str], make: Make[T], load: Load[T]) -> None:
         if _thread_count() > 1:
             # A process with threads must not fork: begin again, and let every worker load the quarry for itself.
             os.set_inheritable(sock.fileno(), True)
+            os.set_inheritable(handed, True)
             os.execv(sys.executable, [*sys.orig_argv, msgspec.json.encode(ready).decode()])
     else:
         ready = msgspec.json.decode(arguments[2], type=Ready)

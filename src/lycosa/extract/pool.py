@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
+from lycosa.extract.handover import handed_over
 from lycosa.extract.limits import explain
 from lycosa.extract.messages import (
     REQUEST,
@@ -146,13 +147,11 @@ class Pool:
 
     def _start(self, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, handed_over(self.setup) as setup:
             number = theirs.fileno()
             with undisturbed():
                 process = subprocess.Popen(
-                    [*command, str(number), msgspec.json.encode(self.setup).decode()],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[number],
+                    [*command, str(number), str(setup)], stdin=subprocess.DEVNULL, pass_fds=[number, setup]
                 )
         return process, ours
 

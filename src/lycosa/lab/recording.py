@@ -154,12 +154,19 @@ class Recording:
             answer.quarry_kind = self._quarry.recognise(doc) or ""
             links = [*links, *self._quarry.links(doc)]
         answer.relevance = self._weigh(doc)
-        answer.links = list(self._resolve_links(doc, links, own=own))
+        chosen = self._quarry.chosen_links(doc) if self._quarry is not None else None
+        followed = None if chosen is None else {link.href for link in chosen}
+        answer.links = list(self._resolve_links(doc, links, own=own, followed=followed))
         return answer
 
-    def _resolve_links(self, doc: Doc, links: list[Link], *, own: int) -> Iterator[RecordedLink]:
+    def _resolve_links(
+        self, doc: Doc, links: list[Link], *, own: int, followed: set[str] | None = None
+    ) -> Iterator[RecordedLink]:
+        """The links that are followed, and whose targets the collection knows; `followed` of None: all of them."""
         chars = self._mission.keep.context_chars
         for index, link in enumerate(links):
+            if followed is not None and link.href not in followed:
+                continue
             url = self._resolver.resolve(link.href, doc.base)
             url_hash = urls.url_id(url) if url is not None else 0
             if url is None or url_hash not in self._known:

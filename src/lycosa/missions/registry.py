@@ -202,16 +202,16 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     return notes
 
 
-def refresh(folder: str | os.PathLike[str]) -> list[str]:
-    """Let the missions of a collection bring up to date what they keep beside it; the sentences for people."""
+def refresh(mission: Mission, folder: str | os.PathLike[str]) -> list[str]:
+    """Let the missions of a crawl bring up to date what they keep beside its collection; the sentences for people."""
+    plugins = [find(name) for name in mission.missions if Registry().has(name)]
+    keeping = [plugin for plugin in plugins if brings(plugin, "refresh")]
+    if not keeping or not (Path(folder) / "crawl.db").exists():
+        return []
     from lycosa.collection.collection import Collection
 
-    if not (Path(folder) / "crawl.db").exists():
-        return []
     try:
         with Collection(folder) as collection:
-            plugins = [find(name) for name in collection.mission.missions if Registry().has(name)]
-            keeping = [plugin for plugin in plugins if brings(plugin, "refresh")]
             return list(gather(lambda plugin: plugin.refresh(collection), keeping))
     except LycosaError:  # damaged, or of another version: what opens it next says so, and repairs it
         return []

@@ -121,6 +121,13 @@ def test_a_changed_rule_is_applied_without_the_web(site: Path, web: Web) -> None
     assert "say what to extract" in run("extract", "press.toml", "--quarry", "geo", "-c", "c").output
 
 
+def test_large_descriptions_reach_the_workers(site: Path) -> None:
+    """A command line has room for 128 KB."""
+    comment = "".join(f'[records.schemas.s{n}.fields.x]\nrule = "css:{"a" * 900}"\n' for n in range(300))
+    Path("press.toml").write_text(MISSION + comment)
+    assert "2 records from 5 documents" in run("extract", "press.toml", "-c", "c").output
+
+
 def test_a_wider_range_lets_in_what_was_refused(site: Path, web: Web) -> None:
     """The next crawl judges again what was in no range."""
     Path("press.toml").write_text(MISSION.replace("list/$'", "(?:list/|x|about)$'"))

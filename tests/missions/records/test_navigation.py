@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lycosa.config.setting_docs import own_table
 from lycosa.missions.records.description import SiteDescription, check_description, read_description
 from lycosa.parse import Doc, read
 
@@ -119,3 +123,26 @@ def test_nonsense_is_told_and_never_raised(wrong: Any) -> None:
         problems = check_description({key: wrong})
         assert all(isinstance(said, str) and place[0] == key for place, said in problems)
         assert problems or (key, wrong) == ("ranges", {"a": 3})
+
+
+def test_the_settings_are_documented() -> None:
+    """The table of docs/records.md is the one that the struct makes."""
+    root = Path(__file__).resolve().parents[3]
+    assert own_table("records") in (root / "docs/records.md").read_text(encoding="utf-8")
+
+
+plain = st.recursive(
+    st.text(max_size=10) | st.integers() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+)
+keys = st.sampled_from(["match", "islands", "mode", "category", "name", "links", "paging", "schema", "fields", "rule"])
+tables = st.dictionaries(keys, plain | st.dictionaries(keys, plain, max_size=3), max_size=4)
+
+
+@given(st.lists(tables, max_size=3), st.dictionaries(st.text(max_size=4), tables, max_size=2), st.text(max_size=40))
+def test_any_tables_are_read_or_refused(ranges: list[Any], others: dict[str, Any], url: str) -> None:
+    """Nothing that a file can hold raises; what has no mistake can be asked for any address."""
+    settings = {"ranges": ranges, "categories": others, "schemas": others}
+    if not check_description(settings):
+        description = read_description(settings)
+        assert description.explain(url)
