@@ -40,6 +40,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "judge.priority": (*GROUND, "config", "text"),
     "frontier": (*GROUND,),
     "frontier.sqlite": (*GROUND, "frontier"),
+    "frontier.postgres": (*GROUND, "frontier"),
     "archive": (*GROUND,),
     "collection": (
         *GROUND, "archive", "config", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority",

@@ -60,6 +60,8 @@ class Summary(Struct):
 
 #: Rejections that a round looks at again; all others hold until the settings change.
 REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive")
+#: In SQL: refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
+REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
 #: A page that killed workers is left alone for good.
 POISON = "killed-worker"
 #: The states in which a URL is opened when it becomes a seed (True: given by the user, who wants it tried again).
@@ -280,6 +282,11 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Give everything back; further calls are an error."""
+
+
+def statuses_of(number: int) -> str:
+    """The name under which the HTTP statuses of a round are counted."""
+    return "status" if number == 1 else f"status:{number}"
 
 
 def explain(row: UrlRow) -> str:

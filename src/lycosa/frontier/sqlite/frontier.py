@@ -25,7 +25,7 @@ from lycosa.frontier.sqlite.connection import Connection, Unpack
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases
-from lycosa.frontier.sqlite.utf8 import cleaned
+from lycosa.frontier.utf8 import cleaned
 from lycosa.model import (
     ArchivePlace,
     Batch,
