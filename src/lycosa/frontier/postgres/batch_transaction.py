@@ -130,7 +130,7 @@ _TALLY = """
 INSERT INTO tally SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[], %s::bigint[])
 ON CONFLICT (part, host, key) DO UPDATE SET count = tally.count + excluded.count"""
 _WARC = """
-INSERT INTO warc (name, size, synced) VALUES (%s, %s, %s)
+INSERT INTO warc (name, size, synced, machine) VALUES (%s, %s, %s, %s)
 ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced)"""
 _LESSON = """
 INSERT INTO lesson SELECT key, weight, energy, %s FROM unnest(%s::bigint[], %s::float8[], %s::float8[])
@@ -165,7 +165,14 @@ class PostgresBatch:
     """Writes within transactions that the caller runs."""
 
     def __init__(
-        self, connection: PostgresConnection, numbers: RowNumbers, *, owned: Set[int], max_depth: int, unpack: Unpack
+        self,
+        connection: PostgresConnection,
+        numbers: RowNumbers,
+        *,
+        owned: Set[int],
+        max_depth: int,
+        unpack: Unpack,
+        machine: str,
     ) -> None:
         self.duplicates: set[int] = set()
         self.stored = 0
@@ -176,6 +183,7 @@ class PostgresBatch:
         self._owned = owned
         self._max_depth = max_depth
         self._unpack = unpack
+        self._machine = machine
         self._counts = ShardedCounts()
         self._answers = 0
         self._visits: list[tuple[object, ...]] = []
@@ -365,9 +373,9 @@ class PostgresBatch:
         if batch.hints:
             self._apply_hints(batch.hints)
         if batch.warc:
-            connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced))
+            connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
-            connection.run_many(_WARC, ((row.name, row.size, row.synced) for row in batch.warcs))
+            connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
             connection.run("DELETE FROM warc WHERE size = 0")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])

@@ -17,7 +17,7 @@ from lycosa import urls
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import host_key, part_of, spans
-from lycosa.frontier.postgres import archive_losses, bulk_updates, rounds, schema, statistics
+from lycosa.frontier.postgres import archive_losses, bulk_updates, permits, rounds, schema, statistics
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
 from lycosa.frontier.postgres.depths import Unpack
@@ -75,9 +75,11 @@ JOIN page ON page.part = url.part AND page.n = url.n AND page.round = content.ro
 WHERE content.part = %s AND content.digest = %s"""
 _SEEDS = f"SELECT url FROM seed JOIN url ON url.part = seed.n >> 44 AND url.n = seed.n {{}} ORDER BY url.n & {NUMBERS}"
 _STRIKE = "INSERT INTO strike VALUES (%s, 1) ON CONFLICT (n) DO UPDATE SET count = strike.count + 1 RETURNING count"
-_WARCS = "SELECT name, size, synced, stamp FROM warc ORDER BY name"
+_OTHERS = """
+SELECT 1 FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND NOT starts_with(owner, %s) LIMIT 1"""
+_WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s ORDER BY name"
 _RECORD_WARC = """
-INSERT INTO warc (name, size, synced, stamp) VALUES (%s, %s, %s, %s) ON CONFLICT (name) DO UPDATE
+INSERT INTO warc (name, size, synced, stamp, machine) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (name) DO UPDATE
 SET size = excluded.size, synced = excluded.synced, stamp = excluded.stamp"""
 
 
@@ -145,6 +147,7 @@ class PostgresFrontier:
         self._numbers = RowNumbers()
         self._known = Seen()  # ids of URLs that are known and were not refused
         self._suspended = False
+        self._limited = False
         self._connection.read(lambda: self._connection.db)
 
     @staticmethod
@@ -188,11 +191,41 @@ class PostgresFrontier:
         given = list(parts)
         self._write(lambda: self._leases.release(self._connection, owner, given))
 
+    def share(self) -> int | None:
+        return self._connection.read(lambda: self._leases.share(self._connection, 0.0))
+
+    def others_are_at_work(self) -> bool:
+        """Whether workers of other machines hold leases."""
+        return bool(self._connection.read(lambda: self._connection.value(_OTHERS, (f"{self.machine}:",))))
+
     def release_slot(self, slot: int) -> None:
         self._write(lambda: self._leases.clear(self._connection, machine=self.machine, slot=slot))
 
     def clear_leases(self) -> None:
         self._write(lambda: self._leases.clear(self._connection, machine=self.machine))
+
+    # Page limit
+
+    def limit_pages(self) -> None:
+        """Let every commit of this object use permits for what it stores."""
+        self._limited = True
+
+    def begin_permits(self) -> None:
+        """Let this machine begin without permits."""
+        self._write(lambda: permits.begin(self._connection, self.machine))
+
+    def grant_permits(self, *, limit: int, want: int) -> int:
+        """Get up to `want` permits to store a page; returns how many."""
+        return self._write(lambda: permits.grant(self._connection, self.machine, limit=limit, want=want))
+
+    def return_permits(self, count: int) -> None:
+        """Give back permits that this machine has no use for."""
+        self._write(lambda: permits.give_back(self._connection, self.machine, count))
+
+    @_reading
+    def stored_here(self) -> int:
+        """The pages that this machine has stored under its permits."""
+        return permits.used(self._connection, self.machine)
 
     # Rounds
 
@@ -308,6 +341,8 @@ class PostgresFrontier:
         held = self._check_leases(batch, owner)
         writer = self._make_writer(held, max_depth)
         writer.write(batch)
+        if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
+            raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
         writer.open_needed(again)
         writer.finish()
         return held, writer
@@ -320,7 +355,9 @@ class PostgresFrontier:
         return held
 
     def _make_writer(self, held: frozenset[int], max_depth: int) -> PostgresBatch:
-        return PostgresBatch(self._connection, self._numbers, owned=held, max_depth=max_depth, unpack=self._unpack)
+        return PostgresBatch(
+            self._connection, self._numbers, owned=held, max_depth=max_depth, unpack=self._unpack, machine=self.machine
+        )
 
     @_reading
     def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
@@ -427,10 +464,10 @@ class PostgresFrontier:
 
     @_reading
     def warcs(self) -> list[WarcRow]:
-        return [WarcRow(*row) for row in self._connection.rows(_WARCS)]
+        return [WarcRow(*row) for row in self._connection.rows(_WARCS, (self.machine,))]
 
     def record_warcs(self, rows: Iterable[WarcRow]) -> None:
-        values = [(row.name, row.size, row.synced, row.mtime_ns) for row in rows]
+        values = [(row.name, row.size, row.synced, row.mtime_ns, self.machine) for row in rows]
 
         def write() -> None:
             self._connection.run_many(_RECORD_WARC, values)

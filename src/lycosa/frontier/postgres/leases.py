@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.postgres.connection import PostgresConnection
 
 _SERVER_TIME = "extract(epoch FROM clock_timestamp())"
@@ -67,6 +68,11 @@ class PostgresLeases:
             self._held &= {part for (part,) in rows}
             self._version = row[0]
         return self._held
+
+    def share(self, connection: PostgresConnection, now: float) -> int:
+        """How many partitions each worker is to hold, so that all that live have as many."""
+        workers = connection.value("SELECT count(*) FROM holder WHERE until > %s", (self._now(connection, now),))
+        return -(-PARTITIONS // max(1, int(workers)))
 
     def renew(self, connection: PostgresConnection, owner: str, *, now: float, ttl_s: float) -> set[int]:
         """Prolong the leases that are still held."""

@@ -32,6 +32,8 @@ CREATE TABLE holder (
 );
 CREATE TABLE lease (part smallint PRIMARY KEY, owner text NOT NULL DEFAULT '');
 INSERT INTO lease (part) SELECT generate_series(0, {PARTITIONS - 1});
+-- How many pages each machine may store in the round, and has stored, where there is a limit.
+CREATE TABLE permit (machine text PRIMARY KEY, granted bigint NOT NULL DEFAULT 0, used bigint NOT NULL DEFAULT 0);
 CREATE SEQUENCE number INCREMENT BY {NUMBERS_AT_ONCE};
 CREATE SEQUENCE lesson_stamp;
 

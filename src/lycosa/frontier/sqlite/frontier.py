@@ -188,6 +188,9 @@ class SqliteFrontier:
         with self._conn.write():
             self._leases.release(self._conn.db, owner, parts)
 
+    def share(self) -> int | None:
+        return None
+
     @_translated
     def release_slot(self, slot: int) -> None:
         with self._conn.write():
