@@ -40,7 +40,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "judge.priority": (*GROUND, "config", "text"),
     "frontier": (*GROUND,),
     "frontier.sqlite": (*GROUND, "frontier"),
-    "frontier.postgres": (*GROUND, "frontier"),
+    "frontier.postgres": (*GROUND, "frontier", "frontier.sqlite"),
     "archive": (*GROUND,),
     "collection": (
         *GROUND, "archive", "config", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority",
@@ -73,7 +73,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",
-        "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority", "output",
+        "extract", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority", "output",
         "quarry", "render", "repair", "text",
     ),
 }  # fmt: skip

@@ -93,6 +93,8 @@ class _Losses:
             self.digests.add(digest)
         for table in ("page", "link"):
             connection.run(f"DELETE FROM {table} WHERE part = %s AND n = %s AND round = %s", (part, n, number))
+        for table in ("record", "extracted"):
+            connection.run(f"DELETE FROM {table} WHERE n = %s AND round = %s", (n, number))
 
     def _drop_last(self, part: int, host: int, mime: str, *, owned: bool) -> None:
         """Count a page whose only copy is lost out of the collection's pages."""

@@ -91,6 +91,12 @@ CREATE TABLE visit (
     PRIMARY KEY (part, round, n)
 );
 CREATE INDEX visit_turned ON visit (part, n, round) WHERE event IN ('gone', 'back');
+-- What quarries took out of documents, for `lycosa copy`.
+CREATE TABLE record (n bigint, round int, quarry text, mission text, kind text, json text);
+CREATE TABLE extracted (
+    n bigint, round int, quarry text, version text, outcome text, error text, strikes int, records int, at float8,
+    PRIMARY KEY (n, round, quarry)
+);
 CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
 """
 
