@@ -24,7 +24,7 @@ from lycosa.crawler import rounds
 from lycosa.crawler.browsers import Browsers, refuse_browserless
 from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
-from lycosa.crawler.frontier_choice import machine_of, make_frontier
+from lycosa.crawler.frontier_choice import make_frontier
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.resume import resume, retry_failed
 from lycosa.crawler.summary import CrawlReport, make_report
@@ -35,6 +35,7 @@ from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
+from lycosa.frontier.postgres.address import machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
@@ -92,6 +93,8 @@ def run(
             notes = repair_database(setup, held.before) if not finished and not is_shared else []
             report = _run_round(setup, options, progress=progress, notes=notes)
             finished += 1
+            if is_shared:
+                _refresh_copy(mission, folder)
             if after is not None:
                 after(report)
             if (
@@ -308,6 +311,13 @@ def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Calla
         return frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)) > 0
 
     return look_again
+
+
+def _refresh_copy(mission: Mission, folder: Path) -> None:
+    """Bring what the database holds to this machine, where everything that reads a collection finds it."""
+    from lycosa.repair.copy import SharedCollection, refresh_copy
+
+    refresh_copy(SharedCollection(mission.keep.database, name_of(folder)), folder)
 
 
 def _record_state(held: CollectionLock, folder: Path) -> None:

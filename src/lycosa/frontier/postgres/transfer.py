@@ -1,7 +1,7 @@
 """Transfer of all tables of a collection between a crawl.db and PostgreSQL, whichever way, as streams of rows.
 
-Row numbers are made anew: a crawl.db numbers its URLs from 1 in the order of finding, PostgreSQL puts the partition in
-front. Both sides are whole or not there: the target is one transaction.
+The number of a row is the same on both sides, but for the partition, which PostgreSQL puts in front. Both sides are
+whole or not there: the target is one transaction.
 """
 
 from __future__ import annotations
@@ -115,7 +115,6 @@ def to_file(connection: psycopg.Connection, name: str, path: Path) -> int:
     """Put what a collection of a database holds into an empty crawl.db; returns how many URLs."""
     target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        target.execute("CREATE TEMP TABLE renumbered (old INTEGER PRIMARY KEY, new INTEGER)")
         with connection.transaction(), target:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             schema.select(connection, name)
@@ -127,49 +126,36 @@ def to_file(connection: psycopg.Connection, name: str, path: Path) -> int:
 
 def _fill_file(connection: psycopg.Connection, target: apsw.Connection) -> int:
     target.execute("DELETE FROM round")
-    order = f"n & {NUMBERS}, n"
     count = 0
-    marks = ", ".join("?" * len(_URL.columns))
-    insert = f"INSERT INTO url ({', '.join(_URL.columns)}) VALUES ({marks})"
-    for rows in _chunks(_read_database(connection, _URL, order=order)):
-        target.executemany(
-            "INSERT INTO renumbered VALUES (?, ?)", [(row[0], count + i) for i, row in enumerate(rows, 1)]
-        )
-        target.executemany(insert, [(count + i, *row[1:]) for i, row in enumerate(rows, 1)])
-        count += len(rows)
-    target.execute(
-        "UPDATE url SET parent = coalesce((SELECT new FROM renumbered WHERE old = parent), 0) WHERE parent <> 0"
-    )
-    for table in _TABLES:
+    for table in (_URL, *_TABLES):
         statement = _file_insert(table)
         for rows in _chunks(_read_database(connection, table)):
             target.executemany(statement, rows)
+            count += len(rows) if table is _URL else 0
     _write_counters(connection, target)
     target.execute("INSERT INTO known SELECT host, id, n FROM url ORDER BY host, id")
     target.execute("INSERT INTO holder SELECT digest, seq FROM content ORDER BY digest")
     target.execute("UPDATE moved SET upto = (SELECT coalesce(max(n), 0) FROM url) WHERE name = 'url'")
     target.execute("UPDATE moved SET upto = (SELECT coalesce(max(seq), 0) FROM content) WHERE name = 'content'")
-    target.execute("UPDATE round SET upto = ?1, opened = ?1", (count,))
+    target.execute("UPDATE round SET upto = (SELECT coalesce(max(n), 0) FROM url)")
+    target.execute("UPDATE round SET opened = upto")
     return count
 
 
 def _file_insert(table: CopiedTable) -> str:
-    """The statement that puts a row into a crawl.db, with the row number that its URL has there."""
-    values = ", ".join(
-        "(SELECT new FROM renumbered WHERE old = ?)" if column == "n" else "?" for column in table.columns
-    )
+    """The statement that puts a row into a crawl.db."""
     if table.name == "link":
-        number, round_number, links = values.split(", ", 2)[0], "?", "?"
-        return f"INSERT INTO link (key, links) VALUES ({number} << 20 | {round_number}, {links})"
-    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({values})"
+        return "INSERT INTO link (key, links) VALUES (? << 20 | ?, ?)"
+    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({', '.join('?' * len(table.columns))})"
 
 
-def _read_database(connection: psycopg.Connection, table: CopiedTable, *, order: str = "") -> Iterator[tuple[Any, ...]]:
-    order = order or (f"n & {NUMBERS}, n" if table.has_number else "1")
-    columns = ", ".join(f'"{column}"' for column in table.columns)
+def _read_database(connection: psycopg.Connection, table: CopiedTable) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table in the order of finding, with the numbers that they have in a crawl.db."""
+    masked = (f'"{column}" & {NUMBERS}' if column in ("n", "parent") else f'"{column}"' for column in table.columns)
+    order = f"n & {NUMBERS}" if table.has_number else "1"
     with connection.cursor(name=f"copy_{table.name}", binary=True) as cursor:
         cursor.itersize = CHUNK
-        cursor.execute(f"SELECT {columns} FROM {table.name} ORDER BY {order}".encode())
+        cursor.execute(f"SELECT {', '.join(masked)} FROM {table.name} ORDER BY {order}".encode())
         yield from cursor
 
 
