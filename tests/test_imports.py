@@ -40,6 +40,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "judge.priority": (*GROUND, "config", "text"),
     "frontier": (*GROUND,),
     "frontier.sqlite": (*GROUND, "frontier"),
+    "frontier.postgres": (*GROUND, "frontier", "frontier.sqlite"),
     "archive": (*GROUND,),
     "collection": (
         *GROUND, "archive", "config", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority",
@@ -57,7 +58,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "repair": (
         *GROUND, "archive", "collection", "config", "intake", "politeness", "fetch", "frontier",
-        "frontier.sqlite", "judge.admission", "judge.priority", "output", "parse", "render",
+        "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority", "output", "parse", "render",
     ),
     "explain": (
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
@@ -72,8 +73,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",
-        "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority", "output",
-        "quarry", "render", "repair", "text",
+        "extract", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority",
+        "output", "quarry", "render", "repair", "text",
     ),
 }  # fmt: skip
 CORE = tuple(ROOMS)

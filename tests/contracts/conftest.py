@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.postgres_server import PostgresServer, find_programs, running_server
 
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.memory import MemoryFrontier
@@ -17,16 +19,36 @@ def unpack(packed: bytes) -> list[str]:
     return packed.decode().split()
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite in small strides"])
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all tests of the session."""
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as server:
+        yield server
+
+
+_names = itertools.count()
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite in small strides", "postgres"])
 def open_frontier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Frontier]]:
     """Opens frontiers on one and the same collection, as several workers do."""
     opened: list[Frontier] = []
     path = tmp_path / "crawl.db"
-    if request.param != "memory":
+    if request.param == "postgres":
+        from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+        address = request.getfixturevalue("postgres").address
+        name = f"collection_{next(_names)}"
+        assert PostgresFrontier.create(address, name, mission_toml="name = 'test'", now=1.0)
+    elif request.param != "memory":
         SqliteFrontier.create(path, mission_toml="name = 'test'", now=1.0)
 
     def open_one() -> Frontier:
-        if request.param != "memory":
+        if request.param == "postgres":
+            opened.append(PostgresFrontier(address, name, machine="here", unpack_links=unpack, uses_server_clock=False))
+        elif request.param != "memory":
             recent_max = 3 if "small" in request.param else 500_000
             opened.append(SqliteFrontier(path, unpack_links=unpack, recent_max=recent_max))
         elif opened:

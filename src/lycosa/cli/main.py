@@ -33,6 +33,7 @@ _CORE = {
     "lab": "lycosa.cli.lab:lab",
     "export": "lycosa.cli.export:export",
     "merge": "lycosa.cli.merge:merge",
+    "copy": "lycosa.cli.copy:copy",
     "verify": "lycosa.cli.verify:verify",
     "thesaurus": "lycosa.cli.thesaurus:thesaurus",
 }

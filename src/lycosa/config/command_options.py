@@ -71,6 +71,9 @@ SETTINGS = (
     Setting(("--ca",), "fetch.ca", "FILE", "Certificate authorities to trust."),
     Setting(("--proxy",), "fetch.proxy", "URL", "Proxy for every host."),
     Setting(("--collection", "-c"), "keep.collection", "DIR", "Folder of the collection."),
+    Setting(
+        ("--database",), "keep.database", "URL", "Share the crawl with other machines: postgresql://HOST/DATABASE."
+    ),
     Setting(("--mirror",), "keep.mirror", "DIR", "At the end, write the pages as files below DIR."),
     Setting(("--index",), "keep.index", "FILE", "At the end, write the index of pages and links."),
     Setting(("--log-file",), "log.file", "FILE", "Log here instead; - is the screen."),

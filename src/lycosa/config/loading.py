@@ -66,6 +66,7 @@ OPTIONS = {
     "fetch.ca": "--ca",
     "fetch.proxy": "--proxy",
     "keep.collection": "--collection",
+    "keep.database": "--database",
     "keep.mirror": "--mirror",
     "keep.index": "--index",
     "log.file": "--log-file",

@@ -225,6 +225,8 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     collection: str = "collection"
     """folder of the collection"""
+    database: str = ""
+    """postgresql://[USER@]HOST[:PORT]/DATABASE that several machines share; empty: crawl.db in the folder"""
     warc_bytes: Annotated[int, Meta(ge=1024)] = 1_000_000_000
     """bytes after which a new archive file is begun"""
     mirror: str = ""

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,12 +17,14 @@ from msgspec.structs import replace
 from lycosa import clock, urls
 from lycosa.collection.folder import open_folder
 from lycosa.collection.lessons import borrow
-from lycosa.collection.lock import lock
+from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler import rounds
 from lycosa.crawler.browsers import Browsers, refuse_browserless
+from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
+from lycosa.crawler.frontier_choice import make_frontier
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.resume import resume, retry_failed
 from lycosa.crawler.summary import CrawlReport, make_report
@@ -33,7 +34,8 @@ from lycosa.disk import make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
-from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
+from lycosa.frontier.postgres.address import machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
@@ -81,15 +83,18 @@ def run(
     folder = Path(mission.keep.collection)
     open_folder(folder, mission, new=options.new)
     setup = CollectionSetup(folder, mission, guard_quarry(options.quarry, mission, folder), SqliteFrontier)
+    is_shared = bool(mission.keep.database)
     finished = 0
     with lock(folder) as held:
         while True:
             progress = CrawlProgress(
                 options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
             )
-            notes = repair_database(setup, held.before) if not finished else []
+            notes = repair_database(setup, held.before) if not finished and not is_shared else []
             report = _run_round(setup, options, progress=progress, notes=notes)
             finished += 1
+            if is_shared:
+                _refresh_copy(mission, folder)
             if after is not None:
                 after(report)
             if (
@@ -97,10 +102,10 @@ def run(
                 or finished == options.rounds
                 or report.ended_by not in ("", "limit", "time")
             ):
-                held.record_state(folder / "crawl.db")
+                _record_state(held, folder)
                 return report
             if not rounds.wait(report.next_round, progress.say):
-                held.record_state(folder / "crawl.db")
+                _record_state(held, folder)
                 return replace(report, ended_by="interrupt", exit_code=130)
             options = replace(options, new=False, recrawl=True, retry=False)
 
@@ -139,7 +144,7 @@ def _run_round(
     try:
         return _open_and_crawl(setup, options, progress=progress, notes=notes)
     except Damaged as problem:
-        if notes:  # it was made anew just now: this disk is not to be trusted
+        if notes or setup.mission.keep.database:  # it was made anew just now: this disk is not to be trusted
             raise
         return _open_and_crawl(setup, options, progress=progress, notes=[str(problem), *rebuild(setup)])
 
@@ -147,7 +152,7 @@ def _run_round(
 def _open_and_crawl(
     setup: CollectionSetup, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
 ) -> CrawlReport:
-    frontier, created = _open_frontier(setup.folder, setup.mission)
+    frontier, created = make_frontier(setup.mission, setup.folder)
     try:
         seeds, more = _prepare(setup, options, frontier, created=created)
         for note in (*notes, *more):
@@ -163,6 +168,11 @@ def _prepare(
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = setup.mission
     notes = reconcile_archive(setup, frontier)
+    if isinstance(frontier, SharedFrontier) and frontier.others_are_at_work():
+        replace_text(setup.folder / "lycosa.toml", to_toml(mission))
+        frontier.clear_leases()
+        seeds = _add_seeds(mission, frontier, options.written)
+        return seeds, [*notes, "Other machines are at work on this collection: this one joins them."]
     notes += rounds.begin(
         frontier,
         mission.recrawl,
@@ -198,7 +208,11 @@ def _crawl(
     spool = _make_spool(folder)
     shared = SharedState(workers, folder=str(spool))
     before = frontier.stored()
-    shared.set_limit(before, mission.limits.pages)
+    cluster_limit = None
+    if not isinstance(frontier, SharedFrontier):
+        shared.set_limit(before, mission.limits.pages)
+    elif mission.limits.pages > 0:
+        cluster_limit = ClusterLimit(frontier, shared, mission.limits.pages)
     clock.set_now()
     started = clock.now()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
@@ -215,6 +229,7 @@ def _crawl(
         workers=workers,
         quarry=options.quarry,
         browsers=browsers.socket_path,
+        machine=machine_of(folder),
     )
     supervisor = Supervisor(
         mission,
@@ -225,6 +240,7 @@ def _crawl(
         look_again=_late_seeds(mission, frontier, seeds, _url_judge(setup)),
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
+        cluster_limit=cluster_limit,
     )
     frontier.suspend()  # no open database may cross a fork
     with _extracting(mission, options, folder) as extraction:
@@ -232,6 +248,8 @@ def _crawl(
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
         frontier.resume()
+        if cluster_limit is not None:
+            cluster_limit.end()
         # On a full disk the rest is left to the next run.
         spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
         with spare:
@@ -279,7 +297,7 @@ def _extracting(
     mission: Mission, options: CrawlOptions, folder: Path
 ) -> AbstractContextManager[BackgroundExtraction | None]:
     """Extraction while the crawl runs; without a quarry not even its modules are loaded."""
-    if options.quarry is None:
+    if options.quarry is None or mission.keep.database:  # `lycosa extract` does it later, where the archive is
         return contextlib.nullcontext()
     from lycosa.extract.background import extract_beside
 
@@ -304,12 +322,17 @@ def _late_seeds(
     return look_again
 
 
-def _open_frontier(folder: Path, mission: Mission) -> tuple[SqliteFrontier, bool]:
-    path = folder / "crawl.db"
-    if path.exists():
-        return SqliteFrontier(path), False
-    SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
-    return SqliteFrontier(path), True
+def _refresh_copy(mission: Mission, folder: Path) -> None:
+    """Bring what the database holds to this machine, where everything that reads a collection finds it."""
+    from lycosa.repair.copy import SharedCollection, refresh_copy
+
+    refresh_copy(SharedCollection(mission.keep.database, name_of(folder)), folder)
+
+
+def _record_state(held: CollectionLock, folder: Path) -> None:
+    """Record how the database was left, where there is one in the folder."""
+    if (folder / "crawl.db").exists():
+        held.record_state(folder / "crawl.db")
 
 
 def _add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:

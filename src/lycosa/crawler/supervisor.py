@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
+from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.errors import Damaged, DiskFull
@@ -47,6 +48,7 @@ class Supervisor:
         look_again: LookAgain,
         browsers: Browsers,
         disk_guard: DiskGuard,
+        cluster_limit: ClusterLimit | None = None,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -56,6 +58,7 @@ class Supervisor:
         self._look_again = look_again
         self._browsers = browsers
         self._disk_guard = disk_guard
+        self._cluster_limit = cluster_limit
         self._pids: dict[int, int] = {}  # pid -> slot
         self._notices = [0] * shared.workers  # of each worker, how many were told
         self._interrupts = 0
@@ -102,11 +105,15 @@ class Supervisor:
                         idle_ticks, pause_ticks = 0, WAITING_TICKS
                     else:
                         self.shared.stop()
-                elif self.shared.full:
+                elif self._is_full(idle=is_idle):
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
         self._progress.clear()
+
+    def _is_full(self, *, idle: bool) -> bool:
+        """Whether as many pages are stored as the limit allows, on all machines together."""
+        return self.shared.full if self._cluster_limit is None else self._cluster_limit.supervise(idle=idle)
 
     def _tell_notices(self) -> None:
         """Tell people what workers have to say."""
@@ -173,7 +180,7 @@ class Supervisor:
             self._end("disk" if code == DiskFull.exit_code else "damaged")
             return
         self.frontier.release_slot(slot)
-        stored = self.frontier.stored()
+        stored = self.frontier.stored() if self._cluster_limit is None else self._cluster_limit.stored()
         self.shared.forget(slot, stored)
         page = int(self.shared.get(slot, Cell.WORKING_ON))
         if page and self.frontier.strike(page) >= STRIKES:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,14 +15,14 @@ from lycosa import urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.worker import Worker, WorkerPlace
+from lycosa.crawler.frontier_choice import open_frontier
+from lycosa.crawler.worker import LEASE_S, SHARED_RENEW_S, Worker, WorkerPlace
 from lycosa.disk import is_full
 from lycosa.errors import Damaged, DiskFull
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client, agent_header
-from lycosa.frontier.contract import UNIFORM
+from lycosa.frontier.contract import UNIFORM, SharedFrontier
 from lycosa.frontier.partitions import PARTITIONS
-from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.browser_choice import BrowserChoice
 from lycosa.intake.guarded_quarry import GuardedQuarry
@@ -52,6 +51,12 @@ class CrawlSetup(Struct, frozen=True):
     workers: int
     quarry: Quarry | None
     browsers: str  # socket of their broker; empty: there is none
+    machine: str  # among those that share the crawl
+
+    @property
+    def prefix(self) -> str:
+        """How the names of archive files begin: those of several machines may come together."""
+        return f"lycosa-{self.machine}" if self.mission.keep.database else "lycosa"
 
 
 def worker_starter(setup: CrawlSetup) -> Callable[[int], None]:
@@ -76,7 +81,9 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     """Build one worker and run it; what it holds is closed when it ends."""
     tune()
     mission, folder, shared = setup.mission, setup.folder, setup.shared
-    frontier = SqliteFrontier(folder / "crawl.db")
+    frontier = open_frontier(mission, folder)
+    if isinstance(frontier, SharedFrontier) and mission.limits.pages > 0:
+        frontier.limit_pages()
     guarded_quarry = guard_quarry(setup.quarry, mission, folder)
     rules = Rules(
         mission,
@@ -89,7 +96,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     )
     archive = ArchiveWriter(
         folder / "archive",
-        prefix=f"lycosa-{slot:02d}",
+        prefix=f"{setup.prefix}-{slot:02d}",
         max_bytes=mission.keep.warc_bytes,
         software=f"lycosa/{__version__}",
         info=_warc_info(mission),
@@ -100,8 +107,9 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
     place = WorkerPlace(
         slot=slot,
-        owner=f"{socket.gethostname()}:{slot}",
-        partitions=-(-PARTITIONS // setup.workers),
+        owner=f"{setup.machine}:{slot}",
+        partitions=min(frontier.share() or PARTITIONS, -(-PARTITIONS // setup.workers)),
+        renew_s=SHARED_RENEW_S if mission.keep.database else LEASE_S / 3,
         parent=parent,
         browsers=setup.browsers,
         seed_hosts=frozenset(map(urls.host_of, setup.seeds)),

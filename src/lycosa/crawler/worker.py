@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Set
 
 from msgspec import Struct
 
@@ -46,6 +47,7 @@ from lycosa.reasons import explain
 from lycosa.render.messages import RenderResult
 
 LEASE_S = 60.0
+SHARED_RENEW_S = 2.0  # where machines come and go
 CHORES_S = 0.25
 IDLE_S = 0.05  # a worker with nothing to do hears within this time that the crawl is over
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
@@ -64,6 +66,7 @@ class WorkerPlace(Struct, frozen=True):
     parent: int  # process id of the supervisor
     browsers: str = ""  # socket of their broker; empty: there is none
     seed_hosts: frozenset[str] = frozenset()
+    renew_s: float = LEASE_S / 3  # between two renewals of the leases
 
 
 class Worker:
@@ -143,6 +146,7 @@ class Worker:
             socket_path=place.browsers,
         )
         self._untold_seeds = set(place.seed_hosts)  # hosts of seeds of which nothing was told yet
+        self._leaving: set[int] = set()  # partitions that are given to others when nothing of them is under way
         self._parked: list[HostQueue] = []  # host queues that wait for a permit
         self._touched: set[str] = set()  # hosts whose row has changed
         self._armed_at = 0.0  # time.monotonic() when the timer of pages was set
@@ -175,11 +179,15 @@ class Worker:
         """Lease partitions, and wake the hosts in them that have something to fetch."""
         if self.best_first is not None:
             self.best_first.begin()
-        leased = self.frontier.lease(self.place.owner, want=self.place.partitions, now=now, ttl_s=LEASE_S)
-        self.partitions.hold(leased)
-        self._renew_at = now + LEASE_S / 3
+        self._lease(self.place.partitions, now)
+        self._renew_at = now + self.place.renew_s
+
+    def _lease(self, want: int, now: float) -> None:
+        """Lease partitions until so many are held, and wake the hosts in them that have something to fetch."""
+        leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=LEASE_S)
+        self.partitions.hold([*self.partitions.parts, *leased])
         self._due_at = self.frontier.next_due(self.partitions.parts)
-        for row in self.frontier.hosts(self.partitions.parts):
+        for row in self.frontier.hosts(leased):
             self._wake(row.host, row)
 
     def _turn(self, *, launch: bool) -> None:
@@ -400,11 +408,15 @@ class Worker:
                 gone = [outcome for outcome in batch.outcomes if part_of(outcome.host) in lost.parts]
                 batch.outcomes = [outcome for outcome in batch.outcomes if part_of(outcome.host) not in lost.parts]
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
-                self.partitions.lose(lost.parts)
-                for host, host_queue in self.scheduler.by_host.items():
-                    if part_of(host) in lost.parts:
-                        host_queue.requeue()
-                        host_queue.dry = True
+                self._lose(lost.parts)
+
+    def _lose(self, parts: Set[int]) -> None:
+        """Leave to another worker what it took over."""
+        self.partitions.lose(parts)
+        self._leaving -= parts
+        for host_queue in self._queues_in(parts):
+            host_queue.requeue()
+            host_queue.dry = True
 
     def _let_go(self, outcomes: list[Outcome]) -> None:
         """Give what was committed back to the frontier; remember when the first of it is to be tried again."""
@@ -426,8 +438,8 @@ class Worker:
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
         for host in (*committed.woken_hosts, *back):
             self._wake(host)
-            if chooses_again:
-                self.scheduler.by_host[host].requeue()
+            if chooses_again and (host_queue := self.scheduler.by_host.get(host)) is not None:
+                host_queue.requeue()
 
     def _changed_hosts(self) -> list[HostRow]:
         hosts = self._touched | {outcome.host for outcome in self.batch.outcomes if is_counted(outcome)}
@@ -476,8 +488,7 @@ class Worker:
         self._chores_at = now + CHORES_S
         self._unwatch()
         if now >= self._renew_at:
-            self.writer.patiently(lambda: self.frontier.renew(self.place.owner, now=now, ttl_s=LEASE_S))
-            self._renew_at = now + LEASE_S / 3
+            self._renew(now)
         if self._due_at is not None and now >= self._due_at:
             for host in self.writer.patiently(lambda: self.frontier.due(self.partitions.parts, now)):
                 self._wake(host)
@@ -493,6 +504,44 @@ class Worker:
             self._forget_idle_hosts(now)
             self._queues_max = max(QUEUES_MAX, 2 * len(self.scheduler))  # those left are busy: look again later
         self._publish()
+
+    def _renew(self, now: float) -> None:
+        """Prolong the leases, and have as many as each worker is to have, as machines come and go."""
+        held = self.writer.patiently(lambda: self.frontier.renew(self.place.owner, now=now, ttl_s=LEASE_S))
+        self._renew_at = now + self.place.renew_s
+        if lost := set(self.partitions.parts) - held:
+            self._lose(lost)
+        if stray := held - set(self.partitions.parts):
+            self.frontier.release(self.place.owner, stray)
+        share = self.frontier.share()
+        if share is None:
+            return
+        if self._leaving:
+            self._hand_over(now)
+        elif len(self.partitions.parts) > share:
+            self._leaving = set(self.partitions.parts[share:])
+            for host_queue in self._queues_in(self._leaving):
+                host_queue.requeue()
+                host_queue.dry = True
+        elif len(self.partitions.parts) < share:
+            self._lease(share, now)
+
+    def _hand_over(self, now: float) -> None:
+        """Give partitions to others in which nothing is under way any more, with what is known of their hosts."""
+        queues = self._queues_in(self._leaving)
+        if any(host_queue.active or host_queue.held for host_queue in queues):
+            return
+        self._touched.update(host_queue.host for host_queue in queues)
+        self._commit(now)
+        self.frontier.release(self.place.owner, self._leaving)
+        self.partitions.lose(self._leaving)
+        for host_queue in queues:
+            if not host_queue.listed:
+                self.scheduler.by_host.pop(host_queue.host, None)
+        self._leaving = set()
+
+    def _queues_in(self, parts: Set[int]) -> list[HostQueue]:
+        return [host_queue for host, host_queue in self.scheduler.by_host.items() if part_of(host) in parts]
 
     def _unpark(self) -> None:
         parked, self._parked = self._parked, []
@@ -523,6 +572,8 @@ class Worker:
             self._seed_count = len(seeds)
 
     def _wake(self, host: str, row: HostRow | None = None) -> None:
+        if self._leaving and part_of(host) in self._leaving:
+            return
         host_queue = self.scheduler.queue_of(host, row)
         host_queue.dry = False
         self.scheduler.enlist(host_queue)

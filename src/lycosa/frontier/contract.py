@@ -8,7 +8,7 @@ the lease holds. Times are Unix times given by the caller, so that tests have th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -60,6 +60,8 @@ class Summary(Struct):
 
 #: Rejections that a round looks at again; all others hold until the settings change.
 REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive")
+#: In SQL: refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
+REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
 #: A page that killed workers is left alone for good.
 POISON = "killed-worker"
 #: The states in which a URL is opened when it becomes a seed (True: given by the user, who wants it tried again).
@@ -120,11 +122,14 @@ class Frontier(Protocol):
     def release(self, owner: str, parts: Iterable[int]) -> None:
         """Give partitions back."""
 
+    def share(self) -> int | None:
+        """How many partitions each worker is to hold, as machines come and go; None: as many as it leased."""
+
     def release_slot(self, slot: int) -> None:
-        """Take all partitions from a worker that died; its owner's name ends in `:slot`."""
+        """Take all partitions from a worker of this machine that died; its owner's name ends in `:slot`."""
 
     def clear_leases(self) -> None:
-        """Take all partitions from everybody: a new run begins."""
+        """Take all partitions from the workers of this machine: a new run begins."""
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
         """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
@@ -280,6 +285,34 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Give everything back; further calls are an error."""
+
+
+@runtime_checkable
+class SharedFrontier(Frontier, Protocol):
+    """A frontier that several machines share, with an exact page limit over all of them."""
+
+    def others_are_at_work(self) -> bool:
+        """Whether workers of other machines hold leases."""
+
+    def limit_pages(self) -> None:
+        """Let every commit of this object use permits for what it stores."""
+
+    def begin_permits(self) -> None:
+        """Let this machine begin without permits."""
+
+    def grant_permits(self, *, limit: int, want: int) -> int:
+        """Get up to `want` permits to store a page; returns how many."""
+
+    def return_permits(self, count: int) -> None:
+        """Give back permits that this machine has no use for."""
+
+    def stored_here(self) -> int:
+        """The pages that this machine has stored under its permits."""
+
+
+def statuses_of(number: int) -> str:
+    """The name under which the HTTP statuses of a round are counted."""
+    return "status" if number == 1 else f"status:{number}"
 
 
 def explain(row: UrlRow) -> str:

@@ -112,6 +112,9 @@ class MemoryFrontier:
         held = self._held(owner)
         self._free(self._tables.leases[part] for part in parts if part in held)
 
+    def share(self) -> int | None:
+        return None
+
     def release_slot(self, slot: int) -> None:
         self._free(lease for lease in self._tables.leases if lease.owner.endswith(f":{slot}"))
 

@@ -27,5 +27,8 @@ class Seen:
             self._old, self._young = young, set()
         return new
 
+    def __contains__(self, key: int) -> bool:
+        return key in self._young or key in self._old
+
     def __len__(self) -> int:
         return len(self._young | self._old)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import apsw
 
-from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS
+from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
 from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
 from lycosa.frontier.page_events import (
     ANSWERED,
@@ -24,7 +24,7 @@ from lycosa.frontier.page_events import (
 )
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
-from lycosa.frontier.sqlite.counters import Counts, statuses_of
+from lycosa.frontier.sqlite.counters import Counts
 from lycosa.frontier.sqlite.depths import Depths
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, State, UnstoredPage, VisitHistory
 

@@ -11,11 +11,6 @@ _ADD_FIGURE = "INSERT INTO figure VALUES (?, ?, ?) ON CONFLICT (name, key) DO UP
 _KEY_CHARS = 100  # types and reasons come from the network
 
 
-def statuses_of(number: int) -> str:
-    """The name under which the HTTP statuses of a round are counted."""
-    return "status" if number == 1 else f"status:{number}"
-
-
 class Counts:
     """What one transaction changes in the counters; `write` puts it into the database."""
 

@@ -25,7 +25,7 @@ from lycosa.frontier.sqlite.connection import Connection, Unpack
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases
-from lycosa.frontier.sqlite.utf8 import cleaned
+from lycosa.frontier.utf8 import cleaned
 from lycosa.model import (
     ArchivePlace,
     Batch,
@@ -187,6 +187,9 @@ class SqliteFrontier:
     def release(self, owner: str, parts: Iterable[int]) -> None:
         with self._conn.write():
             self._leases.release(self._conn.db, owner, parts)
+
+    def share(self) -> int | None:
+        return None
 
     @_translated
     def release_slot(self, slot: int) -> None:

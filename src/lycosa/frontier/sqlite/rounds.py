@@ -11,15 +11,12 @@ from typing import Any
 
 import apsw
 
-from lycosa.frontier.contract import EVENTS, POISON, REOPENED_BY_ROUNDS, RoundRow
+from lycosa.frontier.contract import EVENTS, POISON, REFUSALS, REOPENED_BY_ROUNDS, RoundRow
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.model import State
 
 CHUNK = 20_000  # rows looked at in one transaction
-
-#: Refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
-REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
 
 _BEGIN = """
 INSERT INTO round (round, at, started, everything, upto)

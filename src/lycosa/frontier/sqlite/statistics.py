@@ -8,10 +8,9 @@ from typing import Any
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.contract import Summary, UrlRow, explain
+from lycosa.frontier.contract import Summary, UrlRow, explain, statuses_of
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.frontier.sqlite.counters import statuses_of
 from lycosa.model import State
 
 _ROW = "SELECT n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect FROM url WHERE n = ?"

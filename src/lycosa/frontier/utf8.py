@@ -1,6 +1,7 @@
-"""UTF-8 clean-up: a batch with text that cannot be written as UTF-8 in, one that can out.
+"""UTF-8 clean-up: a batch with text that a database cannot hold in, one that it can out.
 
-Pages can spell lone surrogates (`&#xD800;`). They are so rare that nobody looks for them before writing has failed.
+Pages can spell lone surrogates (`&#xD800;`), and NUL, which PostgreSQL refuses. They are so rare that nobody looks for
+them before writing has failed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def cleaned(batch: Batch) -> Batch:
-    """The same batch with a question mark in place of each lone surrogate."""
+    """The same batch with a question mark in place of each lone surrogate, and of each NUL."""
     return Batch(
         discoveries=[_clean(row) for row in batch.discoveries],
         outcomes=[_clean(row) for row in batch.outcomes],
@@ -44,4 +45,4 @@ def _clean(row: S) -> S:
 
 
 def _text(value: str) -> str:
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")

@@ -1,0 +1,1 @@
+"""The frontier of many machines, in a PostgreSQL database."""

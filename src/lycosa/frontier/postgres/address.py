@@ -1,0 +1,44 @@
+"""Addresses of collections in a database: postgresql://[USER@]HOST[:PORT]/DATABASE, and a name there."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from pathlib import Path
+
+import xxhash
+
+from lycosa.errors import UsageError
+
+FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
+_PASSWORD = r"://[^/@:]*:[^/@]+@|[?&]password="
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is meant to be the address of a database."""
+    return text.startswith(("postgresql:", "postgres:"))
+
+
+def check_address(address: str) -> str:
+    """The address of a database, which holds no password: those who list processes or read files would see it."""
+    if not address.startswith(("postgresql://", "postgres://")):
+        raise UsageError(f"{address[:80]} is no address of a database; allowed: {FORM}.")
+    if re.search(_PASSWORD, address):
+        raise UsageError(
+            "The address of the database has a password in it, which others could read; allowed: one without it."
+            " Put the password into the environment as PGPASSWORD, or into the file ~/.pgpass."
+        )
+    return address
+
+
+def name_of(folder: Path) -> str:
+    """What a collection is called in a database: as its folder, in the letters that names have there."""
+    name = re.sub(r"[^a-z0-9_]", "_", folder.absolute().name.lower())[:40]
+    return name if name[:1].isalpha() else f"c_{name}"[:40]
+
+
+def machine_of(folder: Path) -> str:
+    """The name of this machine among those that share a collection; a folder is one machine's."""
+    place = xxhash.xxh3_64_hexdigest(os.fsencode(folder.absolute()))[:6]
+    return f"{socket.gethostname()}-{place}"

@@ -1,0 +1,615 @@
+"""Batch writer: what a commit writes, in statements over whole sets of rows.
+
+A commit is two transactions. The first adds new URLs, sorted by their keys, so that workers that add the same ones wait
+for each other and never in a circle. The second writes what became of targets, while the row of the worker's leases is
+held. A kill between the two leaves URLs that are known before the page that led to them, which is fetched again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Any
+
+from psycopg import sql
+
+from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
+from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
+from lycosa.frontier.page_events import (
+    ANSWERED,
+    HELD,
+    REOPENED_BY_NEED,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    owns_after,
+    owns_before,
+)
+from lycosa.frontier.partitions import host_key, part_of
+from lycosa.frontier.postgres.connection import PostgresConnection
+from lycosa.frontier.postgres.counters import ShardedCounts
+from lycosa.frontier.postgres.depths import PostgresDepths, Unpack
+from lycosa.frontier.postgres.numbers import RowNumbers
+from lycosa.frontier.postgres.schema import part_of_row
+from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, UnstoredPage, VisitHistory
+
+_STAGED = """
+CREATE TEMP TABLE IF NOT EXISTS staged (
+    part smallint, n bigint, host bigint, id bigint, url text, state smallint, reason text, score float8, depth int,
+    hops int, parent bigint, seed bool, via text, anchor text, context text, original text, lore bytea
+) ON COMMIT DELETE ROWS"""
+_COLUMNS = (
+    "part, n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original, lore"
+)
+_TYPES = (
+    "int2", "int8", "int8", "int8", "text", "int2", "text", "float8", "int4", "int4", "int8", "bool", "text", "text",
+    "text", "text", "bytea",
+)  # fmt: skip
+_ADD = f"""
+INSERT INTO url ({_COLUMNS}) SELECT {_COLUMNS} FROM staged ORDER BY part, host, id
+ON CONFLICT (part, host, id) DO NOTHING RETURNING n"""
+_HOSTS = """
+INSERT INTO host (part, host, name) SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[])
+ON CONFLICT (part, host) DO NOTHING"""
+_INBOX = """
+INSERT INTO inbox SELECT * FROM unnest(%s::smallint[], %s::bigint[]) ON CONFLICT DO NOTHING"""
+_KNOWN = """
+SELECT url.id, url.n, url.state, url.reason, url.via, url.seed, url.score
+FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS asked (part, host, id) JOIN url USING (part, host, id)
+ORDER BY url.part, url.n"""
+_OPEN_BARRED = """
+UPDATE url SET state = 0, reason = '', score = %s, depth = %s, hops = %s, parent = %s, via = %s, anchor = %s,
+    context = %s, original = %s, lore = %s
+WHERE part = %s AND n = %s AND state = 8 AND reason = ANY(%s)"""
+_NEED = "UPDATE url SET via = %s, parent = %s WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND via <> %s"
+_OPEN_DROPPED = "UPDATE url SET state = 0, reason = '', due = 0, via = %s, parent = %s WHERE part = %s AND n = %s"
+_RISE = """
+UPDATE url SET score = %s, lore = %s, parent = %s, via = %s, anchor = %s, context = %s
+WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND score BETWEEN -1 AND %s"""
+_REOPEN = """
+UPDATE url SET was = CASE WHEN state < 7 THEN state ELSE was END, state = 0, reason = '', due = 0
+WHERE part = %s AND n = %s"""
+_SEED = "INSERT INTO seed VALUES (%s, %s) ON CONFLICT (n) DO UPDATE SET given = seed.given OR excluded.given"
+_BEFORE = """
+SELECT url.n, state, reason, via, was, digest, due
+FROM unnest(%s::smallint[], %s::bigint[]) AS asked (part, n) JOIN url USING (part, n)"""
+_OUTCOMES = """
+UPDATE url SET state = new.state, reason = new.reason, http = new.http, fetched_at = new.at, due = new.due,
+    retries = new.retries, redirect = new.redirect,
+    round = coalesce(new.round, url.round), interval = coalesce(new.interval, url.interval),
+    changes = coalesce(new.changes, url.changes), watched = coalesce(new.watched, url.watched),
+    checked = coalesce(new.checked, url.checked), etag = coalesce(new.etag, url.etag),
+    modified = coalesce(new.modified, url.modified), digest = coalesce(new.digest, url.digest)
+FROM unnest(
+    %s::smallint[], %s::bigint[], %s::smallint[], %s::text[], %s::int[], %s::float8[], %s::float8[], %s::int[],
+    %s::text[], %s::int[], %s::float8[], %s::float8[], %s::float8[], %s::int[], %s::text[], %s::text[], %s::bytea[]
+) AS new (
+    part, n, state, reason, http, at, due, retries, redirect, round, interval, changes, watched, checked, etag,
+    modified, digest
+)
+WHERE url.part = new.part AND url.n = new.n"""
+_HOLD = """
+INSERT INTO content SELECT * FROM unnest(%s::smallint[], %s::bytea[], %s::bigint[], %s::int[])
+ORDER BY 1, 2 ON CONFLICT (part, digest) DO NOTHING"""
+_HOLDERS = """
+SELECT content.digest, content.n
+FROM unnest(%s::smallint[], %s::bytea[]) AS asked (part, digest) JOIN content USING (part, digest)"""
+_PAGES = """
+INSERT INTO page SELECT * FROM unnest(
+    %s::smallint[], %s::bigint[], %s::int[], %s::float8[], %s::int[], %s::text[], %s::text[], %s::text[], %s::text[],
+    %s::text[], %s::bigint[], %s::bytea[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
+    %s::bool[])
+ON CONFLICT (part, n, round) DO UPDATE SET fetched_at = excluded.fetched_at, status = excluded.status,
+    mime = excluded.mime, charset = excluded.charset, title = excluded.title, language = excluded.language,
+    kind = excluded.kind, size = excluded.size, digest = excluded.digest, etag = excluded.etag,
+    last_modified = excluded.last_modified, server_date = excluded.server_date, warc = excluded.warc,
+    "offset" = excluded."offset", length = excluded.length, rendered = excluded.rendered"""
+_LINKS = """
+INSERT INTO link SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::int[], %s::bytea[])
+ON CONFLICT (part, n, round) DO UPDATE SET links = excluded.links"""
+_VISITS = """
+INSERT INTO visit SELECT * FROM unnest(
+    %s::smallint[], %s::int[], %s::bigint[], %s::text[], %s::float8[], %s::int[], %s::text[], %s::bigint[],
+    %s::bigint[])
+ON CONFLICT (part, round, n) DO UPDATE SET event = excluded.event, at = excluded.at, http = excluded.http,
+    warc = excluded.warc, "offset" = excluded."offset", length = excluded.length"""
+_GROW = """
+UPDATE host SET pages = pages + more.count
+FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS more (part, host, count)
+WHERE host.part = more.part AND host.host = more.host"""
+_TRUST = "UPDATE host SET told = told + 1, wrong = wrong + %s WHERE part = %s AND host = %s"
+_HOST_ROWS = """
+INSERT INTO host (part, host, name, next_at, delay_s, visited, errors, round)
+SELECT * FROM unnest(
+    %s::smallint[], %s::bigint[], %s::text[], %s::float8[], %s::float8[], %s::int[], %s::int[], %s::int[])
+ON CONFLICT (part, host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s,
+    visited = excluded.visited, errors = excluded.errors, round = excluded.round"""
+_ROBOTS = """
+INSERT INTO robots VALUES (%s, %s, %s, %s) ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at,
+    status = excluded.status, body = excluded.body"""
+_TALLY = """
+INSERT INTO tally SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[], %s::bigint[])
+ON CONFLICT (part, host, key) DO UPDATE SET count = tally.count + excluded.count"""
+_WARC = """
+INSERT INTO warc (name, size, synced, machine) VALUES (%s, %s, %s, %s)
+ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced)"""
+_LESSON = """
+INSERT INTO lesson SELECT key, weight, energy, %s FROM unnest(%s::bigint[], %s::float8[], %s::float8[])
+    AS new (key, weight, energy)
+ON CONFLICT (key) DO UPDATE SET weight = lesson.weight + excluded.weight, energy = lesson.energy + excluded.energy,
+    stamp = excluded.stamp"""
+_LAST_HINT = """
+SELECT url.n, state, reason, url.round, lastmod.modified
+FROM unnest(%s::smallint[], %s::bigint[]) AS asked (part, n) JOIN url USING (part, n) JOIN lastmod USING (part, n)"""
+_LASTMOD = """
+INSERT INTO lastmod SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::float8[])
+ON CONFLICT (part, n) DO UPDATE SET modified = greatest(lastmod.modified, excluded.modified)"""
+_OPEN_HINTED = """
+UPDATE url SET was = state, state = 0, reason = '', due = %s, retries = 0 WHERE part = %s AND n = %s"""
+
+
+class KnownUrl:
+    """A URL that the database knows."""
+
+    __slots__ = ("n", "reason", "score", "seed", "state", "via")
+
+    def __init__(self, n: int, state: int, reason: str, via: str, seed: bool, score: float) -> None:
+        self.n = n
+        self.state = state
+        self.reason = reason
+        self.via = via
+        self.seed = seed
+        self.score = score
+
+
+class PostgresBatch:
+    """Writes within transactions that the caller runs."""
+
+    def __init__(
+        self,
+        connection: PostgresConnection,
+        numbers: RowNumbers,
+        *,
+        owned: Set[int],
+        max_depth: int,
+        unpack: Unpack,
+        machine: str,
+    ) -> None:
+        self.duplicates: set[int] = set()
+        self.stored = 0
+        self.woken: set[str] = set()  # hosts that have new pending URLs
+        self.added: list[Discovery] = []
+        self._connection = connection
+        self._numbers = numbers
+        self._owned = owned
+        self._max_depth = max_depth
+        self._unpack = unpack
+        self._machine = machine
+        self._counts = ShardedCounts()
+        self._answers = 0
+        self._visits: list[tuple[object, ...]] = []
+        self._grown: dict[int, int] = {}  # host key -> pages that it has more
+        self._host_names: dict[int, str] = {}
+
+    # The first transaction
+
+    def add(self, discoveries: Iterable[Discovery]) -> list[Discovery]:
+        """Add the URLs that are unknown; returns the others."""
+        first: dict[int, Discovery] = {}
+        again: list[Discovery] = []
+        for discovery in discoveries:
+            if first.setdefault(discovery.url_hash, discovery) is not discovery:
+                again.append(discovery)
+        if not first:
+            return again
+        connection = self._connection
+        numbered = self._numbers.give(connection, [(part_of(one.host), one) for one in first.values()])
+        connection.run(_STAGED)
+        with connection.db.cursor() as cursor:
+            copied = sql.SQL(f"COPY staged ({_COLUMNS}) FROM STDIN (FORMAT BINARY)")
+            with cursor.copy(copied) as copy:
+                copy.set_types(_TYPES)
+                for part, n, one in numbered:
+                    copy.write_row(
+                        (
+                            part,
+                            n,
+                            host_key(one.host),
+                            one.url_hash,
+                            one.url,
+                            one.state,
+                            one.reason if one.state else "",
+                            one.score,
+                            one.depth,
+                            one.hops,
+                            one.parent,
+                            one.seed,
+                            one.via,
+                            one.anchor,
+                            one.context,
+                            one.original,
+                            one.policy_data,
+                        )
+                    )
+        new = {n for (n,) in connection.rows(_ADD)}
+        self.added = [one for _, n, one in numbered if n in new]
+        again += [one for _, n, one in numbered if n not in new]
+        self._count_new(self.added)
+        return again
+
+    def _count_new(self, new: list[Discovery]) -> None:
+        for one in new:
+            self._counts.state(one.state, one.reason if one.state else "", 1)
+            if one.state == State.PENDING:
+                self.woken.add(one.host)
+        hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in new})
+        if hosts:
+            self._connection.run(_HOSTS, _columns(hosts))
+
+    def meet_again(self, again: list[Discovery]) -> None:
+        """Do what other links to known URLs ask for: lift bars, raise scores, fetch what is needed, lower depths."""
+        ways = [one for one in again if one.reason not in BARRED]
+        if not ways:
+            return
+        known = self._find(ways)
+        for one in ways:
+            old = known.get(one.url_hash)
+            if old is not None and one.state == State.PENDING and old.state == State.REJECTED and old.reason in BARRED:
+                self._open_barred(one, old)
+        if self._max_depth >= 0:
+            self._depths().lower_known(ways)
+        for one in ways:
+            old = known.get(one.url_hash)
+            if old is not None and one.policy_data and old.state in (State.PENDING, State.WAITING) and not old.seed:
+                self._raise_score(one, old)
+
+    def _find(self, discoveries: Iterable[Discovery]) -> dict[int, KnownUrl]:
+        keys = sorted({(part_of(one.host), host_key(one.host), one.url_hash) for one in discoveries})
+        if not keys:
+            return {}
+        return {row[0]: KnownUrl(*row[1:]) for row in self._connection.rows(_KNOWN, _columns(keys))}
+
+    def _open_barred(self, one: Discovery, old: KnownUrl) -> None:
+        values = (
+            one.score,
+            one.depth,
+            one.hops,
+            one.parent,
+            one.via,
+            one.anchor,
+            one.context,
+            one.original,
+            one.policy_data,
+            part_of_row(old.n),
+            old.n,
+            list(BARRED),
+        )
+        if self._connection.run(_OPEN_BARRED, values):
+            self._reopened(old, one.host)
+
+    def _raise_score(self, one: Discovery, old: KnownUrl) -> None:
+        if not -1 <= old.score <= one.score:
+            return
+        values = (
+            one.score,
+            one.policy_data,
+            one.parent,
+            one.via,
+            one.anchor,
+            one.context,
+            part_of_row(old.n),
+            old.n,
+            one.score,
+        )
+        if self._connection.run(_RISE, values):
+            old.score = one.score
+            self.woken.add(one.host)
+
+    def open_needed(self, again: list[Discovery]) -> None:
+        """Let known URLs be fetched for the documents that need them, also those that were read and dropped."""
+        needed = [one for one in again if one.needed and one.reason not in BARRED]
+        known = self._find(needed)
+        for one in needed:
+            old = known.get(one.url_hash)
+            if old is None:
+                continue
+            part = part_of_row(old.n)
+            self._connection.run(_NEED, (one.via, one.parent, part, old.n, one.via))
+            dropped = old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED
+            if dropped and old.via != one.via:
+                self._connection.run(_OPEN_DROPPED, (one.via, one.parent, part, old.n))
+                self._reopened(old, one.host)
+
+    def _reopened(self, old: KnownUrl, host: str) -> None:
+        self._counts.state(old.state, old.reason, -1)
+        self._counts.state(State.PENDING, "", 1)
+        old.state, old.reason = State.PENDING, ""
+        self.woken.add(host)
+
+    def mark_seeds(self, seeds: list[Discovery], *, given: bool) -> None:
+        """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
+        known = self._find(seeds)
+        for seed in seeds:
+            old = known[seed.url_hash]
+            if old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
+                self._connection.run(_REOPEN, (part_of_row(old.n), old.n))
+                self._reopened(old, seed.host)
+        rows = sorted({known[seed.url_hash].n for seed in seeds})
+        self._connection.run_many(
+            "UPDATE url SET seed = true WHERE part = %s AND n = %s AND NOT seed", ((part_of_row(n), n) for n in rows)
+        )
+        self._connection.run_many(_SEED, ((n, given) for n in rows))
+
+    def _depths(self) -> PostgresDepths:
+        return PostgresDepths(
+            self._connection,
+            counts=self._counts,
+            woken=self.woken,
+            max_depth=self._max_depth,
+            unpack=self._unpack,
+        )
+
+    def finish(self) -> None:
+        """Tell other workers of their new URLs and write the counters; at the end of each transaction."""
+        foreign = sorted((part_of(host), host_key(host)) for host in self.woken if part_of(host) not in self._owned)
+        if foreign:
+            self._connection.run(_INBOX, _columns(foreign))
+        self._counts.write(self._connection)
+        self._counts = ShardedCounts()
+
+    # The second transaction
+
+    def write(self, batch: Batch) -> None:
+        """Write what became of targets, and the rest of a batch."""
+        connection = self._connection
+        if batch.outcomes:
+            self._write_outcomes(batch.outcomes)
+        if batch.hosts:
+            self._write_hosts(batch.hosts)
+        if batch.robots:
+            connection.run_many(_ROBOTS, ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots))
+        if batch.trap_counts:
+            tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in batch.trap_counts.items())
+            connection.run(_TALLY, _columns(tallies))
+        if batch.hints:
+            self._apply_hints(batch.hints)
+        if batch.warc:
+            connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
+        if batch.warcs:
+            connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
+            connection.run("DELETE FROM warc WHERE size = 0")
+        if self._max_depth >= 0:
+            self._depths().spread_fetched([row.row for row in batch.outcomes])
+        if batch.weight_updates:
+            stamp = connection.value("SELECT nextval('lesson_stamp')")
+            sums: dict[int, list[float]] = {}
+            for key, weight, energy in batch.weight_updates:
+                total = sums.setdefault(key, [0.0, 0.0])
+                total[0] += weight
+                total[1] += energy
+            keys = sorted(sums)
+            columns = ([*keys], [sums[key][0] for key in keys], [sums[key][1] for key in keys])
+            connection.run(_LESSON, (stamp, *columns))
+
+    def _write_outcomes(self, outcomes: list[Outcome]) -> None:
+        connection, number = self._connection, self._connection.round
+        asked = sorted({(part_of_row(outcome.row), outcome.row) for outcome in outcomes})
+        before = {row[0]: PageBefore(*row[1:]) for row in connection.rows(_BEFORE, _columns(asked))}
+        outcomes = [outcome for outcome in outcomes if outcome.row in before]
+        holders = self._hold_contents(outcomes)
+        rows: dict[int, tuple[object, ...]] = {}
+        statuses = statuses_of(number)
+        for outcome in outcomes:
+            old = before[outcome.row]
+            state = self._resolve_state(outcome, old, holders)
+            reason = outcome.reason if state != State.PENDING else ""
+            self._counts.state(old.state, old.reason, -1)
+            self._counts.state(state, reason, 1)
+            if outcome.http:
+                self._counts.figure(statuses, str(outcome.http), 1)
+                self._answers += 1
+            if outcome.unstored is not None:
+                self._count_unstored(outcome.unstored)
+            self._count_event(outcome, old, state)
+            rows[outcome.row] = _outcome_row(outcome, state, reason, number, rows.get(outcome.row))
+            digest = outcome.page.digest if outcome.page is not None else old.digest
+            before[outcome.row] = PageBefore(state, reason, old.via, old.was, digest)
+        if rows:
+            connection.run(_OUTCOMES, _columns([rows[n] for n in sorted(rows)]))
+        self._write_pages(outcomes)
+        self._write_events()
+
+    def _hold_contents(self, outcomes: list[Outcome]) -> dict[bytes, int]:
+        """Who holds each content: the page that brought it first, in whatever batch."""
+        brought: dict[bytes, int] = {}
+        for outcome in outcomes:
+            page = outcome.page
+            if page is not None and page.digest and outcome.state == State.FETCHED:
+                brought.setdefault(page.digest, outcome.row)
+        if not brought:
+            return {}
+        rows = sorted((digest[0], digest, n, self._connection.round) for digest, n in brought.items())
+        self._connection.run(_HOLD, _columns(rows))
+        keys = [row[:2] for row in rows]
+        return {bytes(digest): n for digest, n in self._connection.rows(_HOLDERS, _columns(keys))}
+
+    def _resolve_state(self, outcome: Outcome, old: PageBefore, holders: dict[bytes, int]) -> int:
+        """The state of a target, now that it is known who holds its content; counts it against the page limit."""
+        state, page = outcome.state, outcome.page
+        if is_needed_now(outcome, old):
+            self.woken.add(outcome.host)
+            return State.PENDING
+        if state == State.FETCHED and page is not None:
+            if page.digest and holders[page.digest] != outcome.row:
+                state = State.DUPLICATE
+        elif state == State.UNCHANGED and old.digest:
+            if old.was == State.DUPLICATE:
+                state = State.DUPLICATE
+        else:
+            return state
+        if state == State.DUPLICATE:
+            self.duplicates.add(outcome.row)
+        elif old.via != "sitemap" and old.state not in HELD:
+            self.stored += 1
+        return state
+
+    def _count_unstored(self, unstored: UnstoredPage) -> None:
+        key = f"{unstored.kind}\t{unstored.mime}"
+        self._counts.figure("read", key, 1)
+        self._counts.figure("read bytes", key, unstored.size)
+
+    def _count_event(self, outcome: Outcome, old: PageBefore, state: int) -> None:
+        """Count what this visit found, and record it in rounds after the first."""
+        if outcome.page is not None and outcome.page.mime and not old.digest:
+            self._counts.figure("type", outcome.page.mime, 1)
+        if old.via == "sitemap":
+            return
+        key = host_key(outcome.host)
+        if change := owns_after(outcome, old, state) - owns_before(old):
+            self._counts.figure("pages", "", change)
+            self._grown[key] = self._grown.get(key, 0) + change
+        event = event_of(outcome, old, state)
+        if old.due == HINTED and state in ANSWERED:
+            self._connection.run(_TRUST, (int(event in ("", "unchanged")), part_of(outcome.host), key))
+        if event:
+            self._counts.figure(event, str(self._connection.round), 1)
+            if self._connection.round > 1:
+                place = outcome.archive_place
+                self._visits.append(
+                    (
+                        part_of_row(outcome.row),
+                        self._connection.round,
+                        outcome.row,
+                        event,
+                        outcome.at,
+                        outcome.http,
+                        *place,
+                    )
+                )
+
+    def _write_pages(self, outcomes: list[Outcome]) -> None:
+        number = self._connection.round
+        pages: dict[int, tuple[object, ...]] = {}
+        links: dict[int, tuple[object, ...]] = {}
+        for outcome in outcomes:
+            n, part, page = outcome.row, part_of_row(outcome.row), outcome.page
+            packed = page.links if page is not None else outcome.unstored.links if outcome.unstored else b""
+            if packed:
+                links[n] = (part, n, number, packed)
+            if page is not None:
+                pages[n] = (
+                    part,
+                    n,
+                    number,
+                    page.fetched_at,
+                    page.status,
+                    page.mime,
+                    page.charset,
+                    page.title,
+                    page.language,
+                    page.kind,
+                    page.size,
+                    page.digest,
+                    page.etag,
+                    page.last_modified,
+                    page.server_date,
+                    page.warc,
+                    page.offset,
+                    page.length,
+                    page.rendered,
+                )
+        if pages:
+            self._connection.run(_PAGES, _columns([pages[n] for n in sorted(pages)]))
+        if links:
+            self._connection.run(_LINKS, _columns([links[n] for n in sorted(links)]))
+
+    def _write_events(self) -> None:
+        number = str(self._connection.round)
+        if self.stored:
+            self._counts.figure("stored", number, self.stored)
+        if self._answers:
+            self._counts.figure("answers", number, self._answers)
+        if self._visits:
+            last = {row[2]: row for row in self._visits}
+            self._connection.run(_VISITS, _columns(sorted(last.values())))
+        if self._grown:
+            rows = sorted(((key >> 56) + 128, key, change) for key, change in self._grown.items())
+            self._connection.run(_GROW, _columns(rows))
+
+    def _write_hosts(self, hosts: list[HostRow]) -> None:
+        number = self._connection.round
+        rows = {
+            host_key(row.host): (
+                part_of(row.host),
+                host_key(row.host),
+                row.host,
+                row.next_at,
+                row.delay_s,
+                row.pages,
+                row.errors,
+                number,
+            )
+            for row in hosts
+        }
+        self._connection.run(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
+
+    def _apply_hints(self, hints: list[LastmodHint]) -> None:
+        """Store the latest dates; in a later round, open the pages whose date is a later one than the last time."""
+        connection, number = self._connection, self._connection.round
+        newest = {hint.url_hash: hint for hint in latest(hints)}
+        keys = sorted((part_of(hint.host), host_key(hint.host), hint.url_hash) for hint in newest.values())
+        rows = {row[1]: newest[row[0]] for row in connection.rows(_KNOWN, _columns(keys))}
+        if not rows:
+            return
+        asked = sorted((part_of_row(n), n) for n in rows)
+        trusted: dict[str, bool] = {}
+        for n, state, reason, visited, modified in connection.rows(_LAST_HINT, _columns(asked)) if number > 1 else ():
+            hint = rows[n]
+            if hint.modified <= modified:
+                continue
+            if hint.host not in trusted:
+                counts = connection.row(
+                    "SELECT told, wrong FROM host WHERE part = %s AND host = %s",
+                    (part_of(hint.host), host_key(hint.host)),
+                )
+                trusted[hint.host] = is_trusted(*counts)
+            if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
+                connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n))
+                self._counts.state(state, reason, -1)
+                self._counts.state(State.PENDING, "", 1)
+                self.woken.add(hint.host)
+        connection.run(_LASTMOD, _columns([(part, n, rows[n].modified) for part, n in asked]))
+
+
+def _outcome_row(
+    outcome: Outcome, state: int, reason: str, number: int, earlier: tuple[Any, ...] | None
+) -> tuple[object, ...]:
+    """One row of `_OUTCOMES`; None leaves a column as it was, or as an earlier outcome of the batch has it."""
+    learned: tuple[object, ...] = (None,) * 5
+    etag = modified = digest = None
+    history = outcome.history or VisitHistory()
+    if outcome.page is not None or outcome.history is not None:
+        learned = (number, history.interval, history.changes, history.watched, history.checked)
+        etag, modified = outcome.validators or (None, None)
+    if outcome.page is not None:
+        etag, modified = outcome.validators or (outcome.page.etag, outcome.page.last_modified)
+        digest = outcome.page.digest
+    kept = (*learned, etag, modified, digest)
+    if earlier is not None:
+        kept = tuple(old if new is None else new for new, old in zip(kept, earlier[9:], strict=True))
+    return (
+        part_of_row(outcome.row),
+        outcome.row,
+        int(state),
+        reason,
+        outcome.http,
+        outcome.at,
+        outcome.due,
+        outcome.retries,
+        outcome.redirect,
+        *kept,
+    )
+
+
+def _columns(rows: Iterable[tuple[Any, ...]]) -> tuple[list[Any], ...]:
+    """Rows as one list for each column, as `unnest` takes them."""
+    return tuple(map(list, zip(*rows, strict=True)))

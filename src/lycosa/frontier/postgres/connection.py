@@ -1,0 +1,163 @@
+"""Database connection of a PostgreSQL frontier: transactions that survive deadlocks and servers that come back.
+
+A transaction is a function of the connection. It is run again where the server chose it as the victim of a deadlock,
+and where the connection broke before it was committed. Whether a commit that broke off went through is asked of the
+server by the number of the transaction.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg import errors
+
+from lycosa.errors import CollectionError
+from lycosa.frontier.postgres import schema
+
+R = TypeVar("R")
+Values = Sequence[object] | Mapping[str, object]
+
+#: How long a server that does not answer is waited for.
+PATIENCE_S = 120.0
+_PAUSE_S = 0.5
+_PASSING = (errors.DeadlockDetected, errors.SerializationFailure)
+_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)
+_FINAL = (errors.InvalidPassword, errors.InvalidAuthorizationSpecification, errors.InvalidCatalogName)
+_OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
+
+
+class PostgresConnection:
+    """One open connection to a collection; opens itself anew where it broke."""
+
+    def __init__(self, address: str, name: str, *, patience_s: float = PATIENCE_S) -> None:
+        self.address = address
+        self.name = schema.check_name(name)
+        self.patience_s = patience_s
+        self.round = 1
+        self.opened = 0  # how often; what was made for one connection is gone with it
+        self._db: psycopg.Connection | None = None
+        self._is_known = False
+
+    @property
+    def db(self) -> psycopg.Connection:
+        """The open connection."""
+        if self._db is None or self._db.closed:
+            self._db = connect(self.address)
+            if not self._is_known and not schema.exists(self._db, self.name):
+                raise CollectionError(f"There is no collection {self.name} in the database.")
+            schema.select(self._db, self.name)
+            if not self._is_known:
+                schema.check_version(self._db, self.name)
+                self._is_known = True
+            self.opened += 1
+            self.round = int(self._db.execute("SELECT value FROM meta WHERE key = 'round'").fetchone()[0])  # type: ignore[index]
+        return self._db
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def rows(self, statement: str, values: Values = ()) -> list[Any]:
+        """The rows that a statement gives."""
+        return self.db.execute(_literal(statement), values or None).fetchall()
+
+    def row(self, statement: str, values: Values = ()) -> Any:
+        """The first row that a statement gives, or None."""
+        return self.db.execute(_literal(statement), values or None).fetchone()
+
+    def value(self, statement: str, values: Values = ()) -> Any:
+        """The first value that a statement gives, or None."""
+        row = self.row(statement, values)
+        return None if row is None else row[0]
+
+    def run(self, statement: str, values: Values = ()) -> int:
+        """Run a statement; returns how many rows it changed."""
+        return self.db.execute(_literal(statement), values or None).rowcount
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row, in one round trip."""
+        with self.db.cursor() as cursor:
+            cursor.executemany(_literal(statement), list(rows))
+
+    def read(self, function: Callable[[], R]) -> R:
+        """Run statements that only read, again where the connection broke."""
+        return self._patiently(function)
+
+    def write(self, function: Callable[[], R]) -> R:
+        """Run a transaction: all of the function or nothing, once."""
+        begun: list[tuple[str, R]] = []  # number and result of a transaction whose commit is not confirmed
+
+        def attempt() -> R:
+            if begun:
+                number, result = begun.pop()
+                if self._is_committed(number):
+                    return result
+            with self.db.transaction():
+                result = function()
+                begun.append((self.value("SELECT pg_current_xact_id_if_assigned()::text") or "", result))
+            begun.clear()
+            return result
+
+        return self._patiently(attempt)
+
+    def _is_committed(self, number: str) -> bool:
+        """Whether a transaction whose commit broke off went through; its server may still be about it."""
+        while number:
+            status = self.value("SELECT pg_xact_status(%s::xid8)", (number,))
+            if status != "in progress":
+                return bool(status == "committed")
+            time.sleep(_PAUSE_S)
+        return False
+
+    def _patiently(self, function: Callable[[], R]) -> R:
+        until = time.monotonic() + self.patience_s
+        while True:
+            try:
+                return function()
+            except _PASSING:
+                if time.monotonic() > until:
+                    raise
+            except _BROKEN as problem:
+                if not _is_passing(problem) or time.monotonic() > until:
+                    raise translate(problem) from problem
+                self.close()
+                time.sleep(_PAUSE_S)
+            except psycopg.Error as problem:
+                raise translate(problem) from problem
+
+
+def connect(address: str) -> psycopg.Connection:
+    """Connect to a server, or say in one sentence why that cannot be."""
+    return psycopg.connect(address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa")
+
+
+def _literal(statement: str) -> LiteralString:
+    """A statement that was put together from our own texts."""
+    return statement  # type: ignore[return-value, unused-ignore]
+
+
+def _is_passing(problem: psycopg.Error) -> bool:
+    """Whether a server that is down, or starts, or was cut off, may come back."""
+    if isinstance(problem, _FINAL):
+        return False
+    return re.search(r"password authentication|no password|does not exist|no pg_hba", str(problem)) is None
+
+
+def translate(problem: psycopg.Error) -> CollectionError:
+    """An error of the server as one sentence for people, without the password."""
+    text = " ".join(str(problem).split())
+    text = re.sub(r"://[^@/ ]*@", "://…@", text)[:300]
+    if isinstance(problem, errors.ReadOnlySqlTransaction):
+        return CollectionError("The database is read-only: a crawl must be able to write to it.")
+    if isinstance(problem, errors.DiskFull):
+        return CollectionError("The disk of the database is full: make room there, then continue the crawl.")
+    if isinstance(problem, errors.InsufficientPrivilege):
+        return CollectionError(f"The database does not permit it: {text}; its user must own the collection.")
+    if isinstance(problem, _BROKEN):
+        return CollectionError(f"The database cannot be reached: {text}.")
+    return CollectionError(f"The database refused a statement: {text}.")

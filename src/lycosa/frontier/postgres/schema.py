@@ -1,0 +1,164 @@
+"""The tables of a collection in PostgreSQL: one schema for each collection, keys that begin with the partition.
+
+A row number is `part << 44 | number`: it says where its row lies, so that Citus can distribute every large table by
+`part`, and a statement about a row goes to one node. Numbers grow in the order of finding, with gaps.
+"""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+from psycopg import sql
+
+from lycosa.errors import CollectionError, UsageError
+from lycosa.frontier.partitions import PARTITIONS
+
+#: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
+VERSION = 1
+NUMBER_BITS = 44
+NUMBERS = (1 << NUMBER_BITS) - 1
+#: Row numbers that a worker takes at once.
+NUMBERS_AT_ONCE = 1000
+#: Counters are spread over so many rows each, so that workers do not wait for each other.
+SHARDS = 64
+
+_NAME = r"[a-z_][a-z0-9_]{0,40}"
+
+_TABLES = f"""
+CREATE TABLE meta (key text PRIMARY KEY, value text);
+CREATE TABLE holder (
+    owner text PRIMARY KEY, token text NOT NULL, version bigint NOT NULL DEFAULT 0, until float8 NOT NULL DEFAULT 0
+);
+CREATE TABLE lease (part smallint PRIMARY KEY, owner text NOT NULL DEFAULT '');
+INSERT INTO lease (part) SELECT generate_series(0, {PARTITIONS - 1});
+-- How many pages each machine may store in the round, and has stored, where there is a limit.
+CREATE TABLE permit (machine text PRIMARY KEY, granted bigint NOT NULL DEFAULT 0, used bigint NOT NULL DEFAULT 0);
+CREATE SEQUENCE number INCREMENT BY {NUMBERS_AT_ONCE};
+CREATE SEQUENCE lesson_stamp;
+
+CREATE TABLE host (
+    part smallint, host bigint, name text NOT NULL, next_at float8 NOT NULL DEFAULT 0,
+    delay_s float8 NOT NULL DEFAULT 0, pages bigint NOT NULL DEFAULT 0, errors int NOT NULL DEFAULT 0,
+    visited int NOT NULL DEFAULT 0, round int NOT NULL DEFAULT 1, told int NOT NULL DEFAULT 0,
+    wrong int NOT NULL DEFAULT 0, PRIMARY KEY (part, host)
+);
+CREATE TABLE url (
+    part smallint, n bigint, host bigint NOT NULL, id bigint NOT NULL, url text NOT NULL, state smallint NOT NULL,
+    reason text NOT NULL DEFAULT '', score float8 NOT NULL DEFAULT 0, depth int NOT NULL DEFAULT 0,
+    hops int NOT NULL DEFAULT 0, parent bigint NOT NULL DEFAULT 0, seed bool NOT NULL DEFAULT false,
+    via text NOT NULL DEFAULT '', anchor text NOT NULL DEFAULT '', context text NOT NULL DEFAULT '',
+    original text NOT NULL DEFAULT '', lore bytea NOT NULL DEFAULT '', http int NOT NULL DEFAULT 0,
+    fetched_at float8, due float8 NOT NULL DEFAULT 0, retries int NOT NULL DEFAULT 0,
+    interval float8 NOT NULL DEFAULT 0, redirect text NOT NULL DEFAULT '', modified text NOT NULL DEFAULT '',
+    etag text NOT NULL DEFAULT '', digest bytea NOT NULL DEFAULT '', round int NOT NULL DEFAULT 0,
+    was smallint NOT NULL DEFAULT 0, changes float8 NOT NULL DEFAULT 0, watched float8 NOT NULL DEFAULT 0,
+    checked int NOT NULL DEFAULT 0, PRIMARY KEY (part, n)
+) WITH (fillfactor = 85);
+CREATE UNIQUE INDEX url_known ON url (part, host, id);
+CREATE INDEX url_pending ON url (part, host, score DESC, n) WHERE state = 0;
+CREATE INDEX url_waiting ON url (part, due) WHERE state = 9;
+CREATE INDEX url_reason ON url (reason, part) WHERE reason <> '';
+CREATE TABLE page (
+    part smallint, n bigint, round int, fetched_at float8, status int, mime text, charset text, title text,
+    language text, kind text, size bigint, digest bytea, etag text, last_modified text, server_date text, warc text,
+    "offset" bigint, length bigint, rendered bool NOT NULL DEFAULT false, PRIMARY KEY (part, n, round)
+);
+CREATE INDEX page_warc ON page (warc);
+CREATE TABLE link (part smallint, n bigint, round int, links bytea, PRIMARY KEY (part, n, round));
+-- The first page that brought each body, by the first byte of its digest.
+CREATE TABLE content (part smallint, digest bytea, n bigint, round int, PRIMARY KEY (part, digest));
+CREATE TABLE inbox (part smallint, host bigint, PRIMARY KEY (part, host));
+CREATE TABLE lowered (part smallint, n bigint, PRIMARY KEY (part, n));
+CREATE TABLE robots (origin text PRIMARY KEY, fetched_at float8, status int, body bytea);
+CREATE TABLE tally (part smallint, host bigint, key text, count bigint, PRIMARY KEY (part, host, key));
+CREATE TABLE seed (n bigint PRIMARY KEY, given bool NOT NULL);
+CREATE TABLE warc (
+    name text PRIMARY KEY, size bigint NOT NULL, synced bigint NOT NULL DEFAULT 0, stamp bigint NOT NULL DEFAULT 0,
+    place text NOT NULL DEFAULT '', machine text NOT NULL DEFAULT ''
+);
+CREATE TABLE strike (n bigint PRIMARY KEY, count int NOT NULL);
+CREATE TABLE lesson (key bigint PRIMARY KEY, weight float8, energy float8, stamp bigint);
+CREATE INDEX lesson_by_stamp ON lesson (stamp);
+CREATE TABLE stat (shard smallint, state smallint, reason text, count bigint, PRIMARY KEY (shard, state, reason));
+CREATE TABLE figure (shard smallint, name text, key text, count bigint, PRIMARY KEY (shard, name, key));
+CREATE TABLE round (
+    round int PRIMARY KEY, at float8, started float8, ended float8, why text NOT NULL DEFAULT '',
+    everything bool NOT NULL DEFAULT false, upto bigint NOT NULL DEFAULT 0, opened bigint NOT NULL DEFAULT 0
+);
+CREATE TABLE visit (
+    part smallint, round int, n bigint, event text, at float8, http int, warc text, "offset" bigint, length bigint,
+    PRIMARY KEY (part, round, n)
+);
+CREATE INDEX visit_turned ON visit (part, n, round) WHERE event IN ('gone', 'back');
+-- What quarries took out of documents, for `lycosa copy`.
+CREATE TABLE record (n bigint, round int, quarry text, mission text, kind text, json text);
+CREATE TABLE extracted (
+    n bigint, round int, quarry text, version text, outcome text, error text, strikes int, records int, at float8,
+    PRIMARY KEY (n, round, quarry)
+);
+CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
+"""
+
+#: What brings a collection of each version to the next one.
+_UPGRADES: dict[int, str] = {}
+
+
+def part_of_row(n: int) -> int:
+    """The partition of a row number."""
+    return n >> NUMBER_BITS
+
+
+def check_name(name: str) -> str:
+    """The name of a collection in a database, if it can be one."""
+    if not re.fullmatch(_NAME, name):
+        raise UsageError(
+            f'A collection in a database cannot be named "{name[:60]}"; allowed: at most 41 of a-z, 0-9 and _.'
+        )
+    return name
+
+
+def create(connection: psycopg.Connection, name: str, *, mission_toml: str, now: float) -> bool:
+    """Make the tables of a collection, all or nothing; False where another machine was faster."""
+    with connection.transaction(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lycosa {name}",))
+        if exists(connection, name):
+            return False
+        cursor.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(name)))
+        select(connection, name)
+        cursor.execute(_TABLES)
+        rows = {"schema": str(VERSION), "created": repr(now), "mission": mission_toml, "round": "1"}
+        cursor.executemany("INSERT INTO meta VALUES (%s, %s)", list(rows.items()))
+        cursor.execute("INSERT INTO round (round, at, started) VALUES (1, %s, %s)", (now, now))
+    return True
+
+
+def exists(connection: psycopg.Connection, name: str) -> bool:
+    """Whether there is a collection of this name; CollectionError where the schema is another program's."""
+    tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (name,)).fetchall()
+    if tables and not {("meta",), ("lease",), ("url",)} <= set(tables):
+        raise CollectionError(f"The schema {name} of the database is not a collection of lycosa: name another one.")
+    return bool(tables)
+
+
+def select(connection: psycopg.Connection, name: str) -> None:
+    """Let names of tables mean those of a collection."""
+    connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(name)))
+
+
+def check_version(connection: psycopg.Connection, name: str) -> None:
+    """Refuse what is newer than we are, and bring up to date what is older."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    version = int(row[0]) if row else 0
+    if not 1 <= version <= VERSION:
+        raise CollectionError(
+            f"The collection {name} was made by a newer lycosa (its schema is {version}, this one knows {VERSION}):"
+            " upgrade lycosa."
+        )
+    for step in range(version, VERSION):
+        with connection.transaction():
+            changed = connection.execute(
+                "UPDATE meta SET value = %s WHERE key = 'schema' AND value = %s", (str(step + 1), str(step))
+            )
+            if changed.rowcount:  # nobody else was faster
+                connection.execute(_UPGRADES[step].encode())
