@@ -42,7 +42,7 @@ def make_index(store: RecordStore, field: str) -> None:
         with records_errors(store.path), store.transaction():
             store.connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON version ({expression}) WHERE current')
     with records_errors(store.path):
-        store.connection.execute("PRAGMA analysis_limit = 1000; ANALYZE version")
+        store.connection.execute("PRAGMA analysis_limit = 1000; ANALYZE version; ANALYZE record")
 
 
 def drop_index(store: RecordStore, field: str) -> None:
