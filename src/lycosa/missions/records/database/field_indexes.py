@@ -43,7 +43,9 @@ def make_index(store: RecordStore, field: str) -> None:
         with records_errors(store.path), store.transaction():
             store.connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON version ({expression}) WHERE current')
     with records_errors(store.path):
-        store.connection.execute("PRAGMA analysis_limit = 1000; ANALYZE version; ANALYZE record").fetchall()
+        store.connection.execute(
+            "PRAGMA analysis_limit = 0; ANALYZE record; PRAGMA analysis_limit = 1000; ANALYZE version"
+        ).fetchall()
 
 
 def drop_index(store: RecordStore, field: str) -> None:
