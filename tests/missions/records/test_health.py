@@ -80,6 +80,23 @@ def test_a_drop_is_told_with_pages_and_a_rule(shop: Path) -> None:
     assert "with other rules (2)" in drop.tell()
 
 
+def test_a_value_that_was_converted_is_found_as_the_page_writes_it(tmp_path: Path) -> None:
+    """The rule before is told, too, where the rules are kept."""
+    old = OLD + 'convert = "price"\n'
+    pages = [(f"https://shop.example/{n}", "text/html", page(n)) for n in range(8)]
+    folder = make_collection(tmp_path / "collection", pages)
+    extract(folder, load_schema(old), "1", AT + 10)
+    with open_store(folder) as store:
+        fields = {"price": {"rule": "css:b.price", "convert": "price"}}
+        store.describe("1", {"schemas": {"book": {"fields": fields}}})
+        store.describe("2", {"schemas": {"book": {"fields": {"price": {"rule": "css:b.amount"}}}}})
+    extract(folder, load_schema(NEW), "2", AT + 20)
+    with Collection(folder) as collection, open_store(folder) as store:
+        (drop,) = find_drops(store, collection)
+    assert drop.former == ("css:b.price",)
+    assert drop.proposal is not None and drop.proposal.right == drop.proposal.pages == 4
+
+
 def test_a_page_that_loses_its_record_counts(tmp_path: Path) -> None:
     """None of its fields is found there."""
     pages = [(f"https://shop.example/{n}", "text/html", page(n)) for n in range(4)]

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import sqrt
 from typing import Any
 
+import msgspec
 from msgspec import Struct, to_builtins
 
 from lycosa.collection.collection import Collection
 from lycosa.config.mission_settings import read_own
 from lycosa.errors import LycosaError
+from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.missions.records.learning.execution import run_field
+from lycosa.missions.records.learning.learner import Example, learn
+from lycosa.missions.records.learning.places import PageIndex, fold
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.output.wording import counted
+from lycosa.parse import Doc
 
 #: A drop: at least so many pages, so much less, and so many standard deviations.
 _LEAST_PAGES = 3
@@ -31,6 +38,10 @@ _EXAMPLES = 5
 #: Pages that teach a proposed rule, and pages that it is tried on.
 _TEACHING = 6
 _TRYING = 20
+_VALUES = 50
+#: Where a page writes a value that is converted: short texts, and these attributes.
+_WRITTEN_CHARS = 80
+_ATTRIBUTES = ("datetime", "content")
 
 _STEPS = """
 SELECT kind, area, round, rules_version, pages, at FROM health ORDER BY kind, area, round, at, rules_version"""
@@ -96,6 +107,7 @@ class FieldDrop(Struct, frozen=True):
 
     health: FieldHealth
     examples: tuple[str, ...]
+    former: tuple[str, ...] = ()  # its rules before, where they are others now
     proposal: ProposedRule | None = None
 
     def tell(self) -> str:
@@ -109,6 +121,8 @@ class FieldDrop(Struct, frozen=True):
         )
         if self.examples:
             said += f" For example {self.examples[0]}."
+        if self.former:
+            said += f" Its rule was: {' | '.join(self.former)}."
         if self.proposal is not None:
             tried = f"right on {self.proposal.right} of {counted(self.proposal.pages, 'other page')}"
             said += f" This rule finds it there, {tried if self.proposal.pages else 'tried on no other page'}: "
@@ -167,45 +181,57 @@ def find_drops(
             continue
         lacking = list(_lacking(store, health))
         examples = tuple(url for url, _ in lacking[:_EXAMPLES])
-        proposal = _propose(collection, health.field, lacking) if propose else None
-        yield FieldDrop(health, examples, proposal)
+        before, now = (_settings_of_field(store, health, step.rules_version) for step in health.steps[-2:])
+        rules = before.get("rule", [])
+        former = tuple([rules] if isinstance(rules, str) else rules) if rules != now.get("rule", []) else ()
+        kind = str(before.get("convert") or "text")
+        proposal = _propose(collection, health.field, kind, lacking) if propose else None
+        yield FieldDrop(health, examples, former, proposal)
 
 
-def _lacking(store: RecordStore, health: FieldHealth) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _settings_of_field(store: RecordStore, health: FieldHealth, version: str) -> Mapping[str, Any]:
+    """The table of a field in the rules of a version; empty where it is not known."""
+    schema = store.description(version).get("schemas", {}).get(health.kind, {})
+    found: Mapping[str, Any] = schema.get("fields", {}).get(health.field, {})
+    return found
+
+
+def _lacking(store: RecordStore, health: FieldHealth) -> Iterator[tuple[str, list[Any]]]:
     """Pages whose record lacks a field, with the values that it had before."""
-    import msgspec
-
-    from lycosa.missions.records.database.field_indexes import field_path
-
-    values = (field_path(health.field), health.kind, health.area, _TEACHING + _TRYING)
+    values = (f'$."{health.field}"', health.kind, health.area, _TEACHING + _TRYING)
     for _, url, known in store.rows(_LACKING, values):
         value = None if known is None else msgspec.json.decode(known, type=dict[str, Any]).get(health.field)
-        yield url, _as_texts(value)
+        yield url, value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _as_texts(value: Any) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(item for item in value if isinstance(item, str))
-    if isinstance(value, bool | dict) or value is None:
-        return ()
-    return (str(value),)
+def _as_written(page: Doc, index: PageIndex, value: Any, kind: str) -> str:
+    """A value as the page writes it: itself, or the text that is converted to it; empty where there is none."""
+    if kind in ("text", "url"):
+        return value if isinstance(value, str) and index.places(value) else ""
+    attributes = (str(element.attr(name) or "") for element in index.tree.iter_elements() for name in _ATTRIBUTES)
+    for text in chain(index.folded, attributes):
+        if (
+            text
+            and len(text) <= _WRITTEN_CHARS
+            and convert(text, kind, language=page.language, base=page.base) == value
+        ):
+            return text
+    return ""
 
 
-def _propose(collection: Collection, field: str, lacking: Sequence[tuple[str, tuple[str, ...]]]) -> ProposedRule | None:
+def _propose(
+    collection: Collection, field: str, kind: str, lacking: Sequence[tuple[str, list[Any]]]
+) -> ProposedRule | None:
     """A rule learned from pages as they are now and the values that they had before, tried on the others of them."""
-    from lycosa.missions.records.learning.execution import run_field
-    from lycosa.missions.records.learning.learner import Example, learn
-    from lycosa.missions.records.learning.places import fold
-
     examples = []
     for url, values in lacking:
         page = collection.page(url) if values else None
         if page is None or page.doc.tree is None:
             continue
-        shown = fold(page.text)
-        kept = [value for value in values if fold(value) in shown]
-        if kept:
-            examples.append(Example(page.doc, {field: kept}))
+        index = PageIndex(page.doc.tree)
+        written = [text for value in values[:_VALUES] if (text := _as_written(page.doc, index, value, kind))]
+        if index.usable and written:
+            examples.append(Example(page.doc, {field: written}))
     if not examples:
         return None
     teaching = max(1, min(_TEACHING, len(examples) // 2))

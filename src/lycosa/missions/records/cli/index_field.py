@@ -14,7 +14,8 @@ from lycosa.config.command_options import collection_option
 def index_field(fields: tuple[str, ...], collection: str, drop: bool) -> None:
     """Make an index of fields of the records; without a name, list the fields that have one.
 
-    It serves data ->> 'FIELD' and json_extract(data, '$.FIELD') in queries of stored.records.
+    It serves data ->> 'FIELD' and json_extract(data, '$.FIELD') in queries of stored.records. FIELD.FIELD is one of a
+    nested record, as data ->> '$.price.amount'.
 
     \b
     lycosa index-field price author

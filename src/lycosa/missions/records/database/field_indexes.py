@@ -13,10 +13,11 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def field_path(name: str) -> str:
-    """The path of a field in SQL's JSON functions: '$.price', '$."odd name"'."""
+    """The path of a field in SQL's JSON functions: '$.price.amount', '$."odd name"'."""
     if "\0" in name or not name or len(name) > 200:
         raise UsageError(f"{name[:80]!r} is no name of a field.")
-    return f"$.{name}" if _PLAIN.fullmatch(name) else f'$."{name}"'
+    plain = all(_PLAIN.fullmatch(part) for part in name.split("."))
+    return f"$.{name}" if plain else f'$."{name}"'
 
 
 def list_indexes(store: RecordStore) -> list[str]:
@@ -33,16 +34,18 @@ def make_index(store: RecordStore, field: str) -> None:
     if "/" in field:
         raise UsageError(f"{field[:80]!r} cannot have an index: its name has a slash.")
     path = field_path(field).replace("'", "''")
-    plain = field.replace("'", "''")
+    arrow = path if path == f"$.{field}" and "." in field else field.replace("'", "''")
     for form, expression in (
         ("extract", f"json_extract(data, '{path}')"),
-        ("arrow", f"data ->> '{plain}'"),
+        ("arrow", f"data ->> '{arrow}'"),
     ):
         name = f"{_PREFIX}{field}/{form}".replace('"', '""')
         with records_errors(store.path), store.transaction():
             store.connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON version ({expression}) WHERE current')
     with records_errors(store.path):
-        store.connection.execute("PRAGMA analysis_limit = 1000; ANALYZE version")
+        store.connection.execute(
+            "PRAGMA analysis_limit = 0; ANALYZE record; PRAGMA analysis_limit = 1000; ANALYZE version"
+        ).fetchall()
 
 
 def drop_index(store: RecordStore, field: str) -> None:

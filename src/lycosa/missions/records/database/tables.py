@@ -21,6 +21,11 @@ VERSION = 1
 #: Marks the file as ours (SQLite's application_id): "LYRE".
 _APPLICATION = 0x4C595245
 _BUSY_MS = 60_000
+#: Rows of some kilobytes fill pages of this size best.
+_PAGE_BYTES = 16384
+_PRAGMAS = """
+PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA temp_store = FILE;
+PRAGMA journal_size_limit = 67108864"""
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 _VIEWS = """
@@ -130,8 +135,7 @@ def open_database(path: Path) -> apsw.Connection:
         try:
             database.set_busy_timeout(_BUSY_MS)
             _check(database, path)
-            database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536")
-            database.execute("PRAGMA temp_store = FILE; PRAGMA journal_size_limit = 67108864")
+            database.execute(_PRAGMAS).fetchall()  # or all but the first would wait
         except BaseException:
             database.close()
             raise
@@ -153,6 +157,7 @@ def _check(database: apsw.Connection, path: Path) -> None:
     """Make the tables where there are none; refuse what is not ours or newer."""
     if _refuse_foreign(database, path):
         return
+    database.execute(f"PRAGMA page_size = {_PAGE_BYTES}").fetchall()
     with write_transaction(database):
         if not database.execute("SELECT count(*) FROM sqlite_schema").get:  # nobody else was faster
             database.execute(_TABLES)

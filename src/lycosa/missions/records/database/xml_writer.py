@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -32,10 +33,11 @@ FORM = "1"
 _LETTERS = "A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
 _XML_NAME = re.compile(f"[{_LETTERS}][-.0-9{_LETTERS}]*")
 _ODD = re.compile("[^\t\n\x0d\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SPECIAL = re.compile("[&<>\r]")
 _SPECIAL_ATTRIBUTE = re.compile('[&<>"\r\n\t]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 _to_json = msgspec.json.Encoder().encode
+#: What stands in JSON for them.
+_SIGNS = (b"\\u", b"\\b", b"\\f", "\ufffe".encode(), "\uffff".encode())
 
 
 def xml_parts(records: Iterable[StoredRecord]) -> Iterator[bytes]:
@@ -48,51 +50,53 @@ def xml_parts(records: Iterable[StoredRecord]) -> Iterator[bytes]:
 
 def record_xml(record: StoredRecord) -> str:
     """One record as an element."""
+    is_plain = not _may_be_odd((record.kind, record.url, record.key, record.data))
     name = record.kind if is_xml_name(record.kind) else "record"
     out = [f"<{name}"]
     if name != record.kind:
         out.append(_attribute("kind", record.kind))
     out.append(_attribute("url", record.url))
-    given: tuple[tuple[str, str], ...] = (
-        ("key", record.key),
-        ("fetched", _time(record.fetched_at)),
-        ("quarry", record.quarry),
-        ("rules", record.rules_version),
-        ("warc", record.warc),
-        ("offset", str(record.offset) if record.warc else ""),
-        ("gone", "true" if record.gone else ""),
-    )
-    out.extend(_attribute(word, value) for word, value in given if value)
-    out.append(">")
+    if record.key:
+        out.append(_attribute("key", record.key))
+    if record.fetched_at > 0:
+        fetched = datetime.fromtimestamp(record.fetched_at, UTC).isoformat(timespec="microseconds")
+        out.append(f' fetched="{fetched[:-6]}Z"')
+    out.append(_origin(record.quarry, record.rules_version, record.warc))
+    if record.warc:
+        out.append(f' offset="{record.offset}"')
+    out.append(' gone="true">' if record.gone else ">")
     for field, value in record.data.items():
-        _write_field(out, field, value)
+        _write_field(out, field, value, is_plain)
     out.append(f"</{name}>")
     return "".join(out)
 
 
+@lru_cache(maxsize=1024)
+def _origin(quarry: str, rules_version: str, warc: str) -> str:
+    given = (("quarry", quarry), ("rules", rules_version), ("warc", warc))
+    return "".join(_attribute(name, value) for name, value in given if value)
+
+
+@lru_cache(maxsize=4096)
 def is_xml_name(text: str) -> bool:
     """Whether an element can have this name, without a colon."""
     return _XML_NAME.fullmatch(text) is not None
 
 
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if at > 0 else ""
-
-
-def _write_field(out: list[str], name: str, value: Any) -> None:
+def _write_field(out: list[str], name: str, value: Any, is_plain: bool) -> None:
     tag, opening = (name, f"<{name}") if is_xml_name(name) else ("field", f"<field{_attribute('name', name)}")
     if not isinstance(value, list):
-        _write_value(out, tag, opening, value)
+        _write_value(out, tag, opening, value, is_plain)
     elif value:
         for item in value:
-            _write_value(out, tag, f'{opening} list="true"', item)
+            _write_value(out, tag, f'{opening} list="true"', item, is_plain)
     else:
         out.append(f'{opening} type="empty-list"/>')
 
 
-def _write_value(out: list[str], tag: str, opening: str, value: Any) -> None:
+def _write_value(out: list[str], tag: str, opening: str, value: Any, is_plain: bool) -> None:
     if isinstance(value, str):
-        if _ODD.search(value):
+        if not is_plain and _ODD.search(value):
             out.append(f'{opening} encoding="json">{_escape(_as_ascii(value))}</{tag}>')
         else:
             out.append(f"{opening}>{_escape(value)}</{tag}>")
@@ -108,10 +112,10 @@ def _write_value(out: list[str], tag: str, opening: str, value: Any) -> None:
         out.append(f'{opening} type="{"list" if is_list else "record"}">')
         if is_list:
             for item in value:
-                _write_value(out, "item", "<item", item)
+                _write_value(out, "item", "<item", item, is_plain)
         else:
             for inner, item in value.items():
-                _write_field(out, inner, item)
+                _write_field(out, inner, item, is_plain)
         out.append(f"</{tag}>")
 
 
@@ -120,8 +124,17 @@ def _as_ascii(text: str) -> str:
     return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", _to_json(text).decode())
 
 
+def _may_be_odd(value: Any) -> bool:
+    """Whether anywhere may be characters that XML cannot hold: JSON escapes most of them, and tells of all at once."""
+    coded = _to_json(value)
+    return any(sign in coded for sign in _SIGNS)
+
+
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], text) if _SPECIAL.search(text) else text
+    for character in "&<>\r":  # & first
+        if character in text:
+            text = text.replace(character, _ESCAPES[character])
+    return text
 
 
 def _attribute(name: str, value: str) -> str:
