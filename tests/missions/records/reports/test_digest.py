@@ -125,10 +125,13 @@ def test_records_of_one_story_stand_together(tmp_path: Path) -> None:
     with filled_store(tmp_path / "c", *records) as store:
         by_story = DigestStore(store).make(replace(ANA, group="story"))
         by_interest = DigestStore(store).make(ANA).as_data()
+        short = DigestStore(store).make(replace(ANA, group="story", limit=1))
     assert [(len(group.items), group.hosts, bool(group.title)) for group in by_story.groups] == [
-        (2, 2, True),
+        (1, 2, True),
         (1, 1, False),
     ]
+    assert by_story.as_data()["items"][0]["related"][0]["host"] in ("news.example", "other.example")
+    assert (short.total, len(short.groups), short.left) == (3, 1, 1)
     related = {item["title"]: [other["host"] for other in item["related"]] for item in by_interest["items"]}
     assert related["El Ebro alcanza 7,82 metros en Novillas"] == ["other.example"]
     assert related["El río Gállego baja"] == []
