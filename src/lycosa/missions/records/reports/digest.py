@@ -74,7 +74,6 @@ class DigestGroup(Struct, kw_only=True):
     title: str
     items: list[DigestItem] = field(default_factory=list)
     more: int = 0  # that are not shown
-    hosts: int = 0  # that tell a story
 
 
 class Digest(Struct, kw_only=True):
@@ -105,7 +104,6 @@ class Digest(Struct, kw_only=True):
                 "title": group.title,
                 "items": [self.view(item) for item in group.items],
                 "more": group.more,
-                "hosts": group.hosts,
             }
             for group in self.groups
         ]
@@ -258,11 +256,19 @@ class DigestStore:
 
 
 def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) -> Iterator[DigestGroup]:
-    """The items under their best interests, in the order of the reader's file, or under their stories, best first."""
+    """The items under their best interests, in the order of the reader's file, or under their stories, best first.
+
+    What tells a story that is there already is left to the entry that names it.
+    """
+    told: set[int] = set()
     groups: dict[object, DigestGroup] = {}
     if reader.group == "interest":
         groups = {interest.name: DigestGroup(title=interest.name) for interest in reader.interests}
     for item in items:
+        if item.story in told and item.what == "new":
+            continue
+        if item.story:
+            told.add(item.story)
         if reader.group == "story" and item.story:
             key: object = item.story
             title = stories.title_of(item.story)
@@ -272,18 +278,13 @@ def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) ->
             key = title = item.matches[0].interest if item.matches else EVERYTHING
         group = groups.setdefault(key, DigestGroup(title=title))
         group.items.append(item)
-    for group in groups.values():
-        if group.items:
-            group.hosts = len({item.record.host for item in group.items})
-            yield group
+    yield from (group for group in groups.values() if group.items)
 
 
 def _cut_stories(groups: list[DigestGroup], limit: int) -> int:
-    """Leave so many stories, each with its best record, which names the others; returns how many records are left."""
-    left = sum(len(group.items) for group in groups[limit:])
+    """Leave so many stories; returns how many are left out."""
+    left = len(groups[limit:])
     del groups[limit:]
-    for group in groups:
-        del group.items[1:]
     return left
 
 
