@@ -111,6 +111,7 @@ def slow_server(*, drip: bytes = b"", every_s: float = 0.2) -> Iterator[int]:
                         connection.sendall(drip)
                     except OSError:
                         held.remove(connection)
+                        connection.close()
         for connection in held:
             connection.close()
 

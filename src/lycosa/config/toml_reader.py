@@ -12,6 +12,7 @@ from typing import Any
 from lycosa.config.fields import (
     GivenValue,
     Path,
+    Place,
     Problem,
     dotted,
     field_at,
@@ -21,8 +22,6 @@ from lycosa.config.fields import (
     unknown_part,
 )
 from lycosa.config.mission_table import known
-
-Place = tuple[str | int, ...]
 
 _TOKEN = re.compile(
     r"""(?P<newline>\n)|(?P<comment>\#[^\n]*)
@@ -63,9 +62,10 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
     strange = {name for name in _names(data.get("missions")) if not is_table((name,)) and not known().has(name)}
     for path, value in _leaves({key: value for key, value in data.items() if key not in strange}, ()):
         line = _line_of(path, lines)
-        if field_at(path):
+        if field := field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
-            given.append(GivenValue(path, value, source, line, item_lines=items))
+            inner = _lines_within(path, lines) if field.kind in ("table", "tables") else {}
+            given.append(GivenValue(path, value, source, line, item_lines=items, inner_lines=inner))
         elif is_table(path):
             if value == {} and path[0] == "hosts":
                 given.append(GivenValue(path, value, source, line))
@@ -77,13 +77,19 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
     return given, problems
 
 
+def _lines_within(path: Path, lines: Mapping[Place, int]) -> dict[Place, int]:
+    """The lines of what stands in a table, by the places in it."""
+    size = len(path)
+    return {place[size:]: line for place, line in lines.items() if len(place) > size and place[:size] == path}
+
+
 def _names(missions: object) -> list[str]:
     """The missions of a file; settings of those that are not installed here are left to who has them."""
     return [name for name in missions if isinstance(name, str)] if isinstance(missions, list) else []
 
 
 def find_lines(text: str) -> dict[Place, int]:
-    """The line of every key, and of every item of a list or of a list of tables, in valid TOML."""
+    """The line of every key, and of every item of a list, in valid TOML."""
     lines: dict[Place, int] = {}
     walk = _Walk(lines)
     line = 1
@@ -107,8 +113,8 @@ class _Walk:
         self.lines = lines
         self.table: Place = ()
         self.key: list[str] = []
-        self.header = 0  # brackets before the name of a table
-        self.arrays: dict[Place, int] = {}  # tables that are written [[so]], and the number of the last
+        self.header = 0  # brackets of the header that is being read
+        self.tables: dict[Place, int] = {}  # lists of tables, with the number of the last one in each
         self.in_key = True
         self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
         self.at: Place = ()  # path of the value that is being read
@@ -158,21 +164,22 @@ class _Walk:
         if mark == "[":
             self.header += 1
         elif self.header and self.key:
-            self.table = self._find_table(several=self.header > 1)
+            self.table = self._find_table(self.key, is_item=self.header > 1)
             for n in range(1, len(self.table) + 1):
                 self.lines.setdefault(self.table[:n], line)
             self.key, self.in_key, self.header = [], False, 0
 
-    def _find_table(self, *, several: bool) -> Place:
-        """The path of a table: within a list of tables it belongs to the last of them."""
-        path: Place = ()
-        for nth, name in enumerate(self.key, 1):
-            path = (*path, name)
-            if several and nth == len(self.key):
-                self.arrays[path] = self.arrays.get(path, -1) + 1
-            if path in self.arrays:
-                path = (*path, self.arrays[path])
-        return path
+    def _find_table(self, key: list[str], *, is_item: bool) -> Place:
+        """The place of a table by its header: of [[lists]] the next item, and below one the last."""
+        place: Place = ()
+        for part in key[:-1]:
+            place = (*place, part)
+            if place in self.tables:
+                place = (*place, self.tables[place])
+        place = (*place, key[-1])
+        if is_item:
+            self.tables[place] = self.tables.get(place, -1) + 1
+        return (*place, self.tables[place]) if place in self.tables else place
 
 
 def _leaves(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:

@@ -16,6 +16,8 @@ from lycosa.missions.records.converters import KINDS, Value, convert
         ("12. Jänner 2019", "de", "2019-01-12"),
         ("1er août 2019", "fr", "2019-08-01"),
         ("5 de enero de 2021", "es", "2021-01-05"),
+        ("31 December 2023", "en", "2023-12-31"),
+        ("3 d'octubre de 2023", "ca", "2023-10-03"),
         ("15 października 2018 r.", "pl", "2018-10-15"),
         ("31 декабря 2019, 10:00", "ru", "2019-12-31"),
         ("4η Μαΐου 2020", "el", "2020-05-04"),
@@ -44,6 +46,14 @@ def test_the_language_decides_between_two_months() -> None:
     """Listopad is October to Croats and November to Poles."""
     assert convert("20 listopada 2018", "date", language="hr") == "2018-10-20"
     assert convert("20 listopada 2018", "date", language="pl") == "2018-11-20"
+
+
+@pytest.mark.parametrize(
+    "text", ["1 December 2026", "Tuesday, 01 Dec 2026", "1. Dezember 2026", "1 de diciembre de 2026"]
+)
+def test_a_month_may_begin_as_a_preposition(text: str) -> None:
+    """The first letters of December are no Spanish "de"."""
+    assert convert(text, "date") == "2026-12-01"
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "31.02.2020", "0000-00-00", "99999999", "yesterday", "", "1" * 5000])

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
-from lycosa.missions.api import CrawlOption, FinishedRound, PlainMission, SideDatabase
+from lycosa.errors import LycosaError
+from lycosa.missions.api import ChangesAsked, CrawlOption, Export, FinishedRound, PlainMission, Report, SideDatabase
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from lycosa.collection.collection import Collection
+    from lycosa.config.mission_table import Place
+    from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
 
@@ -19,6 +24,21 @@ class RecordsMission(PlainMission):
     name = "records"
     summary = "the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language"
     defaults = Path(__file__).with_name("records.toml")
+
+    def own_settings(self) -> type[Struct]:
+        from lycosa.missions.records.settings import RecordsSettings
+
+        return RecordsSettings
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        from lycosa.missions.records.description import complete_description
+
+        return complete_description(settings, folder)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        from lycosa.missions.records.description import check_description
+
+        return check_description(settings)
 
     def quarry(self) -> Quarry:
         from lycosa.missions.records.quarry import Articles
@@ -34,7 +54,21 @@ class RecordsMission(PlainMission):
             "records-report": "lycosa.missions.records.cli.records_report:records_report",
             "alerts": "lycosa.missions.records.cli.alerts:alerts",
             "outbox": "lycosa.missions.records.cli.outbox:outbox",
+            "index-field": "lycosa.missions.records.cli.index_field:index_field",
+            "health": "lycosa.missions.records.cli.health:health",
+            "import-records": "lycosa.missions.records.cli.import_records:import_records",
         }
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.database.exports import RECORDS_XML
+        from lycosa.missions.records.download_cache import CACHE
+
+        return (CACHE, RECORDS_XML)
+
+    def report(self, collection: Collection) -> Report:
+        from lycosa.missions.records.report import make_report
+
+        return make_report(collection)
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return [
@@ -47,23 +81,43 @@ class RecordsMission(PlainMission):
         ]
 
     def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
-        """Tell readers what they asked for."""
+        """Tell readers what they asked for. What goes wrong is a sentence: the rounds of a crawl go on."""
         from lycosa.missions.records.alerts import round as alerts
         from lycosa.missions.records.reports import round as digests
 
         readers = Path(finished.asked["readers"])
-        yield from digests.after_round(collection, readers, finished.quiet)
-        yield from alerts.after_round(collection, readers, finished.quiet)
+        problems: dict[str, None] = {}
+        for tell in (digests.after_round, alerts.after_round):
+            try:
+                yield from tell(collection, readers, finished.quiet)
+            except LycosaError as problem:
+                problems[f"readers are not told after this round: {problem}"] = None
+        yield from problems
 
     def side_databases(self) -> Iterable[SideDatabase]:
-        return (SideDatabase("records.db"),)
+        database = SideDatabase(
+            "records.db",
+            merge="lycosa.missions.records.database.merge:merge_records",
+            query_name="stored",
+            prepare="lycosa.missions.records.health:refresh_and_watch",
+        )
+        return (database,)
+
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        from lycosa.missions.records.record_changes import write_record_changes
+
+        write_record_changes(collection, asked, out, form)
+        return True
+
+    def query_languages(self) -> Mapping[str, str]:
+        queries = "lycosa.missions.records.database.xml_queries"
+        return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
 
     def refresh(self, collection: Collection) -> Iterable[str]:
-        """Bring the records database up to date."""
-        from lycosa.missions.records.database import open_store
+        """Bring the records database up to date, and tell where fields are found no more."""
+        from lycosa.missions.records.health import refresh_and_watch
 
-        with open_store(collection):
-            return ()
+        return refresh_and_watch(collection)
 
 
 plugin = RecordsMission()

@@ -21,8 +21,9 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from lycosa.config.mission_table import Place
 from lycosa.config.spelling import nearest
-from lycosa.config.toml_reader import Place, find_lines
+from lycosa.config.toml_reader import find_lines
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.delivery import MailSettings, WebhookSettings

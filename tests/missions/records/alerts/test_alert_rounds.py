@@ -9,8 +9,12 @@ import pytest
 from support.changing_site import ChangingSite
 from support.command_line import run
 from support.crawl_runs import FAST
-from support.loopback import Web
+from support.loopback import Reply, Web, html
 from support.mail_servers import Mailbox, mail_server
+
+from lycosa import Collection
+from lycosa.missions.api import FinishedRound
+from lycosa.missions.records.plugin import plugin
 
 READERS = """
 [mail]
@@ -109,3 +113,59 @@ def test_a_page_that_alternates_is_told_once(site: ChangingSite, web: Web, tmp_p
             again(web, tmp_path)
         assert len(mailbox.mails) == 2
         assert "[-9.90-] {+12.50+}" in bodies(mailbox)[1]
+
+
+def test_pages_that_come_and_go_are_told_once(site: ChangingSite, web: Web, tmp_path: Path) -> None:
+    """A page that is gone, and one that is new, each in one mail; the next round says nothing."""
+    with mail_server() as (mailbox, port):
+        write_readers(tmp_path, port)
+        crawl(web, tmp_path, "http://valley.test/")
+        web["valley.test/shop/lamp"] = Reply(b"gone", 410)
+        web["valley.test/"] = html("/story", "/new")
+        web["valley.test/new"] = html(title="A new page", text="It was not here before.")
+        again(web, tmp_path)
+        (told,) = bodies(mailbox)
+        assert "Lamp is gone" in told
+        assert "A new page is new" in told
+        again(web, tmp_path)
+        assert len(mailbox.mails) == 1
+
+
+def test_what_changes_on_all_pages_at_once_is_their_frame(web: Web, tmp_path: Path) -> None:
+    """A notice amid the text of every page is no news; a sentence of one page is."""
+    notice = "Orders of more than fifty euros are sent free of charge until the end of this month."
+    texts = {n: f"This is page number {n} of the shop, about a thing that has no like, made by hand." for n in range(6)}
+
+    def fill() -> None:
+        web["valley.test/"] = html(*(f"/p{n}" for n in texts))
+        for n, text in texts.items():
+            web[f"valley.test/p{n}"] = html(title=f"Thing {n}", text=f"{text}</p><p>{notice}")
+
+    fill()
+    with mail_server() as (mailbox, port):
+        write_readers(tmp_path, port)
+        crawl(web, tmp_path, "http://valley.test/")
+        notice = "Our shop is closed for the holidays; what you order now is sent after the new year."
+        fill()
+        again(web, tmp_path)
+        assert mailbox.mails == []
+        texts[3] += " It is sold out."
+        fill()
+        again(web, tmp_path)
+        (told,) = bodies(mailbox)
+        assert "Thing 3" in told
+        assert "Thing 2" not in told
+
+
+def test_a_readers_file_that_breaks_meanwhile_does_not_end_the_rounds(
+    site: ChangingSite, web: Web, tmp_path: Path
+) -> None:
+    """A wrong file is refused before a crawl; one that somebody breaks later is a sentence, with its line."""
+    write_readers(tmp_path, 25)
+    crawl(web, tmp_path, "http://valley.test/")
+    (tmp_path / "readers.toml").write_text("[mail]\nhost = 3\n")
+    with Collection(tmp_path / "c") as collection:
+        finished = FinishedRound(collection.mission, {"readers": str(tmp_path / "readers.toml")})
+        (said,) = plugin.after_round(collection, finished)
+    assert said.startswith("readers are not told after this round: ")
+    assert "readers.toml:2: mail.host: found 3" in said

@@ -177,6 +177,15 @@ def test_headers_cannot_be_injected(outbox: Outbox) -> None:
     assert mailbox.recipients == ["ana@example.org"]
 
 
+def test_addresses_beyond_ascii_are_reached(outbox: Outbox) -> None:
+    """By SMTPUTF8, where the server has it."""
+    outbox.put([mail("one", "josé@correo.example")])
+    with mail_server() as (mailbox, port):
+        assert outbox.send(settings(port)).sent == 1
+    assert mailbox.recipients == ["josé@correo.example"]
+    assert mailbox.mails[0]["To"] == "josé@correo.example"
+
+
 def test_a_message_that_the_server_refuses_is_given_up(outbox: Outbox) -> None:
     """554 after the data concerns this message alone; 451 is tried again."""
     outbox.put([mail()])

@@ -241,8 +241,10 @@ def is_same(before: object, after: object, *, moments: tuple[float, float]) -> b
 
 def fold_value(value: object, moment: float) -> Any:
     """A value in the form that is compared, made of plain values; None where it says nothing."""
-    if value is None or isinstance(value, bool):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value)
     if isinstance(value, int | float):
         return float(f"{value:.12g}") if math.isfinite(value) else None
     if isinstance(value, str):

@@ -18,7 +18,7 @@ from lycosa.config.settings import UrlSettings
 from lycosa.missions.records.calendar_words import fold_text, list_days
 
 _MAX_LINE = 4000
-_MAX_LINES = 20_000
+_MAX_LINES = 5_000
 #: A date so many days from the moment of a copy is the date of the day: time zones and caches differ by one or two.
 _NEAR_DAYS = 2
 
@@ -32,7 +32,7 @@ _URL = re.compile(r"https?://[^\s<>\"]+")
 #: Names that machines give: session ids, hashes, tokens of forms. Words and ISBNs are shorter or of one kind.
 _TOKEN = re.compile(
     r"(?<!\w)(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,}|(?=\w*\d)(?=\w*[a-z])(?=(?:\D*\d){3})[\w+/-]{20,}={0,2})(?!\w)"
+    r"|(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,200}|(?=\w*\d)(?=\w*[a-z])(?=(?:\D*\d){3})[\w+/-]{20,400}={0,2})(?!\w)"
 )
 _A = (
     r"(?:\d{1,4}|an?|one|a few|few|some|un|una|uno|unos|unas|une|quelques|ein|eine|einem|einer|wenigen|um|uma|een|en"
@@ -51,7 +51,7 @@ _SPAN = rf"{_A}\s?{_UNITS}(?:(?:,| and| y| et| und| e)?\s{_A}\s?{_UNITS})?"
 _RELATIVE = re.compile(
     rf"\b(?:{_SPAN}\s(?:ago|fa|geleden|atras|sedan|siden|old)|(?:hace|il y a|vor|ha|fa|for)\s{_SPAN}"
     r"|just now|moments? ago|right now|ahora mismo|hace un momento|a l'instant|gerade eben|proprio ora|agora mesmo)\b"
-    r"|\d+\s\w+\s(?:назад|тому|temu|prije|önce|πριν)|\d+\s?(?:秒|分|分钟|分鐘|時間|小时|小時|日|天|시간|분|일)\s?(?:前|전)"
+    r"|(?<!\d)\d{1,4}\s\w{1,12}\s(?:назад|тому|temu|prije|önce|πριν)|(?<!\d)\d{1,4}\s?(?:秒|分|分钟|分鐘|時間|小时|小時|日|天|시간|분|일)\s?(?:前|전)"
 )
 _CLOCK = re.compile(
     r"(?<![\d:.])(?:[01]?\d|2[0-3])[:.h][0-5]\d(?:[:.][0-5]\d(?:[.,]\d+)?)?\s?(?:[ap]\.?m\.?\b|uhr\b|h\b|hs\b|hrs\b)?(?![\d:])"
@@ -90,7 +90,7 @@ _WATCHING = (
     r"(?:watch\w*|view\w*|look\w*|like\w*|read\w*|shar\w+|sav\w+|follow\w*|bought|buy\w*|online|interested|in their"
     r"|this in|mirando|viendo|leyendo|interesad\w+|ansehen|gekauft|sich|regardent|cette|guardando|vendo)"
 )
-_NUMBER = r"\d(?:[\d.,\s']*\d)?\s?(?:k|m|mio|mil|mill?\.?|тыс\.?|万|萬)?"
+_NUMBER = r"\d(?:[\d.,\s']{0,16}\d)?\s?(?:k|m|mio|mil|mill?\.?|тыс\.?|万|萬)?"
 _MORE = r"(?:unique |total |other |new |more |otras |weitere |autres )?"
 _COUNTER = re.compile(
     rf"(?<![\w.,€$£])\(?{_NUMBER}\)?\+?\s(?P<noun>{_MORE}(?:{_COUNTED}|{_WATCHING}))(?!\w)"

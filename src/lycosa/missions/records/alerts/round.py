@@ -12,7 +12,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
 from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog, Cursor
-from lycosa.missions.records.alerts.feed import MAX_ENTRIES, write_feed
+from lycosa.missions.records.alerts.feed import MAX_ENTRIES, replace_feed
 from lycosa.missions.records.alerts.page_watch import PageWatch
 from lycosa.missions.records.alerts.record_watch import RecordWatch
 from lycosa.missions.records.alerts.settings import Alert, read_alerts
@@ -115,7 +115,7 @@ def _write_feeds(alerts: tuple[Alert, ...], log: AlertLog, folder: Path, run: Al
     for name in dict.fromkeys(alert.feed for alert in alerts if alert.feed):
         items = list(log.items([alert.name for alert in alerts if alert.feed == name], limit=MAX_ENTRIES))
         try:
-            write_feed(folder / name, items, now=clock.now())
+            replace_feed(folder / name, items, now=clock.now())
         except (LycosaError, OSError) as problem:
             reason = getattr(problem, "strerror", None) or problem
             run.sentences.append(f"the feed {name} could not be written ({str(reason).rstrip('.')})")

@@ -117,7 +117,7 @@ def _write(
 
 def write_html(items: Sequence[AlertItem]) -> str:
     """The items as a page of HTML."""
-    blocks = [f"<h2>{_link(item)}</h2>\n{write_fragment(item)}" for item in items[:_MAX_SHOWN]]
+    blocks = [f"<h2>{_link(item)}</h2>\n{write_differences(item)}" for item in items[:_MAX_SHOWN]]
     if len(items) > _MAX_SHOWN:
         blocks.append(f"<p>… and {counted(len(items) - _MAX_SHOWN, 'more alert')} (lycosa alerts --list)</p>")
     title = html.escape(make_subject(items))
@@ -131,16 +131,15 @@ def _link(item: AlertItem) -> str:
     return f'<a href="{html.escape(item.url)}">{said}</a>' if item.url.startswith(("http://", "https://")) else said
 
 
-def write_fragment(item: AlertItem) -> str:
-    """The differences of one item in HTML."""
+def write_differences(item: AlertItem) -> str:
+    """The differences of one item as a list in HTML; empty where there are none to be shown."""
     rows = []
     for difference in item.differences:
         name = f"<b>{html.escape(difference.field)}</b>: " if difference.field else ""
         rows += [f"<li>{name}{as_html(parts)}</li>" for parts in difference.lines]
         if difference.left_out:
             rows.append(f"<li>… and {counted(difference.left_out, 'more line')}</li>")
-    said = f"<p>{html.escape(describe(item))}</p>"
-    return f"{said}<ul>{''.join(rows)}</ul>" if rows else said
+    return f"<ul>{''.join(rows)}</ul>" if rows else ""
 
 
 def make_object(item: AlertItem) -> dict[str, Any]:

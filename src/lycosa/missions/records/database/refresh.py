@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from lycosa.missions.records.database.health_tally import HealthTally
 from lycosa.missions.records.database.model import Cause, What
 from lycosa.missions.records.database.tables import write_transaction
 from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter
@@ -25,10 +26,10 @@ _BATCH = 5000
 
 #: Whatever a crawl or an extraction does changes one of these.
 _STATE = """
-SELECT (SELECT max(id) FROM crawl.record), (SELECT count(*) FROM crawl.extracted),
-       (SELECT max(at) FROM crawl.extracted), (SELECT total(at) FROM crawl.extracted),
-       (SELECT total(count) FROM crawl.figure),
-       (SELECT count(*) FROM crawl.visit), (SELECT max(round) FROM crawl.round)"""
+SELECT group_concat(concat_ws(' ', quarry, version, outcome, count, records, at, sum), '; '),
+       (SELECT total(count) FROM crawl.figure), (SELECT count(*) FROM crawl.visit), (SELECT max(round) FROM crawl.round)
+FROM (SELECT quarry, version, outcome, count(*) AS count, sum(records) AS records, max(at) AS at, total(at) AS sum
+      FROM crawl.extracted GROUP BY quarry, version, outcome)"""
 
 #: Contents and what quarries made of them.
 _MINED = """
@@ -71,7 +72,10 @@ AND (taken.page IS NULL OR taken.at IS NOT mined.at OR taken.version IS NOT mine
      OR taken.digest IS NOT mined.digest)
 ORDER BY mine.id, mined.quarry"""
 
-_PAGE = "SELECT id, digest, fetched_at, warc, offset, round, gone, owner FROM page WHERE"
+_SEEN = """
+INSERT OR REPLACE INTO meta SELECT 'seen_until', max(fetched_at) FROM crawl.page;
+INSERT OR REPLACE INTO meta SELECT 'rules:' || quarry, version FROM crawl.extracted GROUP BY quarry HAVING max(at)"""
+_PAGE = "SELECT id, host, digest, fetched_at, warc, offset, round, gone, owner FROM page WHERE"
 _ADD_PAGE = """
 INSERT INTO page (url, host, digest, fetched_at, warc, offset, round, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE_PAGE = """
@@ -89,6 +93,7 @@ class _Copy(Struct):
     """A page of records.db with the copy that it stands for."""
 
     id: int
+    host: str
     digest: bytes | None
     fetched_at: float
     warc: str
@@ -109,6 +114,7 @@ def refresh_records(database: apsw.Connection, crawl: Path) -> dict[What, int]:
             run.run()
             with database:
                 database.execute("INSERT OR REPLACE INTO meta VALUES ('crawl', ?)", (state,))
+                database.execute(_SEEN)
     finally:
         for table in ("mined", "event", "queue"):
             database.execute(f"DROP TABLE IF EXISTS temp.{table}")
@@ -123,12 +129,19 @@ class _Refresh:
         self._database = database
         self.writer = VersionWriter(database)
         self._last_round = 0
+        self._tally = HealthTally(database)
+        #: What the last refresh knew: pages up to a time, the version of each quarry's rules.
+        self._seen_until = -1.0
+        self._versions: dict[str, str] = {}
 
     def run(self) -> None:
         with self._database:
             self._last_round = int(self._database.execute("SELECT max(round) FROM crawl.round").get or 0)
             self._database.execute(_MINED)
             self._database.execute(_EVENTS)
+            meta = dict(self._rows("SELECT key, value FROM meta", ()))
+            self._seen_until = float(meta.get("seen_until") or -1)
+            self._versions = {key[6:]: value for key, value in meta.items() if key.startswith("rules:")}
         for row in self._in_batches(_IN_ORDER):
             self._follow(*row)
         for page, quarry in self._in_batches(_REREAD):
@@ -145,6 +158,7 @@ class _Refresh:
             with write_transaction(self._database):
                 for row in rows:
                     yield row[1:]
+                self._tally.flush()
             last = rows[-1][0]
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
@@ -164,13 +178,14 @@ class _Refresh:
                 self._turn(page, what, at, round_)
         elif page is None:
             owner = int(self._database.execute(_OWNED, (digest, 0)).get is None)
-            row = (url, host_of(url), digest, at, warc, offset, round_, owner)
+            host = host_of(url)
+            row = (url, host, digest, at, warc, offset, round_, owner)
             self._database.execute(_ADD_PAGE, row)
             if owner:
                 number = self._database.last_insert_rowid()
-                self._take(_Copy(number, digest, at, warc, offset, round_), is_new=True)
+                self._take(_Copy(number, host, digest, at, warc, offset, round_), is_new=True)
         elif at > page.fetched_at:
-            self._move(page, _Copy(page.id, digest, at, warc, offset, round_))
+            self._move(page, _Copy(page.id, page.host, digest, at, warc, offset, round_))
 
     def _move(self, page: _Copy, copy: _Copy) -> None:
         """Let a page stand for a newer copy."""
@@ -226,7 +241,10 @@ class _Refresh:
             before = None if is_new else self._database.execute(_TAKEN, (copy.id, quarry)).fetchone()
             if before == (copy.digest, version, mined_at):
                 continue
-            cause: Cause = "rules" if before is not None and before[0] == copy.digest else "page"
+            reread = before is not None and before[0] == copy.digest
+            if is_new and copy.fetched_at <= self._seen_until:  # the page had no record until the rules changed
+                reread = self._versions.get(quarry, version) != version
+            cause: Cause = "rules" if reread else "page"
             origin = RecordOrigin(
                 page=copy.id,
                 quarry=quarry,
@@ -239,5 +257,6 @@ class _Refresh:
                 rules_version=version,
             )
             records = [(str(kind), str(text)) for kind, text in self._rows(_RECORDS, (n, round_, quarry))]
-            self.writer.replace(origin, records, is_new_page=is_new)
+            fresh, known = self.writer.replace(origin, records, is_new_page=is_new)
+            self._tally.count(origin, copy.host, fresh, known)
             self._database.execute(_TAKE, (copy.id, quarry, copy.digest, version, mined_at, count))

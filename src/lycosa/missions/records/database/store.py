@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -41,8 +40,8 @@ _CHANGES = f"""
 SELECT version.id AS change, version.what, version.cause, version.at, version.round, version.data AS after,
        (SELECT data FROM version AS v WHERE v.record = version.record AND v.number < version.number
         AND v.data IS NOT NULL ORDER BY v.number DESC LIMIT 1) AS before,
-       {", ".join(f"records.{name.strip()}" for name in _COLUMNS.split(","))}
-FROM version JOIN records ON records.id = version.record WHERE version.id > ?"""
+       {", ".join(f"known_records.{name.strip()}" for name in _COLUMNS.split(","))}
+FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?"""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -115,13 +114,13 @@ class RecordStore:
         if where:
             conditions.append(f"({where})")
             bound.extend(values)
-        sql = f"SELECT {_COLUMNS} FROM records WHERE {' AND '.join(conditions)} ORDER BY id"
+        sql = f"SELECT {_COLUMNS} FROM known_records WHERE {' AND '.join(conditions)} ORDER BY id"
         for row in self.rows(sql, bound):
             yield self._record(row)
 
     def record(self, number: int) -> StoredRecord | None:
         """One record, or None."""
-        row = next(self.rows(f"SELECT {_COLUMNS} FROM records WHERE id = ?", (number,)), None)
+        row = next(self.rows(f"SELECT {_COLUMNS} FROM known_records WHERE id = ?", (number,)), None)
         return None if row is None else self._record(row)
 
     def versions(self, number: int) -> list[RecordVersion]:
@@ -215,19 +214,18 @@ class RecordStore:
         with records_errors(self.path):
             yield from self.connection.execute(sql, values)
 
-    def describe(self, version: str, toml: str) -> None:
+    def describe(self, version: str, tables: Mapping[str, Any]) -> None:
         """Keep the mission's rules of a version, so that a record's rules can be told when they changed."""
         if self.connection.execute("SELECT 1 FROM description WHERE version = ?", (version,)).get is None:
             with records_errors(self.path), self.transaction():
-                self.connection.execute(
-                    "INSERT OR IGNORE INTO description VALUES (?, ?, ?)", (version, clock.now(), toml)
-                )
+                row = (version, clock.now(), msgspec.json.encode(tables).decode())
+                self.connection.execute("INSERT OR IGNORE INTO description VALUES (?, ?, ?)", row)
 
     def description(self, version: str) -> Mapping[str, Any]:
         """The mission's rules of a version, as the tables of a mission file; empty where they are not known."""
         if version not in self._rules:
-            text = self.connection.execute("SELECT toml FROM description WHERE version = ?", (version,)).get
-            self._rules[version] = tomllib.loads(text) if text else {}
+            text = self.connection.execute("SELECT tables FROM description WHERE version = ?", (version,)).get
+            self._rules[version] = _decode(text) if text else {}
         return self._rules[version]
 
     def _record(self, row: Sequence[Any]) -> StoredRecord:

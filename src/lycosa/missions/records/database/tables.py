@@ -24,11 +24,13 @@ _BUSY_MS = 60_000
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 _VIEWS = """
-CREATE VIEW records AS
+CREATE VIEW known_records AS
     SELECT record.id, record.kind, page.url, page.host, record.key, record.category, record.range, version.data,
            version.number, record.first_at, record.changed_at, record.fetched_at, record.warc, record.offset,
            record.rules_version, record.quarry, record.gone, version.source
-    FROM record JOIN version ON version.id = record.version AND version.current JOIN page ON page.id = record.page;
+    FROM record JOIN page ON page.id = record.page
+    JOIN version ON version.id = record.version AND version.record = record.id AND version.current;
+CREATE VIEW records AS SELECT * FROM known_records WHERE NOT gone;
 CREATE VIEW record_versions AS
     SELECT version.id, version.record, version.number, version.what, version.cause, version.at, version.round,
            record.kind, page.url, page.host, record.key, version.data, version.fetched_at, version.warc,
@@ -74,7 +76,17 @@ CREATE TABLE version (
 CREATE INDEX version_record ON version (record, number);
 CREATE INDEX version_round ON version (round);
 -- The mission's rules, by the version that they have.
-CREATE TABLE description (version TEXT PRIMARY KEY, at REAL, toml TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE description (version TEXT PRIMARY KEY, at REAL, tables TEXT NOT NULL) WITHOUT ROWID;
+-- On how many pages of a range records were looked for, by round and rules, and on how many a field was found; of a
+-- page with several records, the part of them that has it.
+CREATE TABLE health (
+    round INTEGER, rules_version TEXT, kind TEXT, area TEXT, pages INTEGER, at REAL,
+    PRIMARY KEY (round, rules_version, kind, area)
+) WITHOUT ROWID;
+CREATE TABLE field_health (
+    round INTEGER, rules_version TEXT, kind TEXT, area TEXT, field TEXT, found REAL,
+    PRIMARY KEY (round, rules_version, kind, area, field)
+) WITHOUT ROWID;
 {_VIEWS}"""
 
 

@@ -56,8 +56,13 @@ class VersionWriter:
         self._database = database
         self.counts: dict[What, int] = {"new": 0, "changed": 0, "gone": 0, "back": 0}
 
-    def replace(self, origin: RecordOrigin, records: Sequence[tuple[str, str]], *, is_new_page: bool = False) -> None:
-        """Put the records of a page, kind and JSON of each, in the place of those that its quarry gave before."""
+    def replace(
+        self, origin: RecordOrigin, records: Sequence[tuple[str, str]], *, is_new_page: bool = False
+    ) -> tuple[list[FreshRecord], list[KnownRecord]]:
+        """Put the records of a page, kind and JSON of each, in the place of those that its quarry gave before.
+
+        Gives those that are there now, and those that were there before.
+        """
         fresh = [FreshRecord(kind, text, _decode(text)) for kind, text in records]
         give_keys(fresh)
         known = [] if is_new_page else self.known(origin.page, origin.quarry)
@@ -66,6 +71,7 @@ class VersionWriter:
             self.write(origin, record, before)
         for former in left:
             self.remove(origin, former)
+        return fresh, known
 
     def known(self, page: int, quarry: str) -> list[KnownRecord]:
         """The records of a page that the database has, also those that are gone."""

@@ -30,6 +30,7 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
     authors: tuple[str, ...]
     summary: str = ""
     paragraphs: tuple[str, ...] = ()
+    html: str = ""  # in the place of the paragraphs
     categories: tuple[str, ...] = ()
     language: str = ""
 
@@ -73,7 +74,9 @@ def _add_entry(feed: Any, entry: FeedEntry) -> None:
         _add(item, "category", term=category)
     if entry.summary:
         _add(item, "summary", entry.summary)
-    if entry.paragraphs or not address:  # section 4.1.2: an entry without a link has content
+    if entry.html:
+        _add(item, "content", entry.html, type="html")
+    elif entry.paragraphs or not address:  # section 4.1.2: an entry without a link has content
         _add(item, "content", _cut(entry.paragraphs) or entry.title)
 
 
